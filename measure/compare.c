@@ -561,7 +561,6 @@ static prem_status make_room(prem_campaign *campaign) {
                                    ? campaign->sampling.discard + launch_share(campaign, 0)
                                    : 1;
   prem_trace_free(campaign->trace);
-  campaign->trace = NULL;
   return prem_trace_new(campaign->schedule, hyperperiods, options->sampling.max_records,
                         &campaign->trace);
 }

@@ -10,7 +10,7 @@ BEGIN {
   for (i in names) kind_of[names[i]] = "relation"
   kind_of["&&"] = kind_of["||"] = "logic"
 }
-FNR == 1 { in_comment = in_macro = 0; before = ";" }
+FNR == 1 { in_comment = in_macro = 0; before = ";"; waiting = "" }
 
 # The line with comments, texts and characters blanked, each byte at its place.
 function masked(line,    out, i, c, two, quote) {
@@ -50,21 +50,53 @@ function orders_different(code,    text) {
   return sub(/ [<>] /, " != ", text) && index(before, "if (" text ")")
 }
 
-function operators(code,    from, rest, op) {
+# The name at the end of a text, or at its begin: "a->b[i]".
+function last_name(text) { return match(text, /[*]?[A-Za-z_][A-Za-z_0-9.>\[\]-]*$/) ? substr(text, RSTART) : "" }
+function first_name(text) { return match(text, /^[*]?[A-Za-z_][A-Za-z_0-9.>\[\]-]*/) ? substr(text, 1, RLENGTH) : "" }
+
+# "a > b ? a : b": where both are equal each is the result.
+function chooses(left, right,    a, b) {
+  a = last_name(left)
+  b = first_name(right)
+  if (a == "" || b == "") return 0
+  right = substr(right, length(b) + 1)
+  if (index(right, " ? " a " : " b) != 1 && index(right, " ? " b " : " a) != 1) return 0
+  return substr(right, length(a b) + 7) ~ /^([;,)]|$)/
+}
+
+# "if (a > b)" before "b = a;": where both are equal nothing changes. The site waits for the next line.
+function may_assign(code,    text, a, b) {
+  text = code
+  if (!sub(/^ *(else )?if \(/, "", text) || !sub(/\)$/, "", text) || !match(text, / [<>]=? /)) return 0
+  a = substr(text, 1, RSTART - 1)
+  b = substr(text, RSTART + RLENGTH)
+  if (a != last_name(a) || b != first_name(b)) return 0
+  waits_for = a " = " b ";"
+  or_for = b " = " a ";"
+  return 1
+}
+
+function operators(code,    from, at, op) {
   from = 1
   while (match(substr(code, from), / (<=|>=|==|!=|<<|>>|&&|\|\||\+=|-=|\|=|&=|<|>|\+|-|\*|\/|%|&|\|)( |$)/)) {
-    op = substr(code, from + RSTART, RLENGTH - 1)
+    at = from + RSTART
+    op = substr(code, at, RLENGTH - 1)
     sub(/ $/, "", op)
-    if (!orders_different(code)) site(from + RSTART, op in kind_of ? kind_of[op] : "arithmetic", op, instead[op])
-    from += RSTART + length(op)
+    from = at + length(op)
+    if (orders_different(code)) continue
+    if (op ~ /^[<>]=?$/ && chooses(substr(code, 1, at - 2), substr(code, from + 1))) continue
+    if (op ~ /^[<>]=?$/ && may_assign(code))
+      waiting = FILENAME ":" FNR ":" at OFS kind_of[op] OFS op OFS instead[op]
+    else
+      site(at, op in kind_of ? kind_of[op] : "arithmetic", op, instead[op])
   }
 }
 
 # "return a < b ? -1 : 1;" tells an order: with 2 the same one.
 function is_sign(code) { return code ~ /^ *return .* \? (-1 : 1|1 : -1);$/ }
 
-# "malloc(count + 1)": with 2 there is more room, and nobody uses it.
-function is_room(so_far) { return so_far ~ /[^a-z_](malloc|calloc|realloc)\(.*\+ $/ }
+# "malloc(count + 1)", "malloc(2 * count)", "calloc(1, ...)": with more there is more room, and nobody uses it.
+function is_room(so_far) { return so_far ~ /[^a-z_](malloc|calloc|realloc)\([^;]*\+ $/ || so_far ~ /[^a-z_](m|c)alloc\($/ }
 
 # "int64_t first[4]" among the parameters of a function: it is a pointer.
 function is_declared(so_far) {
@@ -133,6 +165,12 @@ function dropped(code,    text, opened, closed) {
     next
   }
   if (code ~ /^ *$/) next
+  if (waiting != "") {
+    text = code
+    sub(/^ */, "", text)
+    if (text != waits_for && text != or_for) print waiting
+    waiting = ""
+  }
   # At the margin functions and types are declared, and constants; arrays are declared anywhere.
   if (code ~ /^[^ }]/ && code !~ / = /) { before = code; next }
   if (code !~ /^ +(const |static |unsigned |struct )*[a-z_0-9]+ [*a-z_0-9]+\[[^]]*\](;| =)/) {

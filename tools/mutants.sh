@@ -5,7 +5,8 @@
 #       COUNT mutants (default 200) that SEED (default 1) picks, of FILE... or of all sources in C
 #   tools/mutants.sh -l LIST [-j JOBS] [-o REPORT]
 #       the mutants of LIST that are not killed there: a report, or lines FILE:LINE:COLUMN, kind, old, new
-#   -k FOLDER keeps the build, and which suite runs which line, for the next time.
+#   -k FOLDER keeps the build, and which suite runs which line, for the next time; where only suites have
+#   changed since, only those are timed and counted again.
 #   -t MINUTES ends after that time, in good order; those under way are undecided, and said.
 # What counts is every place that mutants.awk finds, but for those whose object is the same bytes, and for
 # those of tests/mutants_equivalent.txt: each is there with the reason why nobody can see it. They are
@@ -37,6 +38,7 @@ readonly sanitize=-fsanitize=address,undefined
 asked="-n $count -s $seed${*:+ $*}"
 if [ -n "$list" ]; then asked="-l LIST"; fi
 commit=$(git rev-parse --short HEAD)
+readonly checkout=$PWD
 folder=$(mktemp -d "${TMPDIR:-/tmp}/ttprem-mutants.XXXXXX")
 readonly folder base=${kept:-$folder}
 readonly source=$base/source build=$base/build suites=$base/suites lines=$base/lines
@@ -96,7 +98,8 @@ trap interrupted INT TERM
 
 mkdir -p "$source" "$folder/now" "$folder/killers"
 ready= # Is all of this commit in the folder that was kept?
-if [ "$(cat "$base/commit" 2>/dev/null)" = "$commit" ]; then ready=yes; fi
+before=$(cat "$base/commit" 2>/dev/null || true)
+if [ "$before" = "$commit" ]; then ready=yes; fi
 if [ -z "$ready" ]; then
   rm -f "$base/commit"
   git archive HEAD | tar -x -C "$folder/now"
@@ -240,7 +243,39 @@ list_suites() {
   done
   printf '%s\n' cli/cases/*/*.case | sed 's|cases/||; s|\.case$||'
 }
+
+# The suites that are others since COMMIT, one a line; fails where what they test is, or what they share.
+changed_since() { # COMMIT
+  local file files
+  files=$(git -C "$checkout" diff --name-only "$1" "$commit" 2>/dev/null) || return 1
+  while read -r file; do
+    case $file in
+    tests/*/test_*.c) basename "$file" .c ;;
+    tests/golden/*.txt) grep -l "\"${file##*/}\"" "$source"/tests/*/test_*.c | sed 's|.*/||; s|\.c$||' ;;
+    tests/cli/cases/*.case) file=${file%.case} && echo "cli/${file#tests/cli/cases/}" ;;
+    '' | *.md | tests/mutants*.txt | tools/mutants.*) ;;
+    *) return 1 ;;
+    esac
+  done <<<"$files"
+}
+# Forget the suites of LIST in FILE..., of which COLUMN names one.
+forget() { # LIST COLUMN FILE...
+  local list=$1 column=$2 file
+  shift 2
+  for file; do
+    awk -F'\t' -v column="$column" '
+      FILENAME == ARGV[1] { gone[$1]; next }
+      { name = $column; sub(/:.*/, "", name) }
+      !(name in gone)' "$list" "$file" >"$folder/kept" && cp "$folder/kept" "$file"
+  done
+}
 touch "$suites" "$suites.slow"
+partly= # Is what was known of the suites that are the same still right?
+if [ -z "$ready" ] && [ -n "$before" ] && [ -d "$lines" ] && changed_since "$before" >"$folder/changed"; then
+  partly=yes
+  forget "$folder/changed" 2 "$suites" "$suites.slow"
+  forget "$folder/changed" 1 "$lines"/* "$base/any"
+fi
 (cd "$source/tests" && list_suites) | grep -vxFf <(cut -f2 "$suites" "$suites.slow") >"$folder/unknown" || true
 in_parallel time_suites "$folder/unknown"
 sed -E 's/^(.*)\t(.*)\t77$/left out: \2 needs what is not here/
@@ -254,16 +289,24 @@ echo "$(wc -l <"$suites") quick suites, $(awk '{ all += $1 } END { print all }' 
 if [ -z "$ready" ]; then
   covered=$base/covered
   make_build "$covered" "-O0 --coverage" "" ttprem ttprem_measure
-  rm -rf "$lines"
-  mkdir "$lines"
+  if [ -z "$partly" ]; then
+    rm -rf "$lines" "$base/any"
+    mkdir "$lines"
+    touch "$base/any"
+  fi
   # The longest first.
   awk -F'\t' '$3 + 0 == 0' "$suites" "$suites.slow" | sort -rn | cut -f2 >"$folder/passing"
+  if [ -n "$partly" ]; then
+    cut -f1 "$lines"/* "$base/any" | sort -u >"$folder/known"
+    grep -vxFf "$folder/known" "$folder/passing" >"$folder/uncovered" || true
+    mv "$folder/uncovered" "$folder/passing"
+  fi
   in_parallel cover "$folder/passing"
-  find "$lines" -name 'any.*' -exec cat {} + >"$base/any"
-  cat "$lines"/of.* | sort -u | awk -F'\t' -v lines="$lines" '
+  find "$lines" -name 'any.*' -exec cat {} + >>"$base/any"
+  find "$lines" -name 'of.*' -exec cat {} + | sort -u | awk -F'\t' -v lines="$lines" '
     { file = $1; gsub("/", "_", file); file = lines "/" file }
     file != before { if (before != "") close(before); before = file }
-    { print $2 "\t" $3 >file }'
+    { print $2 "\t" $3 >>file }'
   rm -f "$lines"/of.* "$lines"/any.*
   echo "$commit" >"$base/commit"
 fi

@@ -664,7 +664,6 @@ int main(void) {
   tcase_set_timeout(cases, 240);
   tcase_add_test(cases, examples_load);
   tcase_add_test(cases, what_was_read_is_closed);
-  tcase_add_test(cases, files_of_a_gibibyte_are_refused);
   tcase_add_test(cases, comments_end_where_they_end);
   tcase_add_test(cases, comments_hide_what_they_hold);
   tcase_add_test(cases, thesis_is_read);
@@ -675,9 +674,7 @@ int main(void) {
   tcase_add_test(cases, free_blocks_are_the_lowest);
   tcase_add_test(cases, copies_and_their_precedence);
   tcase_add_loop_test(cases, a_power_of_ten_is_no_integer, 0, 6);
-  tcase_add_test(cases, many_copies);
   tcase_add_test(cases, numbers_in_every_notation);
-  tcase_add_test(cases, places_beyond_65535_lines);
   tcase_add_test(cases, carriage_returns_and_comments);
   tcase_add_test(cases, included_tasks);
   tcase_add_test(cases, profiles_replace_times);
@@ -685,9 +682,16 @@ int main(void) {
   tcase_add_test(cases, lenient_keeps_what_is_good);
   tcase_add_test(cases, a_text_needs_no_file);
   tcase_add_test(cases, errors_from_before_do_not_count);
-  tcase_add_test(cases, limit_of_table_entries);
+  TCase *large = tcase_create("large files");
+  tcase_add_checked_fixture(large, make_folder, remove_folder);
+  tcase_set_timeout(large, 240);
+  tcase_add_test(large, files_of_a_gibibyte_are_refused);
+  tcase_add_test(large, many_copies);
+  tcase_add_test(large, places_beyond_65535_lines);
+  tcase_add_test(large, limit_of_table_entries);
   Suite *suite = suite_create("reader");
   suite_add_tcase(suite, cases);
+  suite_add_tcase(suite, large);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   int failed = srunner_ntests_failed(runner);

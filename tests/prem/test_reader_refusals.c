@@ -788,13 +788,15 @@ int main(void) {
   const int count = (int)(sizeof refusals / sizeof *refusals);
   tcase_add_test(cases, base_has_no_error);
   tcase_add_loop_test(cases, is_refused, 0, count);
-  tcase_add_loop_test(cases, twin_is_legal, 0, count);
-  const int pairs = (int)(sizeof file_pairs / sizeof *file_pairs);
-  tcase_add_loop_test(cases, file_is_refused, 0, pairs);
-  tcase_add_loop_test(cases, twin_of_file_is_legal, 0, pairs);
   tcase_add_test(cases, all_problems_in_one_go);
   tcase_add_test(cases, zero_byte_is_refused);
   tcase_add_test(cases, unreadable_files);
+  TCase *twins = tcase_create("one piece right");
+  tcase_add_loop_test(twins, twin_is_legal, 0, count);
+  TCase *files = tcase_create("other files");
+  const int pairs = (int)(sizeof file_pairs / sizeof *file_pairs);
+  tcase_add_loop_test(files, file_is_refused, 0, pairs);
+  tcase_add_loop_test(files, twin_of_file_is_legal, 0, pairs);
   TCase *limits = tcase_create("limits");
   tcase_set_timeout(limits, 60);
   tcase_add_test(limits, too_many_tasks_are_refused_by_the_scanner);
@@ -808,6 +810,8 @@ int main(void) {
   tcase_add_test(folders, unknown_profile_of_the_caller);
   Suite *suite = suite_create("reader_refusals");
   suite_add_tcase(suite, cases);
+  suite_add_tcase(suite, twins);
+  suite_add_tcase(suite, files);
   suite_add_tcase(suite, limits);
   suite_add_tcase(suite, folders);
   SRunner *runner = srunner_create(suite);

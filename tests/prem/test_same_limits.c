@@ -43,6 +43,28 @@ static void add_arguments(const prem_task *task) {
   }
 }
 
+/* What binding makes of it: windows, parameters, and the buffers with the work area behind them. */
+static void add_bound(const prem_task *task) {
+  if (!task->definition)
+    return;
+  sum = golden_sum(sum, task->params, PREM_PARAMS_BYTES);
+  for (int32_t p = 0; p < task->definition->port_count; ++p) {
+    const prem_window *window = &task->windows[p];
+    sum = golden_sum(sum, window->base, sizeof window->base);
+    sum = golden_sum(sum, window->step, sizeof window->step);
+    sum = golden_sum(sum, window->extent, sizeof window->extent);
+    add(window->aim);
+    add(task->arrays[p]);
+  }
+  for (int32_t p = 0; p <= task->definition->port_count; ++p) {
+    add(task->layout[p].offset_bytes);
+    add(task->layout[p].row_bytes);
+    add(task->layout[p].rows);
+    add(task->layout[p].element_bytes);
+  }
+  add(task->work_bytes);
+}
+
 static void add_task(const prem_schedule *schedule, const prem_task *task) {
   const int64_t all[] = {task->together,    task->tile_count, task->period_ns, task->release_ns,
                          task->deadline_ns, task->publish_ns, task->overrun,   task->off,
@@ -69,6 +91,7 @@ static void add_task(const prem_schedule *schedule, const prem_task *task) {
     add_text(task->port_names[p]);
     add(task->port_arrays[p]);
   }
+  add_bound(task);
 }
 
 static void add_platform(const prem_schedule *schedule) {
@@ -358,6 +381,8 @@ static void tell_tables(FILE *file) {
              "{ name = \"x\"; type = \"f32\"; shape = [ 4 ]; file = \"missing.raw\"; }");
   tell_group(file, "arrays", "{ name = \"x\"; type = \"f32\"; shape = [ 4 ]; file = \"d.raw\"; }");
   tell_group(file, "arrays", "{ name = \"x\"; type = \"f32\"; shape = [ 1, 2, 3, 4, 5 ]; }");
+  /* more numbers without their suffix than are remembered, before others are read */
+  tell_group(file, "measure", many(65, "k# = 12345678901;", " "));
   tell_group(file, "measure", "modes = [ ];");
   tell_group(file, "measure", "modes = [ 1 ];");
   tell_group(file, "measure", "modes = [ \"tt\", \"tt\" ];");

@@ -336,15 +336,71 @@ START_TEST(of_excerpts) {
 }
 END_TEST
 
+/* Copies of live frames, of one port and of two, which have rows of their own, and phases that go
+ * on in the next hyperperiod. */
+static void tell_copies(FILE *file, int lead_ns, int copy_ns, int slower) {
+  static const char form[] =
+      "version = 1; name = \"copies\"; platform: { blocks = 2; buffers = 2; resources = ("
+      "  { name = \"memory\"; capacity = 2; }, { name = \"h2d\"; capacity = 1; } ); };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; },"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 64 ]; },"
+      "  { name = \"z\"; type = \"f32\"; shape = [ 64 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 16 ];"
+      "  arrays: { in = \"x\"; out = \"y\"; }; period_ns = 1000L; %s },"
+      "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 64 ];"
+      "  arrays: { in = \"x\"; out = \"z\"; }; period_ns = %dL; release_ns = 150L; %s } );"
+      "live: { inputs = ( { array = \"x\"; lead_ns = %dL; copy: { wcet_ns = %dL;"
+      "  demand: { memory = 1; h2d = 1; }; }; } ); outputs = ( { array = \"y\";"
+      "  publish_ns = 900L; %s }, { array = \"z\"; } ); };";
+  static const char phases[] = "prefetch: { wcet_ns = 20L; }; compute: { wcet_ns = 40L; };"
+                               " writeback: { wcet_ns = 20L; };";
+  const char *source =
+      text(form, phases, 1000 * slower, phases, lead_ns, copy_ns,
+           copy_ns % 2 ? "copy: { wcet_ns = 60L; demand: { memory = 1; h2d = 1; }; };" : "");
+  tell_set(file, text("copies of %d ns, %d ns before, %d", copy_ns, lead_ns, slower), source, 1);
+}
+
+static void tell_wrapped(FILE *file, int start_ns) {
+  tell_plan_of(
+      file, text("from %d ns on", start_ns),
+      text("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ("
+           " { name = \"a\"; kernel = \"noop\"; blocks = \"0-1\"; tiles = 2; period_ns = 100L;"
+           " prefetch: { wcet_ns = 9L; }; compute: { wcet_ns = 30L; }; } );"
+           "plan: { hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"prefetch\";"
+           " count = 2; start_ns = %dL; block_step_ns = 10L; chain = [ \"compute\" ]; } ); };",
+           start_ns));
+}
+
+START_TEST(of_copies) {
+  static const int leads_ns[] = {0, 1, 30, 400, 900}, copies_ns[] = {20, 75};
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (int l = 0; l < 5; ++l)
+    for (int c = 0; c < 2; ++c)
+      for (int slower = 1; slower < 4; ++slower)
+        tell_copies(file, leads_ns[l], copies_ns[c], slower);
+  for (int start_ns = 0; start_ns < 100; start_ns += 3)
+    tell_wrapped(file, start_ns);
+  fclose(file);
+  golden_judge("pictures_copies.txt", found);
+}
+END_TEST
+
+/* A case each: all in one would take too long to be asked about mutants. */
+static void add_case(Suite *suite, TCase *one, const TTest *test) {
+  tcase_set_timeout(one, 240);
+  tcase_add_checked_fixture(one, golden_make_folder, golden_remove_folder);
+  tcase_add_test(one, test);
+  suite_add_tcase(suite, one);
+}
+
 int main(void) {
   Suite *suite = suite_create("same pictures");
-  TCase *all = tcase_create("sets");
-  tcase_set_timeout(all, 240);
-  tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
-  tcase_add_test(all, of_sets);
-  tcase_add_test(all, of_stairs);
-  tcase_add_test(all, of_many);
-  tcase_add_test(all, of_excerpts);
-  suite_add_tcase(suite, all);
+  add_case(suite, tcase_create("sets"), of_sets);
+  add_case(suite, tcase_create("stairs"), of_stairs);
+  add_case(suite, tcase_create("many"), of_many);
+  add_case(suite, tcase_create("excerpts"), of_excerpts);
+  add_case(suite, tcase_create("copies"), of_copies);
   return run_suite(suite);
 }

@@ -323,6 +323,19 @@ START_TEST(feedback_is_refused) {
 }
 END_TEST
 
+/* Who only follows them has all that it reads, and is not named. */
+START_TEST(who_follows_feedback_is_not_named) {
+  use_adder(0, 1, 2);
+  use_adder(1, 2, 1);
+  use_nine(2, 3);
+  follow(2, 0);
+  ck_assert_int_eq(open_fails(4, 3), PREM_ERR_INVALID);
+  assert_problem(0, 45, 20, "tasks.task0.arrays", "reads array \"array1\"");
+  assert_problem(1, 45, 21, "tasks.task1.arrays", "reads array \"array2\"");
+  ck_assert_uint_eq(prem_diag_count(w.diag), 2);
+}
+END_TEST
+
 /* ---- verifying ------------------------------------------------------------------------------- */
 
 /* One array of 2 x 3 x 5 written by `nine`, all elements right. */
@@ -470,6 +483,7 @@ int main(void) {
   tcase_add_test(arrays, references_of_a_rewritten_array);
   tcase_add_test(arrays, references_are_dense);
   tcase_add_test(arrays, feedback_is_refused);
+  tcase_add_test(arrays, who_follows_feedback_is_not_named);
   tcase_add_test(arrays, the_first_wrong_element_is_named);
   tcase_add_test(arrays, a_wrong_element_of_four_dimensions_is_named);
   tcase_add_test(arrays, both_parts_of_a_complex_number_count_once);

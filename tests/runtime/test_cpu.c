@@ -19,9 +19,9 @@
 static const char *const convolution =
     "version = 1; name = \"convolution\";"
     "platform: { blocks = 2; resources = ( { name = \"memory\"; capacity = 2; } ); };"
-    "arrays = ( { name = \"in\"; type = \"f32\"; shape = [ 37, 53 ]; fill = \"random\"; seed = 3; "
-    "},"
-    "           { name = \"out\"; type = \"f32\"; shape = [ 37, 53 ]; } );"
+    "arrays = ( { name = \"out\"; type = \"f32\"; shape = [ 37, 53 ]; }," /* before all inputs */
+    "           { name = \"in\"; type = \"f32\"; shape = [ 37, 53 ]; fill = \"random\"; seed = 3; "
+    "} );"
     "tasks = ( { name = \"conv\"; kernel = \"conv2d\"; blocks = 2; tile = [ 5, 17 ];"
     "            arrays: { in = \"in\"; out = \"out\"; };" PHASES " } );"
     "plan: { hyperperiod_ns = 1280000L; runs = ("

@@ -4,9 +4,13 @@
 
 #include <check.h>
 #include <dlfcn.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PROBE_NS = 50000000 }; /* what a run may wait for the facts */
 
@@ -72,6 +76,64 @@ START_TEST(the_step_of_a_clock_is_found) {
 }
 END_TEST
 
+/* ---- a processor that is made up ------------------------------------------------------------ */
+
+static const struct processor {
+  const char *facts; /* of /proc/cpuinfo; NULL: it cannot be read */
+  int allowed;       /* of the processors, every third; -1: nobody knows */
+  long configured;
+  const char *name; /* as it is told */
+  int cores;
+} processors[] = {{"processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nmodel name\t: Another\n", 3, 8,
+                   "Some CPU @ 2 GHz, 3 cores", 3},
+                  {"model\t\t: 85\nmodel name\t:  \t Two Words\n", 1, 8, "Two Words, 1 core", 1},
+                  {"model name\nmodel names\t: X\nmodel nam : Y\n", 0, 8, "X, 1 core", 1},
+                  {"model name\nmy model name : Y\n", -1, 8, "CPU, 1 core", 1},
+                  {"model name:no space", 2, 1024, "no space, 2 cores", 2},
+                  {NULL, 400, 1200, "CPU, 400 cores", 400}};
+static const struct processor *processor;
+
+/* The ones that the library calls. */
+FILE *fopen(const char *restrict path, const char *restrict mode) {
+  FILE *(*next)(const char *, const char *);
+  *(void **)&next = dlsym(RTLD_NEXT, "fopen");
+  if (!processor || strcmp(path, "/proc/cpuinfo") != 0)
+    return next(path, mode);
+  return processor->facts
+             ? fmemopen((void *)(uintptr_t)processor->facts, strlen(processor->facts), "r")
+             : NULL;
+}
+
+long sysconf(int name) {
+  long (*next)(int);
+  *(void **)&next = dlsym(RTLD_NEXT, "sysconf");
+  return processor && name == _SC_NPROCESSORS_CONF ? processor->configured : next(name);
+}
+
+int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) {
+  int (*next)(pid_t, size_t, cpu_set_t *);
+  *(void **)&next = dlsym(RTLD_NEXT, "sched_getaffinity");
+  if (!processor)
+    return next(process, bytes, set);
+  if (processor->allowed < 0 || (long)bytes * 8 < processor->configured)
+    return -1; /* as the kernel does */
+  memset(set, 0, bytes);
+  for (int i = 0; i < processor->allowed; ++i)
+    CPU_SET_S((size_t)i * 3, bytes, set);
+  return 0;
+}
+
+START_TEST(the_processor_is_named) {
+  prem_machine machine;
+  processor = &processors[_i];
+  ck_assert_int_eq(prem_backend_probe(prem_backend_find("cpu"), &machine, NULL), PREM_OK);
+  processor = NULL;
+  ck_assert_str_eq(machine.name, processors[_i].name);
+  ck_assert_int_eq(machine.cores, processors[_i].cores);
+  ck_assert_int_eq(machine.max_blocks, processors[_i].cores);
+}
+END_TEST
+
 static prem_status telling(const char *name, prem_precedence_setup setup,
                            prem_precedence_times *out) {
   return prem_measure_precedence(prem_backend_find(name), &setup, out, NULL);
@@ -132,6 +194,8 @@ int main(void) {
   tcase_add_loop_test(cases, what_cannot_be_measured_stays, 0, 2);
   tcase_add_loop_test(cases, the_step_of_a_clock_is_found, 0,
                       (int)(sizeof clocks / sizeof *clocks));
+  tcase_add_loop_test(cases, the_processor_is_named, 0,
+                      (int)(sizeof processors / sizeof *processors));
   tcase_add_test(cases, a_successor_begins_behind_all_its_predecessors);
   tcase_set_timeout(cases, 240);
   tcase_add_test(cases, a_gpu_knows_its_clocks_and_its_memory);

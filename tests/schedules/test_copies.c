@@ -168,6 +168,30 @@ START_TEST(a_copy_comes_in_each_period) {
 }
 END_TEST
 
+/* Of a name that leaves no room for what it is put behind, what has room. */
+START_TEST(a_copy_of_a_long_name_is_cut) {
+  const char *name = "an_array_of_a_name_that_has_as_many_letters_as_any_name_may_hav";
+  char *at, *source = strdup(
+                two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
+                          text("inputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"))));
+  char *all = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&all, &bytes);
+  const char *from = source;
+  for (; (at = strstr(from, "\"x\"")); from = at + 3)
+    fprintf(file, "%.*s\"%s\"", (int)(at - from), from, name);
+  fprintf(file, "%s", from);
+  fclose(file);
+  prem_schedule *schedule = prepared_schedule(all), *with_copies = NULL;
+  ck_assert_int_eq(prem_copies_add(schedule, &with_copies), PREM_OK);
+  ck_assert_str_eq(with_copies->tasks[2].name, text("copy of %.55s", name));
+  prem_copies_free(with_copies);
+  prem_schedule_free(schedule);
+  free(all);
+  free(source);
+}
+END_TEST
+
 static const char *moded(void) {
   return two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
                    text("inputs = ( %s ); outputs = ( %s );"
@@ -412,6 +436,7 @@ int main(void) {
   tcase_add_test(cases, plans_leave_copies_their_windows);
   tcase_add_test(cases, copies_have_no_slack);
   tcase_add_test(cases, a_copy_comes_in_each_period);
+  tcase_add_test(cases, a_copy_of_a_long_name_is_cut);
   tcase_add_test(cases, plans_of_modes_leave_them_too);
   tcase_add_test(cases, an_older_plan_is_kept_beside_copies);
   tcase_add_test(cases, whatever_meets_a_copy_is_refused);

@@ -138,6 +138,30 @@ START_TEST(it_stops_when_it_is_told) {
 }
 END_TEST
 
+/* Tiles that one unit takes turns with, all of which may come before each other. */
+static prem_status take_turns(int32_t tiles) {
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"turns\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
+           " kernel = \"none\"; blocks = 1; tiles = %d; compute: { wcet_ns = 9L; }; } );",
+           tiles));
+  prem_planning planning = planning_of(schedule);
+  prem_plan *plan = prem_plan_new();
+  prem_exact_verdict verdict;
+  const volatile sig_atomic_t stop = 1;
+  const prem_status status = prem_plan_exact(&planning, 0, &stop, plan, &verdict);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+  return status;
+}
+
+/* 632 squared are the pairs that the engine takes on at most. */
+START_TEST(a_large_set_is_left_to_others) {
+  ck_assert_int_eq(take_turns(632), PREM_OK);
+  ck_assert_int_eq(take_turns(633), PREM_ERR_UNAVAILABLE);
+  ck_assert_int_eq(take_turns(4100), PREM_ERR_UNAVAILABLE);
+}
+END_TEST
+
 /* ---- the time it takes ---------------------------------------------------------------------- */
 
 /* Three rates on a counted resource, 300 phases: what the solver has to digest before it can answer
@@ -219,6 +243,10 @@ int main(void) {
   tcase_add_test(answers, a_planted_optimum_is_reached);
   tcase_add_test(answers, it_stops_when_it_is_told);
   suite_add_tcase(suite, answers);
+  TCase *sizes = tcase_create("sizes");
+  tcase_set_timeout(sizes, 240);
+  tcase_add_test(sizes, a_large_set_is_left_to_others);
+  suite_add_tcase(suite, sizes);
   TCase *time = tcase_create("time");
   tcase_set_timeout(time, 240);
   tcase_add_test(time, digesting_ends_at_the_limit);
