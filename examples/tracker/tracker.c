@@ -89,7 +89,8 @@ static const struct argp_option known[] = {
      0},
     {"camera", KEY_CAMERA, NULL, 0,
      "frames come by the clock; what comes too late is scored as late", 0},
-    {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM, of many targets two)", 0},
+    {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM, of many targets two)",
+     0},
     {"threads", KEY_THREADS, "N", 0, "of a block on a GPU, 96 of which move memory (352)", 0},
     {"every", KEY_EVERY, "TIME", 0,
      "from frame to frame by the clock: with --camera, if not the period; without, if frames shall "
