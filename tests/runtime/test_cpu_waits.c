@@ -154,7 +154,7 @@ static void tell_predecessors(FILE *file, prem_phase phase, int from, int turns,
   static prem_program program = {.tasks = tasks};
   static prem_trace trace = {
       .hyperperiod_capacity = 4, .job_count = 3, .first_job = firsts, .job_end_ns = ends_ns};
-  const prem_record record = {.phase = phase, .task = 2, .job = 0};
+  const prem_record record = {.phase = (uint8_t)phase, .task = 2, .job = 0};
   int64_t earliest_ns = 10;
   reset(true, turns, then);
   cpu.program = block.plan = &program;

@@ -14,7 +14,7 @@ enum {
   SKEW_NS = 30000000,   /* for all pairs; a block gives up after it, */
   SKEW_POLLS = 1 << 18, /* or after so many looks, should its clock stand still */
   STAMPS = 4,           /* of the GPU's clock on the host's; the first one loads the kernel */
-  STAMP_NS = 100000000,
+  STAMP_NS = 1000000000,
   COPIES = 5,
   COPY_BYTES = 256 << 20, /* several times the largest L2 */
   TAG_BITS = 24
