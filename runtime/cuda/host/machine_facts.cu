@@ -10,11 +10,11 @@ namespace {
 
 enum {
   CLOCK_READS = 20000,
-  EXCHANGES = 128,      /* of every pair of SMs */
-  SKEW_NS = 30000000,   /* for all pairs; a block gives up after it, */
-  SKEW_POLLS = 1 << 18, /* or after so many looks, should its clock stand still */
-  STAMPS = 4,           /* of the GPU's clock on the host's; the first one loads the kernel */
-  STAMP_NS = 1000000000,
+  EXCHANGES = 128,       /* of every pair of SMs */
+  SKEW_NS = 30000000,    /* for all pairs; a block gives up after it, */
+  SKEW_POLLS = 1 << 18,  /* or after so many looks, should its clock stand still */
+  STAMPS = 4,            /* of the GPU's clock on the host's; the first one loads the kernel */
+  STAMP_NS = 1000000000, /* that one takes, at most: the host may be held up */
   COPIES = 5,
   COPY_BYTES = 256 << 20, /* several times the largest L2 */
   TAG_BITS = 24
