@@ -223,6 +223,7 @@ void prem_courier_begin(prem_courier *c, const prem_courier_setup *setup) {
   c->start_ns = setup->start_ns;
   c->host_start_ns = setup->base_ns + setup->start_ns;
   c->follows_host = setup->request->follows_host && c->trigger < 0;
+  c->step_ns = prem_max_i64(setup->step_ns, 1);
   c->ahead_ns = c->max_lead_ns + setup->slack_ns;
   c->submit_timeout_ns = setup->request->submit_timeout_ns;
   c->listens = setup->request->events;

@@ -231,6 +231,7 @@ typedef struct prem_courier {
   int64_t *job_end_ns;                        /* [rows][job_count] */
   int64_t base_ns, start_ns, ahead_ns, submit_timeout_ns;
   int64_t host_start_ns; /* start_ns on the host's clock, as it was known then */
+  int64_t step_ns;       /* of the clock that blocks watch: hyperperiods begin at whole steps */
   bool follows_host;     /* hyperperiods keep to the host's clock */
   bool listens;          /* the host wants events */
   int64_t first_hyperperiod;
@@ -307,6 +308,7 @@ typedef struct prem_courier_setup {
   int64_t base_ns;  /* the host's clock at time 0 */
   int64_t start_ns; /* of the first hyperperiod, from time 0 */
   int64_t slack_ns; /* so long before it is needed a hyperperiod is permitted, beside the leads */
+  int64_t step_ns;  /* of the clock that blocks watch; 0: it shows every ns */
 } prem_courier_setup;
 
 /** Room for the trace that executors write to: courier->trace. */

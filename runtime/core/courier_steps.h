@@ -102,15 +102,17 @@ PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
   ++c->decided;
 }
 
-/* Where the next one begins by the host's clock, a little nearer to it than the last one was. */
+/* Where the next one begins by the host's clock, a little nearer to it than the last one was, by
+ * whole steps: a block that waits for an instant between two sees it late. */
 PREM_SHARED_CODE int64_t follow_host(const prem_courier *c, int64_t next, int64_t planned_ns) {
   enum { PARTS = 10000 };
-  const int64_t most_ns = c->hyperperiod_ns / PARTS + 1;
+  const int64_t most_steps = (c->hyperperiod_ns / PARTS + c->step_ns) / c->step_ns;
   const int64_t wanted_ns =
       c->host_start_ns + (next - c->first_hyperperiod) * c->hyperperiod_ns - c->base_ns;
-  if (wanted_ns > planned_ns + most_ns)
-    return planned_ns + most_ns;
-  return later_of(wanted_ns, planned_ns - most_ns);
+  const int64_t steps = (wanted_ns - planned_ns) / c->step_ns;
+  if (steps > most_steps)
+    return planned_ns + most_steps * c->step_ns;
+  return planned_ns + later_of(steps, -most_steps) * c->step_ns;
 }
 
 PREM_SHARED_CODE int64_t earliest_epoch_ns(const prem_courier *c) {

@@ -120,7 +120,9 @@ static prem_status settle_start(prem_cuda_live *live, const prem_live_request *r
                                 int64_t base_ns, int64_t *start_ns, prem_diag *diag) {
   const int64_t lead_ns = live->courier->trigger < 0 ? live->courier->max_lead_ns : 0;
   const int64_t min_ns = prem_max_i64(prem_host_clock_ns(), base_ns) + lead_ns;
+  const int64_t step_ns = live->cuda->device.launch.clock_step_ns;
   *start_ns = (request->start_ns ? request->start_ns : min_ns + 2 * SLACK_NS) - base_ns;
+  *start_ns = (*start_ns + step_ns - 1) / step_ns * step_ns; /* a block sees no other instants */
   if (request->start_ns == 0 || request->start_ns >= min_ns)
     return PREM_OK;
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "start_ns",
@@ -183,7 +185,9 @@ static prem_status begin(prem_cuda_live *live, const prem_live_request *request,
 /* What the courier's image takes of a session: before it is made. */
 static void set_up_courier(prem_cuda_live *live, const prem_live_request *request) {
   prem_courier_begin(live->courier,
-                     &(prem_courier_setup){.request = request, .slack_ns = SLACK_NS});
+                     &(prem_courier_setup){.request = request,
+                                           .slack_ns = SLACK_NS,
+                                           .step_ns = live->cuda->device.launch.clock_step_ns});
 }
 
 static prem_status judge_memory(const prem_cuda_live *live, prem_diag *diag) {
