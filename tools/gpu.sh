@@ -27,6 +27,8 @@
 #       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
 #       ever. On a machine with several GPUs CUDA_VISIBLE_DEVICES says which one; each can have a
 #       measurement of its own at the same time, in a FOLDER of its own.
+#       STRETCH=150 gives the figures of four tasks, which are an H200's, so many percent of their times:
+#       for a GPU whose memory is slower.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 
@@ -114,7 +116,8 @@ step_h200_conv2d() {
   until_end table_7x7         40 compare figures/h200_conv2d_7x7_x4.cfg --modes "$every" --repeat 60
   until_end table_increment   40 compare figures/h200_increment_x4.cfg --modes "$every" --repeat 100
   until_end isolate_gang      60 isolate figures/h200_conv2d_x4_gang.cfg --repeat 20
-  until_end tune             100 tune figures/h200_conv2d_x4_tune.cfg --from 736 --to 960 --sweep=32 --tries 2 \
+  until_end tune             100 tune figures/h200_conv2d_x4_tune.cfg --from $((736 * ${STRETCH:-100} / 100 / 32 * 32)) \
+    --to $((960 * ${STRETCH:-100} / 100 / 32 * 32)) --sweep=32 --tries 2 \
     --precision 3 --rounds 2 --late 0.01 --overruns 100
   until_end profile           60 profile $four --times planned --regulated --steady --repeat 300 \
     -o h200_conv2d_x4_large.profile.cfg
@@ -320,10 +323,23 @@ in_folder() { # STEP COMMAND...
   mkdir -p "$out/$1"
   cd "$out/$1"
   shift
-  ln -sfn "$here/schedules" schedules
+  ln -sfn "$schedules" schedules
   ln -sfn "$here/own_kernel" own_kernel
   "$@"
   rm -f schedules own_kernel
+}
+
+# The figures of four tasks for a GPU whose memory is slower, beside all others as they are.
+stretch() { # PERCENT
+  local figure
+  schedules=$out/schedules
+  rm -rf "$schedules"
+  mkdir -p "$out"
+  cp -r "$here/schedules" "$schedules"
+  for figure in "$here"/schedules/figures/h200_{conv2d,increment}*.cfg; do
+    case $figure in *_tune.cfg) continue ;; esac # which is as short as can be for every GPU
+    "$here/stretch.sh" "$figure" "$1" >"$schedules/figures/$(basename "$figure")"
+  done
 }
 
 measure_all() {
@@ -342,6 +358,7 @@ measure_all() {
     exit 2
   fi
   export PATH=$here/bin:$PATH:/usr/local/cuda/bin
+  if [ -n "${STRETCH-}" ]; then stretch "$STRETCH"; fi
   in_folder info limit info 60 ttprem info
   if ! grep -q '^cuda: ' "$out/info/info.log" || grep '^cuda: not available' "$out/info/info.log"; then
     echo "gpu: nothing to measure here" >&2
@@ -437,12 +454,13 @@ pack() {
   cp tests/bench/live_hosts.sh tests/bench/live_lateness.sh "$folder/tests/bench"
   cp tests/cuda/*.cfg "$folder/tests/cuda"
   cp tests/faults/*.cfg tests/faults/gpu_faults.sh tests/faults/gpu_delays.sh "$folder/tests/faults"
-  cp tools/gpu.sh experiments/figures/h200_conv2d/pauses.sh LICENSE "$folder"
+  cp tools/gpu.sh experiments/figures/h200_conv2d/{pauses,stretch}.sh LICENSE "$folder"
   tar -C "$build" -czf "$folder.tar.gz" "$name"
   du -h "$folder.tar.gz"
 }
 
 failed=0
+schedules=$here/schedules
 case ${1-} in
 pack) shift && pack "$@" ;;
 measure) shift && measure_all "$@" ;;
