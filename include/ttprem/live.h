@@ -223,11 +223,19 @@ PREM_API prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t unt
  * locked until close, and frames that are not aligned to 16 bytes, or not at the same distance
  * from each other, go by the copy engines however small they are.
  *
+ * Buffers on the session's GPU, another library's, say, serve as well, wherever they lie: blocks
+ * fetch from them and write to them, and nothing is copied at all. As of
+ * prem_live_keep_on_device() the application's own kernels have ended before it submits. They and
+ * their rows begin at 16 bytes, and no window of a task hangs over an edge of the array, where the
+ * GPU needs zeros. Bytes between rows are the application's, but for what fills an output's last
+ * word.
+ *
  * @param buffers      as many as the file gives the stream, each a frame; they stay the
  * application's, and must live until close. prem_frame::buffer counts them
  * @param pitch_bytes  from row to row; planes of arrays of more dimensions lie densely behind each
  *                     other
- * @retval PREM_ERR_UNAVAILABLE  the GPU cannot reach that memory: the session can only be closed
+ * @retval PREM_ERR_UNAVAILABLE  the GPU cannot reach or use that memory, and `diag` says why: the
+ *                               session can only be closed
  */
 PREM_API prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffers,
                                      int32_t count, int64_t pitch_bytes, prem_diag *diag);

@@ -66,6 +66,14 @@ static prem_status make_program(prem_cuda *cuda, prem_diag *diag) {
   return status;
 }
 
+prem_status prem_cuda_make_program_again(prem_cuda *cuda, prem_diag *diag) {
+  const int64_t clock_step_ns = cuda->device.launch.clock_step_ns;
+  prem_cuda_program_free(&cuda->device);
+  const prem_status status = make_program(cuda, diag);
+  cuda->device.launch.clock_step_ns = clock_step_ns;
+  return status == PREM_OK ? prem_cuda_choose_live_variant(cuda, diag) : status;
+}
+
 static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
                              const prem_machine *machine, void **state, prem_diag *diag) {
   *state = NULL;

@@ -150,6 +150,71 @@ static inline void assert_frames_stay(const char *backend, copy_rows *copy) {
   prem_schedule_free(schedule);
 }
 
+/* The same without edges: each window lies within its array. */
+static const char *const filled =
+    "version = 1; name = \"filled\"; platform: { blocks = 2;"
+    "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 12, 20 ]; },"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 10, 18 ]; } );"
+    "tasks = ( { name = \"a\"; kernel = \"conv2d\"; blocks = 2; tile = [ 5, 6 ];"
+    "    period_ns = 1000000L; arrays: { in = \"x\"; out = \"y\"; }; prefetch: { wcet_ns = 2000L; "
+    "};"
+    "    compute: { wcet_ns = 2000L; }; writeback: { wcet_ns = 2000L; }; } );"
+    "live: { inputs = ( { array = \"x\"; kind = \"queuing\"; } );"
+    "  outputs = ( { array = \"y\"; kind = \"queuing\"; overflow = \"drop\"; } ); };";
+
+/* In memory of the application that blocks reach: `buffers` of each stream, as camera_new() fills
+ * them, beside a session with memory of its own. Behind that two results find no buffer. */
+static inline void assert_others_memory_serves(const char *backend, copy_rows *copy,
+                                               void *buffers[2][BUFFERS]) {
+  prem_schedule *schedule = prepared_schedule(filled);
+  prem_live *live = open_live_on(backend, schedule), *other = open_live_on("sim", schedule);
+  float in[ROWS][COLUMNS], out[ROWS][COLUMNS], kept[BUFFERS][ROWS][COLUMNS];
+  for (int32_t stream = 0; stream < 2; ++stream)
+    ck_assert_int_eq(prem_live_adopt(live, stream, buffers[stream], BUFFERS, PITCH, NULL), PREM_OK);
+  start_live(live, &(prem_live_request){0});
+  start_live(other, &(prem_live_request){0});
+  for (int i = 0; i < 4 * BUFFERS + 2; ++i) {
+    prem_frame frame, found, expected;
+    ck_assert_int_eq(prem_live_acquire(other, 0, INT64_MAX, &frame, NULL), PREM_OK);
+    draw(&frame, i);
+    copy_on_host(in, sizeof *in, frame.data, frame.pitch_bytes[2]);
+    ck_assert_int_eq(prem_live_submit(other, &frame, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_acquire(live, 0, INT64_MAX, &frame, NULL), PREM_OK);
+    ck_assert_ptr_eq(frame.data, buffers[0][frame.buffer]);
+    copy(frame.data, frame.pitch_bytes[2], in, sizeof *in);
+    ck_assert_int_eq(prem_live_submit(live, &frame, NULL), PREM_OK);
+    if (i >= 4 * BUFFERS)
+      continue; /* all buffers are in hand */
+    wait_for(live, &found);
+    wait_for(other, &expected);
+    ck_assert_ptr_eq(found.data, buffers[1][found.buffer]);
+    ck_assert_uint_eq(found.input, expected.input);
+    copy(out, sizeof *out, found.data, found.pitch_bytes[2]);
+    for (int row = 0; row < ROWS - 2; ++row) {
+      ck_assert_mem_eq(out[row], (char *)expected.data + row * expected.pitch_bytes[2],
+                       (COLUMNS - 2) * sizeof(float));
+      ck_assert_int_eq(((unsigned char *)out[row])[(COLUMNS - 2) * sizeof(float)], GUARD);
+    }
+    ck_assert_int_eq(prem_live_release(other, &expected, NULL), PREM_OK);
+    if (i < 3 * BUFFERS)
+      ck_assert_int_eq(prem_live_release(live, &found, NULL), PREM_OK);
+    memcpy(kept[found.buffer], out, sizeof out);
+  }
+  prem_live_counts counts;
+  do {
+    prem_live_sleep_until(live, prem_live_now_ns(live) + 2000000);
+    prem_live_count(live, 1, &counts);
+  } while (counts.dropped < 2);
+  for (int b = 0; b < BUFFERS; ++b) {
+    copy(out, sizeof *out, buffers[1][b], PITCH);
+    ck_assert_mem_eq(out, kept[b], sizeof out);
+  }
+  prem_live_close(live);
+  prem_live_close(other);
+  prem_schedule_free(schedule);
+}
+
 /* What nobody takes is written to a place that is not the application's. */
 static inline void assert_a_result_without_a_buffer_touches_none(const char *backend) {
   prem_schedule *schedule = prepared_schedule(blurred);

@@ -332,6 +332,71 @@ START_TEST(a_result_without_a_buffer_touches_none) {
   assert_a_result_without_a_buffer_touches_none("cuda");
 }
 END_TEST
+#ifdef WITH_CUDART
+/* Another library's: here and there, in no order. */
+static void take_device_memory(void *out[BUFFERS]) {
+  static unsigned char guards[BYTES];
+  memset(guards, GUARD, sizeof guards);
+  for (int b = 0; b < BUFFERS; ++b) {
+    const int at = (2 * b + 1) % BUFFERS;
+    ck_assert_int_eq(cudaMalloc(&out[at], BYTES + 4096), cudaSuccess);
+    out[at] = (char *)out[at] + 16 * (b + 1);
+    ck_assert_int_eq(cudaMemcpy(out[at], guards, BYTES, cudaMemcpyHostToDevice), cudaSuccess);
+  }
+}
+
+static void give_device_memory(void *out[BUFFERS]) {
+  for (int b = 0; b < BUFFERS; ++b)
+    cudaFree((char *)out[(2 * b + 1) % BUFFERS] - 16 * (b + 1));
+}
+
+START_TEST(device_memory_of_the_application_serves) {
+  void *buffers[2][BUFFERS];
+  take_device_memory(buffers[0]);
+  take_device_memory(buffers[1]);
+  assert_others_memory_serves("cuda", copy_over, buffers);
+  give_device_memory(buffers[0]);
+  give_device_memory(buffers[1]);
+}
+END_TEST
+
+/* What the GPU's copies cannot do is said, and the session starts no more. */
+START_TEST(device_memory_that_does_not_serve_is_refused) {
+  void *good[BUFFERS], *mixed[BUFFERS], *odd[BUFFERS];
+  static float here[BYTES];
+  take_device_memory(good);
+  memcpy(mixed, good, sizeof mixed);
+  memcpy(odd, good, sizeof odd);
+  mixed[1] = here;
+  odd[2] = (char *)good[2] + 4;
+  const struct {
+    const char *schedule;
+    void *const *buffers;
+    int64_t pitch_bytes;
+    const char *reason;
+  } wrong[] = {
+      {filled, mixed, PITCH, "buffers of 'x' do not all lie on the session's GPU"},
+      {filled, odd, PITCH, "buffers of 'x' or their rows do not begin at 16 bytes"},
+      {filled, good, PITCH - 8, "buffers of 'x' or their rows do not begin at 16 bytes"},
+      {blurred, good, PITCH, "windows hang over the array's edges"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    prem_schedule *schedule = prepared_schedule(wrong[i].schedule);
+    prem_live *live = open_live_on("cuda", schedule);
+    prem_diag *diag = prem_diag_new();
+    ck_assert_int_eq(
+        prem_live_adopt(live, 0, wrong[i].buffers, BUFFERS, wrong[i].pitch_bytes, diag),
+        PREM_ERR_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, wrong[i].reason));
+    ck_assert_int_eq(prem_live_start(live, &(prem_live_request){0}, diag), PREM_ERR_ARGUMENT);
+    prem_diag_free(diag);
+    prem_live_close(live);
+    prem_schedule_free(schedule);
+  }
+  give_device_memory(good);
+}
+END_TEST
+#endif
 
 /* A run's moves are worked out before it. */
 /* ---- what is refused ------------------------------------------------------------------------- */
@@ -429,6 +494,10 @@ int main(int argc, char **argv) {
   tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);
   tcase_add_test(cases, results_are_the_same_wherever_frames_lie);
   tcase_add_test(cases, frames_stay_where_blocks_have_them);
+#ifdef WITH_CUDART
+  tcase_add_test(cases, device_memory_of_the_application_serves);
+  tcase_add_test(cases, device_memory_that_does_not_serve_is_refused);
+#endif
   tcase_add_test(cases, a_result_without_a_buffer_touches_none);
   tcase_add_test(cases, state_arrays_are_refused_in_runs);
   tcase_add_loop_test(cases, blocks_follow_the_plan_of_the_hyperperiod, 0, 2);

@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -214,7 +215,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-cudaError_t cudaMalloc(void **out, size_t bytes) {
+namespace {
+
+std::mutex memory_guard;
+std::map<const char *, size_t> device_memory; /* where it begins, and how long it is */
+
+} // namespace
+
+static cudaError_t allocate(void **out, size_t bytes) {
   enum { ALIGN = 256, NOT_ZERO = 0xCB };
   *out = aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN + (bytes == 0 ? ALIGN : 0));
   if (*out == nullptr)
@@ -222,15 +230,34 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
   memset(*out, NOT_ZERO, bytes);
   return cudaSuccess;
 }
-cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned) {
-  return cudaMalloc(out, bytes);
+cudaError_t cudaMalloc(void **out, size_t bytes) {
+  const cudaError_t error = allocate(out, bytes);
+  const std::lock_guard<std::mutex> lock(memory_guard);
+  if (error == cudaSuccess)
+    device_memory[(const char *)*out] = bytes;
+  return error;
 }
-cudaError_t cudaFree(void *memory) {
+cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned) {
+  return allocate(out, bytes);
+}
+cudaError_t cudaFreeHost(void *memory) {
   free(memory);
   return cudaSuccess;
 }
-cudaError_t cudaFreeHost(void *memory) {
-  return cudaFree(memory);
+cudaError_t cudaFree(void *memory) {
+  const std::lock_guard<std::mutex> lock(memory_guard);
+  device_memory.erase((const char *)memory);
+  return cudaFreeHost(memory);
+}
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *at) {
+  const std::lock_guard<std::mutex> lock(memory_guard);
+  auto behind = device_memory.upper_bound((const char *)at);
+  const bool is_there = behind != device_memory.begin() &&
+                        (const char *)at - std::prev(behind)->first <
+                            (ptrdiff_t)std::prev(behind)->second;
+  *out = cudaPointerAttributes{};
+  out->type = is_there ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+  return cudaSuccess;
 }
 cudaError_t cudaHostGetDevicePointer(void **out, void *host, unsigned) {
   *out = host;

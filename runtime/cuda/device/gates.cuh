@@ -155,21 +155,27 @@ __device__ __forceinline__ bool ticket_look(const prem_device_gate *gate, int64_
   return word >> 16 == ((uint64_t)job + 1) << 16 >> 16;
 }
 
-/** A port's slot is known: its moves go there. `moves` NULL: a compatible interval. One warp. */
+/** How far a slot lies from the first. One lane. */
+__device__ __forceinline__ int64_t slot_shift(const prem_device_gate *gate, int32_t slot) {
+  return gate->slot_planes < 0 ? __ldg((const long long *)&gate->slot_offsets[slot])
+                               : slot * gate->slot_bytes;
+}
+
+/** A port's slot is known: its moves go so far. `moves` NULL: a compatible interval. One warp. */
 __device__ __forceinline__ void port_place(block_state *own, const prem_device_task *task,
                                            const prem_device_record *record,
-                                           prem_device_move *moves, int32_t port, int32_t slot,
-                                           int64_t slot_bytes, int32_t slot_planes) {
+                                           prem_device_move *moves, int32_t port,
+                                           int64_t shift_bytes, int32_t shift_planes) {
   const int32_t lane = lane_number();
   if (port < 0)
     return;
   if (moves == nullptr) {
     if (lane == 0)
-      own->shift_bytes[port] = slot * slot_bytes;
+      own->shift_bytes[port] = shift_bytes;
   } else if (lane < record->move_count && moves[lane].port == task->first_port + port) {
-    moves[lane].array += slot * slot_bytes;
+    moves[lane].array += shift_bytes;
     if (moves[lane].box_at[0] >= 0)
-      moves[lane].box_at[3] += slot * slot_planes;
+      moves[lane].box_at[3] += shift_planes;
   }
 }
 
@@ -215,12 +221,13 @@ __device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record,
      * not shown */
     const uint32_t leaves_out = of_sinks ? PREM_TICKET_SKIP : PREM_TICKET_SKIP | PREM_TICKET_VOID;
     skips |= __any_sync(FULL_WARP, (flags & leaves_out) != 0);
+    const int64_t shift_bytes = gate->port < 0 ? 0 : slot_shift(gate, slot);
+    const int32_t shift_planes = slot * gate->slot_planes;
 #pragma unroll 1
     for (int32_t lane = 0; lane < min(count - base, 32); ++lane)
       port_place(own, task, record, moves, __shfl_sync(FULL_WARP, is_one ? gate->port : -1, lane),
-                 __shfl_sync(FULL_WARP, slot, lane),
-                 (int64_t)__shfl_sync(FULL_WARP, (long long)gate->slot_bytes, lane),
-                 __shfl_sync(FULL_WARP, gate->slot_planes, lane));
+                 (int64_t)__shfl_sync(FULL_WARP, (long long)shift_bytes, lane),
+                 __shfl_sync(FULL_WARP, shift_planes, lane));
   }
   __syncwarp();
   return skips ? TICKETS_SKIP : TICKETS_RUN;

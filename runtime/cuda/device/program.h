@@ -27,6 +27,8 @@ typedef struct prem_device_array {
   int32_t type; /* prem_type */
   int64_t
       slot_bytes; /* of a live array: from slot to slot, each with margins of its own; else all */
+  const int64_t *slot_offsets; /* [slots], in device memory: frames of the application's begin so
+                                  many bytes from origin; NULL: slot_bytes apart, in the box */
 } prem_device_array;
 
 /** One dimension of a port: what the lane that works it needs. */
@@ -302,8 +304,12 @@ typedef struct prem_device_gate {
   uint64_t ring_mask;
   const int32_t *job_of; /* [job of the task]: which job of the stream, in its hyperperiod */
   int32_t first_jobs_of[PREM_DEVICE_NEAR_JOBS]; /* of its first jobs the same, at hand */
-  int64_t slot_bytes;                           /* of the array, from slot to slot */
-  int32_t slot_planes; /* the same as the outermost coordinate of a tensor map */
+  union {
+    int64_t slot_bytes;          /* of the array, from slot to slot */
+    const int64_t *slot_offsets; /* or where slots lie from the first */
+  };
+  int32_t slot_planes; /* slot_bytes as the outermost coordinate of a tensor map; -1: slot_offsets
+                          is valid, and there is no map */
   int32_t stream_jobs; /* in one hyperperiod */
   int32_t port;        /* of the task, that takes its slot; -1: none */
   int32_t kind;        /* prem_device_gate_kind */

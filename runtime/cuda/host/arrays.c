@@ -23,12 +23,14 @@ static int64_t round_up(int64_t value, int64_t to) {
 
 typedef struct edge_margins {
   int64_t low[4], high[4]; /* elements */
+  bool has_aims;           /* windows that are aimed are among them */
 } edge_margins;
 
 static void widen(edge_margins *margins, const prem_task *task, const prem_window *window,
                   const int64_t shape[4]) {
   if (window->aim) { /* within the array, but its rows' last piece may reach behind it */
     margins->high[3] = margins->high[3] > PIECE_BYTES ? margins->high[3] : PIECE_BYTES;
+    margins->has_aims = true;
     return;
   }
   for (int d = 0; d < 4; ++d) {
@@ -49,7 +51,7 @@ static void widen(edge_margins *margins, const prem_task *task, const prem_windo
 }
 
 static edge_margins margins_of(const prem_schedule *schedule, int32_t array) {
-  edge_margins result = {{0}, {0}};
+  edge_margins result = {0};
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     if (!task->definition)
@@ -59,6 +61,16 @@ static edge_margins margins_of(const prem_schedule *schedule, int32_t array) {
         widen(&result, task, &task->windows[port], schedule->arrays[array].shape);
   }
   return result;
+}
+
+int64_t prem_cuda_row_room(const prem_schedule *schedule, int32_t array) {
+  const edge_margins around = margins_of(schedule, array);
+  for (int d = 0; d < 4; ++d)
+    if (around.low[d] > 0 || (around.high[d] > 0 && !(d == 3 && around.has_aims)))
+      return -1;
+  return round_up((schedule->arrays[array].shape[3] + around.high[3]) *
+                      prem_type_bytes(schedule->arrays[array].type),
+                  PIECE_BYTES);
 }
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
@@ -126,7 +138,7 @@ cudaError_t prem_cuda_arrays_new(const prem_program *program, const prem_arrays 
     CUDA_TRY(box_new(&host->storage[a], &around, &out->arrays[a]));
     CUDA_TRY(planes_copy(&out->arrays[a], &host->storage[a], cudaMemcpyHostToDevice));
     if (host->reference[a].base) {
-      const edge_margins none = {{0}, {0}};
+      const edge_margins none = {0};
       CUDA_TRY(box_new(&host->reference[a], &none, &out->reference[a]));
       CUDA_TRY(planes_copy(&out->reference[a], &host->reference[a], cudaMemcpyHostToDevice));
     }

@@ -95,6 +95,9 @@ enum {
   PREM_CUDA_MIN_THREADS = PREM_MEMORY_THREADS + 32 /* of a block: one warp computes */
 };
 
+/** Arrays of a live session lie elsewhere than when it was opened. */
+prem_status prem_cuda_make_program_again(prem_cuda *cuda, prem_diag *diag);
+
 /* ---- faults (fault.c) ------------------------------------------------------------------------ */
 
 prem_status prem_cuda_report(cudaError_t error, prem_diag *diag, const char *what);

@@ -202,9 +202,18 @@ static prem_status judge_memory(const prem_cuda_live *live, prem_diag *diag) {
   return PREM_OK;
 }
 
+static bool has_arrays_of_others(const prem_cuda_live *live) {
+  bool has_one = false;
+  for (int32_t s = 0; s < live->courier->stream_count; ++s)
+    has_one |= live->session_arrays[s] != NULL;
+  return has_one;
+}
+
 static prem_status start(prem_cuda_live *live, const prem_live_request *request, prem_diag *diag) {
   prem_cuda *cuda = live->cuda;
   prem_status status = judge_memory(live, diag);
+  if (status == PREM_OK && has_arrays_of_others(live))
+    status = prem_cuda_make_program_again(cuda, diag);
   if (status != PREM_OK)
     return status;
   status = prem_courier_make_room(live->courier, request);
@@ -299,6 +308,10 @@ static void live_leave_memory(void *state, int32_t stream) {
 static prem_status live_take_memory(void *state, int32_t stream, prem_diag *diag) {
   prem_cuda_live *live = live_of(state);
   cudaError_t error = prem_cuda_enter(live->cuda->gpu);
+  const prem_status status =
+      error == cudaSuccess ? prem_cuda_live_judge_buffers(live, stream, diag) : PREM_OK;
+  if (status != PREM_OK)
+    return status;
   if (error == cudaSuccess)
     error = prem_cuda_live_take_memory(live, stream);
   if (error == cudaSuccess)

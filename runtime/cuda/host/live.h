@@ -63,7 +63,10 @@ typedef struct prem_cuda_live {
   bool stays[PREM_MAX_LIVE_PORTS];      /* frames are never brought over */
   bool is_large[PREM_MAX_LIVE_PORTS];   /* frames go by the copy engines */
   bool has_memory[PREM_MAX_LIVE_PORTS]; /* and are where the GPU can reach them */
-  prem_cuda_write_function *write;      /* where an input is large */
+  /* what the session has for frames that lie in device memory of the application; NULL: these lie
+   * in it */
+  prem_device_array *session_arrays[PREM_MAX_LIVE_PORTS];
+  prem_cuda_write_function *write; /* where an input is large */
   prem_engine engine;
   prem_mode mode;
   pthread_mutex_t match_lock;
@@ -92,6 +95,9 @@ cudaError_t prem_cuda_live_frames_new(prem_cuda_live *live);
 void prem_cuda_live_frames_free(prem_cuda_live *live);
 /** The frames of a stream, wherever they lie now, and before they are moved. */
 cudaError_t prem_cuda_live_take_memory(prem_cuda_live *live, int32_t stream);
+/** Buffers of the application: can it be its memory on this GPU, or the host's? Says why not. */
+prem_status prem_cuda_live_judge_buffers(const prem_cuda_live *live, int32_t stream,
+                                         prem_diag *diag);
 void prem_cuda_live_leave_memory(prem_cuda_live *live, int32_t stream);
 /** They stay on the GPU, and are never brought over. */
 void prem_cuda_live_keep_frames(prem_cuda_live *live, int32_t stream, prem_frame_place *out);

@@ -2,6 +2,7 @@
 /* Where frames of a live session lie, and who brings them: before it starts. */
 #include "runtime/cuda/host/live.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cuda/host/driver_function.h"
@@ -86,12 +87,112 @@ static cudaError_t make_frames_known(prem_cuda_live *live, int32_t s) {
   return error;
 }
 
+/* ---- buffers of the application on the GPU --------------------------------------------------- */
+
+/* @return whether it is on a GPU, in `*gpu` on which. */
+static bool is_device_memory(const void *memory, int *gpu) {
+  struct cudaPointerAttributes of;
+  if (cudaPointerGetAttributes(&of, memory) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  *gpu = of.device;
+  return of.type == cudaMemoryTypeDevice;
+}
+
+static prem_status refuse_buffers(const char *name, const char *why, prem_diag *diag) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "adopt",
+                "buffers of '%s' %s; open another session, and give it others", name, why);
+  return PREM_ERR_UNAVAILABLE;
+}
+
+prem_status prem_cuda_live_judge_buffers(const prem_cuda_live *live, int32_t s, prem_diag *diag) {
+  enum { PIECE_BYTES = 16 };
+  const prem_live_port *port = &live->courier->streams[s].port;
+  const prem_storage *storage = &live->cuda->host->storage[port->array];
+  const prem_schedule *schedule = live->cuda->program->schedule;
+  const char *name = schedule->arrays[port->array].name;
+  int32_t here = 0, there = 0;
+  bool is_even = storage->pitch_bytes % PIECE_BYTES == 0;
+  for (int32_t slot = 0; storage->adopted && slot < port->buffers; ++slot) {
+    int gpu = 0;
+    const bool is_there = is_device_memory(storage->adopted[slot], &gpu);
+    here += is_there && gpu == live->cuda->gpu->number;
+    there += is_there && gpu != live->cuda->gpu->number;
+    is_even &= (uintptr_t)storage->adopted[slot] % PIECE_BYTES == 0;
+  }
+  if (here + there == 0)
+    return PREM_OK;
+  if (here < port->buffers)
+    return refuse_buffers(name, "do not all lie on the session's GPU", diag);
+  if (!is_even)
+    return refuse_buffers(name, "or their rows do not begin at 16 bytes, as copies of the GPU do",
+                          diag);
+  const int64_t room = prem_cuda_row_room(schedule, port->array);
+  if (room < 0)
+    return refuse_buffers(
+        name,
+        "have no zeros around them, and windows hang over the array's edges: give "
+        "arrays that the tiles fill, or prem_live_keep_on_device()",
+        diag);
+  if (room > storage->pitch_bytes)
+    return refuse_buffers(name, "have shorter rows than an aimed window's last piece needs", diag);
+  return PREM_OK;
+}
+
+/* A result that nobody takes goes to a slot of the session's. */
+static cudaError_t adopt_on_device(prem_cuda_live *live, int32_t s) {
+  enum { SLOTS = 1 << PREM_CHANNEL_SLOT_BITS };
+  const prem_live_port *port = &live->courier->streams[s].port;
+  const prem_storage *storage = &live->cuda->host->storage[port->array];
+  prem_device_array *array = &live->cuda->arrays.arrays[port->array];
+  int64_t offsets[SLOTS] = {0};
+  unsigned char *spare = NULL;
+  cudaError_t error;
+  prem_device_array *before = malloc(sizeof *before);
+  if (!before)
+    return cudaErrorMemoryAllocation;
+  *before = *array;
+  live->session_arrays[s] = before;
+  for (int32_t slot = 0; slot < port->buffers; ++slot)
+    offsets[slot] = storage->adopted[slot] - storage->adopted[0];
+  if (storage->slots > port->buffers) {
+    CUDA_TRY(prem_cuda_live_keep(live, (void **)&spare, NULL, frame_bytes_of(storage) + 16));
+    offsets[port->buffers] = spare - storage->adopted[0];
+  }
+  CUDA_TRY(prem_cuda_live_keep(live, (void **)&array->slot_offsets, offsets, sizeof offsets));
+  array->origin = storage->adopted[0];
+  array->pitch_bytes[2] = storage->pitch_bytes;
+  array->pitch_bytes[1] = array->pitch_bytes[2] * storage->shape[2];
+  array->pitch_bytes[0] = array->pitch_bytes[1] * storage->shape[1];
+  live->stays[s] = live->has_memory[s] = true;
+  live->is_large[s] = false;
+fail:
+  return error;
+}
+
+static void give_back_device(prem_cuda_live *live, int32_t s) {
+  prem_device_array *before = live->session_arrays[s];
+  if (!before)
+    return;
+  live->cuda->arrays.arrays[live->courier->streams[s].port.array] = *before;
+  live->stays[s] = false;
+  live->session_arrays[s] = NULL;
+  free(before);
+}
+
+/* ---- any stream's ---------------------------------------------------------------------------- */
+
 cudaError_t prem_cuda_live_take_memory(prem_cuda_live *live, int32_t s) {
   const prem_courier *courier = live->courier;
   const prem_live_port *port = &courier->streams[s].port;
+  const prem_storage *storage = &live->cuda->host->storage[port->array];
   const bool is_input = s < courier->source_count;
   cudaError_t error;
-  live->is_large[s] = !is_carried(&live->cuda->host->storage[port->array], port->buffers);
+  int gpu;
+  if (storage->adopted && is_device_memory(storage->adopted[0], &gpu))
+    return adopt_on_device(live, s);
+  live->is_large[s] = !is_carried(storage, port->buffers);
   CUDA_TRY(make_frames_known(live, s));
   if (live->is_large[s] && !is_input)
     CUDA_TRY(relay_new(live, s));
@@ -106,6 +207,7 @@ fail:
 void prem_cuda_live_leave_memory(prem_cuda_live *live, int32_t s) {
   prem_cuda_known *known = live->known.items;
   live->has_memory[s] = false;
+  give_back_device(live, s);
   relay_free(&live->relays[s]);
   for (int64_t i = live->known.count - 1; i >= 0; --i) {
     if (known[i].stream != s)
@@ -140,8 +242,10 @@ fail:
 
 void prem_cuda_live_frames_free(prem_cuda_live *live) {
   const prem_cuda_known *known = live->known.items;
-  for (int32_t s = 0; s < PREM_MAX_LIVE_PORTS; ++s)
+  for (int32_t s = 0; s < PREM_MAX_LIVE_PORTS; ++s) {
+    give_back_device(live, s);
     relay_free(&live->relays[s]);
+  }
   for (int64_t i = 0; i < live->known.count; ++i)
     cudaHostUnregister(known[i].memory);
 }

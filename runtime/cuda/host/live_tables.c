@@ -226,6 +226,10 @@ static prem_device_gate device_gate(const prem_cuda_live *live, const prem_strea
                            .slot_planes = (int32_t)(array->slot_bytes / array->pitch_bytes[0]),
                            .stream_jobs = stream->jobs,
                            .port = port};
+  if (array->slot_offsets) {
+    gate.slot_offsets = array->slot_offsets;
+    gate.slot_planes = -1;
+  }
   for (int32_t j = 0; j < jobs && j < PREM_DEVICE_NEAR_JOBS; ++j)
     gate.first_jobs_of[j] = job_of[j];
   return gate;

@@ -23,7 +23,7 @@ typedef CUresult encode_function(CUtensorMap *map, CUtensorMapDataType type, cuu
 bool prem_tensor_map_make(const prem_device_array *array, const prem_window *window,
                           int32_t row_bytes, unsigned char out[PREM_TENSOR_MAP_BYTES]) {
   const int64_t row_pieces = row_bytes / PREM_TENSOR_PIECE;
-  if (row_bytes % PIECE_BYTES != 0 || row_pieces > MAX_BOX)
+  if (array->slot_offsets || row_bytes % PIECE_BYTES != 0 || row_pieces > MAX_BOX)
     return false;
   for (int d = 0; d < 3; ++d)
     if (window->extent[d] > MAX_BOX)
