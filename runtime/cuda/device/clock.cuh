@@ -4,16 +4,8 @@
 #define TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_CUH
 
 #include "runtime/core/ptx.cuh"
+#include "runtime/cuda/device/clock_wait.cuh"
 #include "runtime/cuda/device/program.h"
-
-/** Look at the clock until an instant. @return the reading that showed it. */
-static __device__ __forceinline__ int64_t prem_clock_await(int64_t at_ns) {
-  int64_t now;
-  do
-    now = prem_clock_ns();
-  while (now < at_ns);
-  return now;
-}
 
 /** Take the fault record if nobody has, and make everybody stop. */
 static __device__ void prem_fault_raise(prem_device_state *state, prem_fault_code code,

@@ -16,6 +16,7 @@
  *   engine.cuh    moving windows: the starter fetches, the writer stores; barriers
  *   tokens.cuh    mode lock: taken by the starter, and by the compute warps for an interval
  *   clock.cuh     the GPU's clock, words in L2, raising a fault
+ *   clock_wait.cuh  the wait for an instant of that clock
  *   executive_live.cu  the same executive once more, for live sessions
  *   courier.cu    of a live session: who decides; a kernel of its own beside the executive
  *   program.h     the structs that the host fills in

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wait for an instant of the GPU's clock, beside the loop that compares whole readings:
+ * wherever the clock's low half runs over, and however long the warp is kept away meanwhile. */
+#include "prem/base/random.h"
+#include "tests/common/running.h"
+
+#define __device__
+#define __forceinline__ inline
+
+enum { STEP_NS = 32, MOST_READINGS = 4096 };
+
+static struct {
+  int64_t readings[MOST_READINGS];
+  int next;
+} gpu;
+
+static int64_t prem_clock_ns(void) {
+  ck_assert_int_lt(gpu.next, MOST_READINGS);
+  return gpu.readings[gpu.next++];
+}
+
+#include "runtime/cuda/device/clock_wait.cuh"
+
+/* A clock from `now_ns` on, by single steps; with one pause somewhere. */
+static void clock_new(int64_t now_ns, int pause_at, int64_t pause_ns) {
+  gpu.next = 0;
+  for (int i = 0; i < MOST_READINGS; ++i)
+    gpu.readings[i] = now_ns + (int64_t)i * STEP_NS + (i >= pause_at ? pause_ns : 0);
+}
+
+static int64_t by_whole_readings(int64_t at_ns) {
+  int i = 0;
+  while (gpu.readings[i] < at_ns)
+    ++i;
+  return gpu.readings[i];
+}
+
+static void assert_wait(int64_t now_ns, int64_t at_ns, int pause_at, int64_t pause_ns) {
+  clock_new(now_ns, pause_at, pause_ns);
+  const int64_t expected = by_whole_readings(at_ns);
+  ck_assert_int_eq(prem_clock_await(at_ns), expected);
+  ck_assert_int_eq(gpu.readings[gpu.next - 1], expected); /* it looked no more behind that */
+}
+
+static const int64_t edges_ns[] = {0, INT64_C(1) << 31, INT64_C(1) << 32, INT64_C(3) << 31,
+                                   INT64_C(1761234567) << 30};
+
+START_TEST(an_instant_is_seen_at_every_edge_of_the_low_half) {
+  for (int64_t before = -40 * STEP_NS; before <= 40 * STEP_NS; before += STEP_NS)
+    for (int64_t wait = -3 * STEP_NS; wait <= 50 * STEP_NS; wait += 17) {
+      const int64_t now_ns = edges_ns[_i] + (INT64_C(1) << 33) + before;
+      assert_wait(now_ns, now_ns + wait, MOST_READINGS, 0);
+    }
+}
+END_TEST
+
+/* The GPU is taken away for up to two seconds: the wait ends with the first reading behind that. */
+START_TEST(a_pause_does_not_run_over) {
+  uint64_t random = 5;
+  for (int i = 0; i < 20000; ++i) {
+    const int64_t now_ns = (INT64_C(1) << 33) + prem_random_below(&random, INT64_C(1) << 34);
+    const int64_t wait = prem_random_below(&random, 20000);
+    const int64_t pause_ns = prem_random_below(&random, 2000000000);
+    assert_wait(now_ns, now_ns + wait, (int)prem_random_below(&random, 600), pause_ns);
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("clock_wait");
+  TCase *cases = tcase_create("clock_wait");
+  tcase_add_loop_test(cases, an_instant_is_seen_at_every_edge_of_the_low_half, 0,
+                      sizeof edges_ns / sizeof *edges_ns);
+  tcase_add_test(cases, a_pause_does_not_run_over);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
