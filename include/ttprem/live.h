@@ -226,9 +226,9 @@ PREM_API prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t unt
  * Buffers on the session's GPU, another library's, say, serve as well, wherever they lie: blocks
  * fetch from them and write to them, and nothing is copied at all. As of
  * prem_live_keep_on_device() the application's own kernels have ended before it submits. They and
- * their rows begin at 16 bytes, and no window of a task hangs over an edge of the array, where the
- * GPU needs zeros. Bytes between rows are the application's, but for what fills an output's last
- * word.
+ * their rows begin at 16 bytes, the last row has its whole pitch as well, and no window of a task
+ * hangs over an edge of the array, where the GPU needs zeros. Bytes between rows are the
+ * application's, but for what fills an output's last word.
  *
  * @param buffers      as many as the file gives the stream, each a frame; they stay the
  * application's, and must live until close. prem_frame::buffer counts them
