@@ -11,7 +11,7 @@ if [ $# -ne 2 ]; then
 fi
 
 readonly place='\<(wcet|busy|start|step|hyperperiod|publish|period|deadline|lead)_ns = [0-9]+L'
-unit=$(grep -oE "$place" "$1" | sed -E 's/.* = ([0-9]+)L/\1/' | awk '
+unit=$({ grep -oE "$place" "$1" || true; } | sed -E 's/.* = ([0-9]+)L/\1/' | awk '
   { a = $1; while (a > 0) { b = unit % a; unit = a; a = b } }
   END { print unit + 0 }')
 step=$(sed -nE 's/.*\<clock_step_ns = ([0-9]+)L.*/\1/p;' "$1" | head -n 1)
