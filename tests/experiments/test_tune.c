@@ -270,6 +270,15 @@ START_TEST(an_offset_without_samples_has_no_times) {
   for (int64_t column = 4; column < 12; ++column)
     ck_assert(isnan(prem_value_number(prem_table_value(table, 0, column))));
   prem_findings_free(findings);
+  /* one sample with one release has them all */
+  point.samples = point.releases = 1;
+  point.lateness_max_ns = 7;
+  findings = prem_tune_findings(schedule, &search, 1, "");
+  table = prem_find_table(findings, "offsets");
+  for (int64_t column = 4; column < 12; ++column)
+    ck_assert(!isnan(prem_value_number(prem_table_value(table, 0, column))));
+  ck_assert_double_eq(prem_value_number(prem_table_value(table, 0, 6)), 7);
+  prem_findings_free(findings);
   prem_schedule_free(schedule);
 }
 END_TEST

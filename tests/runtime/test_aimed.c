@@ -2,6 +2,7 @@
 /* Aimed windows, whose place another task has said, and work areas: on sim and cpu, in all modes,
  * by numbers that may be anything; and what bind refuses. */
 /* ctest: threads */
+#include "prem/model/by_block.h"
 #include "tests/common/cpu_fixture.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
@@ -236,6 +237,25 @@ START_TEST(a_work_area_takes_scratchpad) {
 }
 END_TEST
 
+/* Wherever it will begin: all of the array is between its first element and its last. */
+START_TEST(an_aimed_window_may_be_anywhere) {
+  usual_kernel();
+  fixture f;
+  load(&f, ROWS, COLUMNS, 2, 1);
+  const prem_task *task = &f.schedule->tasks[1];
+  const int64_t shape[4] = {1, 1, ROWS, COLUMNS};
+  for (int32_t tile = 0; tile < TILES; ++tile) {
+    int64_t first[4], size[4];
+    ck_assert(prem_window_clip(task, &task->windows[0], shape, tile, first, size));
+    for (int d = 0; d < 4; ++d) {
+      ck_assert_int_eq(first[d], 0);
+      ck_assert_int_eq(size[d], shape[d]);
+    }
+  }
+  fixture_close(&f);
+}
+END_TEST
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void expect_refused(int32_t rows, const char *words) {
@@ -286,6 +306,7 @@ int main(void) {
   tcase_add_test(aimed, bytes_are_the_most_there_can_be);
   TCase *work = tcase_create("work areas");
   tcase_add_test(work, a_work_area_takes_scratchpad);
+  tcase_add_test(work, an_aimed_window_may_be_anywhere);
   tcase_add_test(work, a_work_area_may_be_too_large);
   TCase *refusals = tcase_create("refusals");
   tcase_add_test(refusals, careless_kernels_are_refused);

@@ -217,6 +217,7 @@ START_TEST(the_watchdog_names_a_compute_that_hangs) {
   fixture_expect_said(&f, "tile 5");
   fixture_expect_said(&f, "compute");
   fixture_expect_said(&f, "record 16 of hyperperiod 0");
+  ck_assert_int_eq(prem_diag_at(f.diag, 0)->code, 0); /* no mistake of the file's */
   ck_assert_int_eq(f.trace->stats[PREM_WRITEBACK].count, 5);
   ck_assert_int_eq(f.trace->hyperperiods, 0);
   const int64_t closing_ms = now_ms();

@@ -122,6 +122,32 @@ START_TEST(who_reads_while_another_one_writes_is_warned) {
 }
 END_TEST
 
+/* The reader reads the array through both its ports. */
+START_TEST(each_array_that_is_read_meanwhile_is_warned_once) {
+  const char *source =
+      "version = 1; name = \"t\"; platform: { blocks = 3;"
+      "  resources = ( { name = \"memory\"; capacity = 3; } ); };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8, 8 ]; },"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 8, 8 ]; } );"
+      "tasks = ( { name = \"w\"; kernel = \"blend\"; blocks = [ 0 ]; period_ns = 100L;"
+      "    arrays: { a = \"x\"; b = \"x\"; out = \"y\"; }; tile = [ 8, 8 ];"
+      "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+      "    writeback: { wcet_ns = 10L; }; },"
+      "  { name = \"r\"; kernel = \"blend\"; blocks = [ 1 ]; period_ns = 100L;"
+      "    arrays: { a = \"y\"; b = \"y\"; out = \"new\"; }; tile = [ 8, 8 ];"
+      "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+      "    writeback: { wcet_ns = 10L; }; } );"
+      "plan: { hyperperiod_ns = 100L; runs = ("
+      "  { task = \"w\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 0L; },"
+      "  { task = \"r\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 15L; } ); };";
+  char said[512];
+  ck_assert_int_eq(warnings_of(source, said, sizeof said), 1);
+  ck_assert_ptr_nonnull(strstr(said, "job 0 uses array 'y' while job 0 of 'w' writes it"));
+}
+END_TEST
+
 START_TEST(what_after_says_is_said_once) {
   prem_diag *diag = verdict_on(periodic(34, 5));
   assert_says(diag, 40,
@@ -163,6 +189,7 @@ int main(void) {
   tcase_add_test(tests, a_reader_is_told_of_a_writer_that_it_does_not_follow);
   tcase_add_test(tests, what_is_touched_first_is_said_first);
   tcase_add_test(tests, who_reads_while_another_one_writes_is_warned);
+  tcase_add_test(tests, each_array_that_is_read_meanwhile_is_warned_once);
   tcase_add_test(tests, what_after_says_is_said_once);
   tcase_add_test(tests, the_machine_may_take_longer);
   tcase_add_test(tests, arrays_that_nobody_writes_tie_nobody);
