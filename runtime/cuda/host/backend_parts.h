@@ -13,6 +13,7 @@
  *   host/live_frames.c    large frames, on streams of their own
  *   host/fault.c          what a run met, in words
  *
+ *   host/load.c           the program of a session, brought to the GPU once or twice
  *   host/program.c        a program in device memory: what the executive reads
  *   host/asks.c           its words across blocks: what jobs wait for of other tasks
  *   host/tensor_map.c     its windows as boxes that the copy engine of sm_90 moves
@@ -95,8 +96,12 @@ enum {
   PREM_CUDA_MIN_THREADS = PREM_MEMORY_THREADS + 32 /* of a block: one warp computes */
 };
 
-/** Arrays of a live session lie elsewhere than when it was opened. */
-prem_status prem_cuda_make_program_again(prem_cuda *cuda, prem_diag *diag);
+/* ---- the program (load.c) -------------------------------------------------------------------- */
+
+/** Bring the program to the GPU, where its arrays lie there. */
+prem_status prem_cuda_load(prem_cuda *cuda, prem_diag *diag);
+/** The same once more: arrays of a live session lie elsewhere than when it was opened. */
+prem_status prem_cuda_load_again(prem_cuda *cuda, prem_diag *diag);
 
 /* ---- faults (fault.c) ------------------------------------------------------------------------ */
 

@@ -213,7 +213,7 @@ static prem_status start(prem_cuda_live *live, const prem_live_request *request,
   prem_cuda *cuda = live->cuda;
   prem_status status = judge_memory(live, diag);
   if (status == PREM_OK && has_arrays_of_others(live))
-    status = prem_cuda_make_program_again(cuda, diag);
+    status = prem_cuda_load_again(cuda, diag);
   if (status != PREM_OK)
     return status;
   status = prem_courier_make_room(live->courier, request);
