@@ -42,6 +42,15 @@ START_TEST(the_critical_path_counts_lags) {
 }
 END_TEST
 
+/* The order in the file says nothing. */
+START_TEST(the_first_task_may_follow_a_later_one) {
+  assert_bound("blocks = 2;",
+               text("%s, %s", task("b", 1, 4, 20, "after = ( { task = \"a\"; lag_ns = 3L; } );"),
+                    task("a", 0, 5, 10, "")),
+               5 + 10 + 3 + 4 + 20);
+}
+END_TEST
+
 START_TEST(the_memory_is_loaded_between_heads_and_tails) {
   /* a goes first or last: 2 + 30 + 8, or */
   assert_bound("blocks = 3;",
@@ -340,17 +349,72 @@ START_TEST(a_path_leaves_no_time) {
 }
 END_TEST
 
-/* Too many to leave out one after the other: those that take part in the proof are kept. */
+/* Too many to leave out one after the other: those that take part in the proof are kept. The others
+ * follow one of these, and are left out all the same. */
 START_TEST(a_path_among_many_tasks) {
   char line[4096] = "";
   ck_assert(
       explain(text("version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( %s, %s, %s );",
                    task("a", 0, 20, 1, ""),
                    task("b", 1, 25, 1, "deadline_ns = 46L; after = ( { task = \"a\"; } );"),
-                   task("other", 2, 25, 1, "copies = 500;")),
+                   task("other", 2, 25, 1, "copies = 600; after = ( { task = \"a\"; } );")),
               line, sizeof line));
   if (!strstr(line, "even if nothing else runs than 'a', 'b': "))
     ck_abort_msg("%s", line);
+}
+END_TEST
+
+static void assert_same_arcs(const prem_apart *found, int64_t found_count,
+                             const prem_apart *expected, int64_t expected_count) {
+  ck_assert_int_eq(found_count, expected_count);
+  for (int64_t a = 0; a < expected_count; ++a) {
+    ck_assert_int_eq(found[a].from, expected[a].from);
+    ck_assert_int_eq(found[a].to, expected[a].to);
+    ck_assert_int_eq(found[a].gap, expected[a].gap);
+  }
+}
+
+/* Two of three that share arrays, and follow each other. */
+static const char *sharing_tasks(bool with_first, bool with_second, bool with_third) {
+  const char *form = "{ name = \"%s\"; kernel = \"vector_increment\"; blocks = [ %d ];"
+                     " tile = [ 8 ]; arrays: { in = \"%s\"; out = \"%s\"; }; %s"
+                     " prefetch: { wcet_ns = 3L; }; compute: { wcet_ns = 5L; };"
+                     " writeback: { wcet_ns = 2L; }; }";
+  const char *first = text(form, "first", 0, "x", "y", ""),
+             *second = text(form, "second", 1, "y", "z",
+                            with_first ? "after = ( { task = \"first\"; } );" : ""),
+             *third = text(form, "third", 2, "z", "x",
+                           with_second ? "after = ( { task = \"second\"; } );" : "");
+  const char *array = "{ name = \"%s\"; type = \"f32\"; shape = [ 8 ]; }";
+  return text("version = 1; name = \"t\"; platform: { blocks = 3; precedence_ns = 4L; };"
+              " arrays = ( %s, %s, %s ); tasks = ( %s %s %s %s %s );",
+              text(array, "x"), text(array, "y"), text(array, "z"), with_first ? first : "",
+              with_first ? "," : "", with_second ? second : "",
+              with_second && with_third ? "," : "", with_third ? third : "");
+}
+
+/* A task that is left out is as if the file had none of that name: it ties nobody. */
+START_TEST(what_is_left_out_ties_nobody) {
+  prem_schedule *all = schedule_from_text(sharing_tasks(true, true, true)),
+                *rest = schedule_from_text(sharing_tasks(_i != 0, _i != 1, _i != 2));
+  const prem_planning of_all = {.schedule = all, .grid_ns = 1, .policy = "auto"},
+                      of_rest = {.schedule = rest, .grid_ns = 1, .policy = "auto"};
+  bool left_out[3] = {false};
+  left_out[_i] = true;
+  const prem_without without = {.tasks = left_out};
+  for (int relaxed = 0; relaxed < 2; ++relaxed) {
+    prem_rules found, expected;
+    ck_assert_int_eq(prem_rules_build(&of_all, relaxed, &without, INT32_MAX, &found), PREM_OK);
+    ck_assert_int_eq(prem_rules_build(&of_rest, relaxed, NULL, INT32_MAX, &expected), PREM_OK);
+    ck_assert_int_eq(found.node_count, expected.node_count);
+    ck_assert_int_gt(expected.wrap_count, 0);
+    assert_same_arcs(found.arcs, found.arc_count, expected.arcs, expected.arc_count);
+    assert_same_arcs(found.wraps, found.wrap_count, expected.wraps, expected.wrap_count);
+    prem_rules_free(&found);
+    prem_rules_free(&expected);
+  }
+  prem_schedule_free(all);
+  prem_schedule_free(rest);
 }
 END_TEST
 
@@ -359,6 +423,7 @@ int main(void) {
   TCase *by_hand = tcase_create("by hand"), *plans = tcase_create("against plans"),
         *why = tcase_create("why there is no plan");
   tcase_add_test(by_hand, the_critical_path_counts_lags);
+  tcase_add_test(by_hand, the_first_task_may_follow_a_later_one);
   tcase_add_test(by_hand, the_memory_is_loaded_between_heads_and_tails);
   tcase_add_test(by_hand, a_job_of_many_tiles_takes_as_long_as_its_demand);
   tcase_add_test(by_hand, one_machine_that_may_interrupt_its_work);
@@ -378,6 +443,7 @@ int main(void) {
   tcase_add_test(why, a_resource_of_several_is_asked_for_too_much);
   tcase_add_test(why, a_path_leaves_no_time);
   tcase_add_test(why, a_path_among_many_tasks);
+  tcase_add_loop_test(why, what_is_left_out_ties_nobody, 0, 3);
   tcase_set_timeout(plans, 240);
   suite_add_tcase(suite, by_hand);
   suite_add_tcase(suite, plans);
