@@ -157,6 +157,23 @@ START_TEST(the_machine_has_a_coarser_clock) {
 }
 END_TEST
 
+/* No file can have it, for it names its tasks; who makes plans can. */
+START_TEST(a_plan_of_a_task_that_is_not_there) {
+  for (int list = 0; list < 2; ++list) {
+    prem_schedule *schedule = schedule_from_text(list ? off_grid_array(40) : jobs_on_grid(40));
+    const int32_t tasks[] = {INT32_MIN, -1, schedule->task_count, INT32_MAX};
+    prem_diag *diag = prem_diag_new();
+    ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_OK);
+    int32_t *task = list ? &schedule->plan->starts[0].task : &schedule->plan->affine[0].task;
+    *task = tasks[_i];
+    ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_ERR_ARGUMENT);
+    ck_assert_uint_eq(prem_diag_errors(diag), 0);
+    prem_diag_free(diag);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 START_TEST(phases_without_a_profile_are_not_planned) {
   assert_refused(
       16, "run `ttprem profile`",
@@ -526,6 +543,7 @@ int main(void) {
   tcase_add_test(plans, a_step_from_job_to_job_off_the_grid);
   tcase_add_test(plans, an_array_of_starts_off_the_grid);
   tcase_add_test(plans, the_machine_has_a_coarser_clock);
+  tcase_add_loop_test(plans, a_plan_of_a_task_that_is_not_there, 0, 4);
   tcase_add_test(plans, phases_without_a_profile_are_not_planned);
   suite_add_tcase(suite, plans);
   TCase *coverage = tcase_create("coverage");
