@@ -3,7 +3,9 @@
  */
 #include <sys/resource.h>
 
+#include "prem/base/clock.h"
 #include "schedules/planner/proof/exact.h"
+#include "schedules/planner/proof/solver.h"
 #include "tests/common/running.h"
 
 /* It ends as soon as it knows; so long it may take on a busy machine. */
@@ -88,6 +90,33 @@ START_TEST(what_cannot_be_is_refused) {
 }
 END_TEST
 
+/* Whatever the question: also one whose answer is plain. */
+START_TEST(without_time_nothing_is_answered) {
+  if (!prem_solver_name())
+    return;
+  schedule = schedule_from_text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ("
+                                "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; "
+                                "prefetch: { wcet_ns = 5L; }; } );");
+  const prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
+  prem_rules rules;
+  ck_assert_int_eq(prem_rules_build(&planning, false, NULL, INT32_MAX, &rules), PREM_OK);
+  enum { MOST_NODES = 8 };
+  int64_t first[MOST_NODES] = {0}, last[MOST_NODES], starts[MOST_NODES];
+  ck_assert_int_le(rules.node_count, MOST_NODES);
+  for (int32_t n = 0; n < rules.node_count; ++n)
+    last[n] = 5;
+  prem_solver *solver =
+      prem_solver_new(&rules, first, last, prem_host_clock_s() + (double)LIMIT_NS * 1e-9, NULL);
+  ck_assert_ptr_nonnull(solver);
+  ck_assert_int_eq(prem_solver_ask(solver, 10, first, last, -1, NULL, starts), PREM_ANSWER_UNKNOWN);
+  ck_assert_int_eq(prem_solver_ask(solver, 10, first, last, 0, NULL, starts), PREM_ANSWER_UNKNOWN);
+  ck_assert_int_eq(prem_solver_ask(solver, 10, first, last, LIMIT_NS, NULL, starts),
+                   PREM_ANSWER_YES);
+  prem_solver_free(solver);
+  prem_rules_free(&rules);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("solving");
   TCase *cases = tcase_create("plans");
@@ -96,6 +125,7 @@ int main(void) {
   tcase_add_test(cases, the_largest_slack_is_proven);
   tcase_add_test(cases, what_no_search_finds_is_solved);
   tcase_add_test(cases, what_cannot_be_is_refused);
+  tcase_add_test(cases, without_time_nothing_is_answered);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
