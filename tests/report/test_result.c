@@ -602,6 +602,37 @@ START_TEST(phases_are_those_of_the_latest_blocks) {
 }
 END_TEST
 
+/* The first block that finds no room is the last one that is asked, though a smaller one behind it
+ * would find some. */
+START_TEST(phases_end_at_the_block_without_room) {
+  enum { FIRST = 15000, MOST = 20000 };
+  const int64_t second = MOST - FIRST + _i, all = FIRST + second + 1;
+  prem_schedule *narrow =
+      prepared_schedule("version = 1; name = \"narrow\"; platform: { blocks = 3;"
+                        " resources = ( { name = \"memory\"; capacity = 3; } ); };"
+                        "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 3; tiles = 3;"
+                        " prefetch: { wcet_ns = 10L; }; } );");
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(narrow, all, all, &trace), PREM_OK);
+  for (int64_t r = 0; r < all; ++r) {
+    const int block = r < FIRST ? 0 : r < FIRST + second ? 1 : 2;
+    trace->records[r] = (prem_trace_record){.block = (uint16_t)block, .tile = block};
+  }
+  trace->record_count = all;
+  prem_row row = {.example = trace};
+  const prem_result of = {.rows = &row, .row_count = 1, .late_ns = 1};
+  prem_phases phases;
+  ck_assert_int_eq(prem_phases_choose(&of, narrow, &phases, diag), PREM_OK);
+  ck_assert_int_eq(phases.block_count, _i == 0 ? 2 : 1);
+  ck_assert(phases.chosen[0]);
+  ck_assert_int_eq(phases.chosen[1], _i == 0);
+  ck_assert(!phases.chosen[2]);
+  prem_phases_free(&phases);
+  prem_trace_free(trace);
+  prem_schedule_free(narrow);
+}
+END_TEST
+
 START_TEST(without_records_there_are_no_phases) {
   for (int32_t i = 0; i < result->row_count; ++i) {
     prem_trace_free(result->rows[i].example);
@@ -1048,6 +1079,7 @@ int main(void) {
   tcase_add_test(cases, phases_of_the_worst_run_come_first);
   tcase_add_test(cases, json_names_the_release_that_broke_the_limit);
   tcase_add_test(cases, phases_are_those_of_the_latest_blocks);
+  tcase_add_loop_test(cases, phases_end_at_the_block_without_room, 0, 2);
   tcase_add_test(cases, without_records_there_are_no_phases);
   tcase_add_test(cases, a_name_without_extension_gets_one);
   tcase_add_test(cases, an_old_result_is_replaced);

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/core/backend.h"
+
 enum { PROBE_NS = 50000000 }; /* what a run may wait for the facts */
 
 static int64_t now_ns(void) {
@@ -162,6 +164,35 @@ START_TEST(a_successor_begins_behind_all_its_predecessors) {
 }
 END_TEST
 
+/* A virtual machine on which the successor begins 0 to 100 ns late on block 0, each delay once in
+ * 101 hyperperiods, and 1000 ns later on block 1. */
+static prem_status run_with_delays(void *state, const prem_run_request *request, prem_trace *trace,
+                                   prem_diag *diag) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, diag);
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    prem_trace_record *record = &trace->records[i];
+    if (record->task == 1)
+      record->start_ns += record->hyperperiod * 37 % 101 + 1000 * record->block;
+  }
+  return status;
+}
+
+START_TEST(percentiles_are_those_of_all_delays) {
+  const prem_precedence_setup setup = {.blocks = 2, .predecessors = 1, .hyperperiods = 101};
+  prem_backend delaying = prem_backend_sim;
+  prem_precedence_times times;
+  delaying.run = run_with_delays;
+  ck_assert_int_eq(prem_measure_precedence(&delaying, &setup, &times, NULL), PREM_OK);
+  ck_assert_int_eq(times.count, 101);
+  ck_assert_int_eq(times.first.p50_ns, 50);
+  ck_assert_int_eq(times.first.p99_ns, 99);
+  ck_assert_int_eq(times.first.max_ns, 100);
+  ck_assert_int_eq(times.last.p50_ns, 1050);
+  ck_assert_int_eq(times.last.p99_ns, 1099);
+  ck_assert_int_eq(times.last.max_ns, 1100);
+}
+END_TEST
+
 /** Where there is a GPU: all its facts, and those of a second probe at once and the same. */
 START_TEST(a_gpu_knows_its_clocks_and_its_memory) {
   const prem_backend *cuda = prem_backend_find("cuda");
@@ -197,6 +228,7 @@ int main(void) {
   tcase_add_loop_test(cases, the_processor_is_named, 0,
                       (int)(sizeof processors / sizeof *processors));
   tcase_add_test(cases, a_successor_begins_behind_all_its_predecessors);
+  tcase_add_test(cases, percentiles_are_those_of_all_delays);
   tcase_set_timeout(cases, 240);
   tcase_add_test(cases, a_gpu_knows_its_clocks_and_its_memory);
   suite_add_tcase(suite, cases);

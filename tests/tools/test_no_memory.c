@@ -264,6 +264,7 @@ static const char live_source[] =
     "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; },"
     "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
     "    period_ns = 1000L; arrays: { in = \"mid\"; out = \"y\"; }; after = ( { task = \"a\"; } );"
+    "    args: { increment = 2; };"
     "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
     "    writeback: { wcet_ns = 10L; }; } );"
     "live: { inputs = ( { array = \"x\"; missing = \"wait\"; } ); outputs = ( { array = \"y\"; } );"
@@ -303,6 +304,48 @@ static prem_status go_live(FILE *told) {
   }
   if (status == PREM_OK)
     status = run_live(live, told);
+  prem_live_close(live);
+  prem_schedule_free(read);
+  return status;
+}
+
+static prem_status run_with_arguments(prem_live *live, FILE *told) {
+  const double by = 5;
+  prem_frame frame;
+  /* what has failed changed nothing, and can be tried again */
+  prem_status status = prem_live_set(live, 1, "increment", &by, 1, NULL);
+  if (status == PREM_ERR_MEMORY)
+    status = prem_live_set(live, 1, "increment", &by, 1, NULL);
+  if (status == PREM_OK)
+    status = prem_live_apply(live, NULL);
+  if (status == PREM_OK)
+    status = prem_live_start(live, &(prem_live_request){.mode = PREM_MODE_TT}, NULL);
+  if (status == PREM_OK)
+    status = prem_live_acquire(live, 0, 0, &frame, NULL);
+  if (status != PREM_OK)
+    return status;
+  memset(frame.data, 0, (size_t)frame.shape[3] * sizeof(float));
+  status = prem_live_submit(live, &frame, NULL);
+  if (status == PREM_OK)
+    status = prem_live_wait(live, 1, 999, &frame, NULL);
+  if (status == PREM_OK)
+    fprintf(told, "0 becomes %g", (double)((const float *)frame.data)[0]);
+  return status == PREM_OK ? prem_live_release(live, &frame, NULL) : status;
+}
+
+/* What the file says of arguments is copied before the first one is set. */
+static prem_status set_arguments(FILE *told) {
+  prem_schedule *read = NULL;
+  prem_live *live = NULL;
+  prem_status status = prem_schedule_load_text("live.cfg", live_source, &read, NULL);
+  if (status == PREM_OK)
+    status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
+  if (status == PREM_OK) {
+    live = UNSET;
+    status = prem_live_open(&prem_backend_sim, read, &live, NULL);
+  }
+  if (status == PREM_OK)
+    status = run_with_arguments(live, told);
   prem_live_close(live);
   prem_schedule_free(read);
   return status;
@@ -775,6 +818,7 @@ ATTEMPT(part, PREM_ERR_MEMORY)
 ATTEMPT(save, PREM_ERR_IO)
 ATTEMPT(run, PREM_ERR_MEMORY)
 ATTEMPT(go_live, PREM_ERR_MEMORY)
+ATTEMPT(set_arguments, PREM_ERR_MEMORY)
 ATTEMPT(tell_tally, PREM_ERR_MEMORY)
 ATTEMPT(keep_state, PREM_ERR_MEMORY)
 ATTEMPT(measure, PREM_ERR_MEMORY)
@@ -811,6 +855,7 @@ int main(void) {
   tcase_add_checked_fixture(runs, set_up, tear_down);
   tcase_add_test(runs, of_run);
   tcase_add_test(runs, of_go_live);
+  tcase_add_test(runs, of_set_arguments);
   tcase_add_test(runs, of_tell_tally);
   tcase_add_test(runs, of_keep_state);
   tcase_add_test(runs, of_measure);
