@@ -213,9 +213,21 @@ static bool has_offsets(const prem_schedule *schedule) {
   return schedule->policy.prefetch_offset_ns > 0 || schedule->policy.writeback_offset_ns > 0;
 }
 
+/* What the checker may have against a plan that is no mistake of the planner's. */
+static const char *plan_remedy(const prem_schedule *schedule, bool is_formula) {
+  if (has_offsets(schedule))
+    return "give `policy` longer offsets, or none; if that does not help, ";
+  if (is_formula)
+    return "its policy starts tiles where its formula says, whatever the resources allow: use "
+           "policy \"auto\", or give the resource more capacity or `per = \"task\"`; if that does "
+           "not help, ";
+  return "";
+}
+
 int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem_status status,
                       prem_plan *plan, prem_diag *diag) {
   bool refused = false;
+  const bool is_formula = plan && strcmp(plan->policy, "auto") != 0;
   if (status == PREM_OK) {
     status = prem_adopt_plan(schedule, machine, plan, diag);
     refused = status != PREM_OK;
@@ -223,10 +235,7 @@ int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem
   command_print_diag(diag);
   if (refused)
     command_error("%s: the checker refuses the plan that the planner made: %splease report this",
-                  schedule->path,
-                  has_offsets(schedule) ? "give `policy` longer offsets, or none; if that does not "
-                                          "help, "
-                                        : "");
+                  schedule->path, plan_remedy(schedule, is_formula));
   else if (status != PREM_OK && prem_diag_errors(diag) == 0)
     command_error("%s: %s", schedule->path, prem_status_text(status));
   return command_exit_status(status);

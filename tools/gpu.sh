@@ -358,7 +358,10 @@ measure_all() {
     exit 2
   fi
   export PATH=$here/bin:$PATH:/usr/local/cuda/bin
-  if [ -n "${STRETCH-}" ]; then stretch "$STRETCH"; fi
+  if [ -n "${STRETCH-}" ]; then
+    [[ $STRETCH =~ ^[1-9][0-9]{0,3}$ ]] || { echo "gpu: STRETCH '$STRETCH' is no whole number of percent from 1 to 9999" >&2; exit 2; }
+    stretch "$STRETCH"
+  fi
   in_folder info limit info 60 ttprem info
   if ! grep -q '^cuda: ' "$out/info/info.log" || grep '^cuda: not available' "$out/info/info.log"; then
     echo "gpu: nothing to measure here" >&2

@@ -33,12 +33,12 @@ typedef struct prem_live prem_live;
 
 typedef struct prem_live_request {
   prem_mode mode;    /* tt; free and lock to compare with */
-  int64_t start_ns;  /* where the first hyperperiod begins, or with a trigger the earliest
-                        instant; 0: at once */
+  int64_t start_ns;  /* where the first hyperperiod begins, on a GPU at the next step of its clock,
+                        or with a trigger the earliest instant; 0: at once */
   bool follows_host; /* periodic hyperperiods keep to the host's clock, where the plan runs by
                         another: each begins where the first one did plus so many periods, and is at
-                        most 1/10000 shorter or longer than planned for it. On cpu and sim they do
-                        anyway */
+                        most 1/10000, or a step of that clock, shorter or longer than planned for
+                        it. On cpu and sim they do anyway */
   int64_t submit_timeout_ns; /* a trigger's frame is missing after so long; 0: 10 s */
   int64_t stall_timeout_ns;  /* no block makes progress for so long: the watchdog; 0: 5 s */
   bool events;               /* for prem_live_listen() */

@@ -376,8 +376,9 @@ START_TEST(device_memory_that_does_not_serve_is_refused) {
     const char *reason;
   } wrong[] = {
       {filled, mixed, PITCH, "buffers of 'x' do not all lie on the session's GPU"},
-      {filled, odd, PITCH, "buffers of 'x' or their rows do not begin at 16 bytes"},
-      {filled, good, PITCH - 8, "buffers of 'x' or their rows do not begin at 16 bytes"},
+      {filled, odd, PITCH, "buffers of 'x' or their rows do not begin at multiples of 16 bytes"},
+      {filled, good, PITCH - 8,
+       "buffers of 'x' or their rows do not begin at multiples of 16 bytes"},
       {blurred, good, PITCH, "windows hang over the array's edges"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {

@@ -37,4 +37,10 @@ done
 echo 'version = 1; name = "none";' >"$place/none.cfg"
 if "$stretch" "$place/none.cfg" 150 >"$place/out" 2>"$place/said"; then fail "a file without times is taken"; fi
 grep 'has no times' "$place/said" >/dev/null || fail "a file without times: $(cat "$place/said")"
+for wrong in 0 -5 1.5 abc 10000 ''; do
+  if "$stretch" "$figure" "$wrong" >"$place/out" 2>"$place/said"; then fail "'$wrong' percent are taken"; fi
+  grep "PERCENT '$wrong' is no whole number" "$place/said" >/dev/null || fail "'$wrong' percent: $(cat "$place/said")"
+done
+if "$stretch" "$place/missing.cfg" 150 >"$place/out" 2>"$place/said"; then fail "a file that is not there is taken"; fi
+grep 'cannot be read' "$place/said" >/dev/null || fail "a file that is not there: $(cat "$place/said")"
 echo "stretch: $count figures"

@@ -6,6 +6,7 @@
 
 #include "prem/base/random.h"
 #include "prem/model/copies.h"
+#include "prem/model/private.h"
 
 enum { SETS = ROUNDS(300) };
 
@@ -429,6 +430,20 @@ START_TEST(a_result_that_misses_its_copy_is_late) {
 }
 END_TEST
 
+/* No file has it: the reader takes a step of 1 ns where the file says none. */
+START_TEST(a_clock_without_steps_has_no_grid) {
+  prem_schedule *schedule = schedule_from_text(
+      two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
+                text("inputs = ( %s );", port_of("x", "lead_ns = 20L;", 50, 1, "h2d"))));
+  prem_diag *diag = prem_diag_new();
+  schedule->platform.clock_step_ns = 0;
+  ck_assert(prem_judge_live(schedule, diag));
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("copies");
   TCase *cases = tcase_create("copies");
@@ -443,6 +458,7 @@ int main(void) {
   tcase_add_loop_test(cases, wrong_copies_are_refused, 0, (int)(sizeof wrong / sizeof *wrong));
   tcase_add_loop_test(cases, copies_begin_and_end_on_the_grid, 0,
                       (int)(sizeof on_grid / sizeof *on_grid));
+  tcase_add_test(cases, a_clock_without_steps_has_no_grid);
   tcase_add_test(cases, copies_that_no_plan_holds_are_told);
   tcase_add_test(cases, copies_of_one_shot_tasks_begin_within);
   tcase_add_test(cases, a_frame_is_chosen_before_it_is_copied);

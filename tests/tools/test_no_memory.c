@@ -292,7 +292,8 @@ static prem_status run_live(prem_live *live, FILE *told) {
   return PREM_OK;
 }
 
-static prem_status go_live(FILE *told) {
+/* A session of live_source, from its text to its end. */
+static prem_status in_session(prem_status (*work)(prem_live *live, FILE *told), FILE *told) {
   prem_schedule *read = NULL;
   prem_live *live = NULL;
   prem_status status = prem_schedule_load_text("live.cfg", live_source, &read, NULL);
@@ -303,10 +304,14 @@ static prem_status go_live(FILE *told) {
     status = prem_live_open(&prem_backend_sim, read, &live, NULL);
   }
   if (status == PREM_OK)
-    status = run_live(live, told);
+    status = work(live, told);
   prem_live_close(live);
   prem_schedule_free(read);
   return status;
+}
+
+static prem_status go_live(FILE *told) {
+  return in_session(run_live, told);
 }
 
 static prem_status run_with_arguments(prem_live *live, FILE *told) {
@@ -335,20 +340,7 @@ static prem_status run_with_arguments(prem_live *live, FILE *told) {
 
 /* What the file says of arguments is copied before the first one is set. */
 static prem_status set_arguments(FILE *told) {
-  prem_schedule *read = NULL;
-  prem_live *live = NULL;
-  prem_status status = prem_schedule_load_text("live.cfg", live_source, &read, NULL);
-  if (status == PREM_OK)
-    status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
-  if (status == PREM_OK) {
-    live = UNSET;
-    status = prem_live_open(&prem_backend_sim, read, &live, NULL);
-  }
-  if (status == PREM_OK)
-    status = run_with_arguments(live, told);
-  prem_live_close(live);
-  prem_schedule_free(read);
-  return status;
+  return in_session(run_with_arguments, told);
 }
 
 /* A percentile may lack a result; counts lack none. */

@@ -9,6 +9,8 @@ if [ $# -ne 2 ]; then
   sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
   exit 2
 fi
+[ -r "$1" ] || { echo "stretch: $1 cannot be read" >&2; exit 2; }
+[[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || { echo "stretch: PERCENT '$2' is no whole number from 1 to 9999" >&2; exit 2; }
 
 readonly place='\<(wcet|busy|start|step|hyperperiod|publish|period|deadline|lead)_ns = [0-9]+L'
 unit=$({ grep -oE "$place" "$1" || true; } | sed -E 's/.* = ([0-9]+)L/\1/' | awk '

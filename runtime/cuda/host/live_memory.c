@@ -2,6 +2,7 @@
 /* Where frames of a live session lie, and who brings them: before it starts. */
 #include "runtime/cuda/host/live.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,7 @@ static bool is_device_memory(const void *memory, int *gpu) {
 
 static prem_status refuse_buffers(const char *name, const char *why, prem_diag *diag) {
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "adopt",
-                "buffers of '%s' %s; open another session, and give it others", name, why);
+                "buffers of '%s' %s; this session can only be closed", name, why);
   return PREM_ERR_UNAVAILABLE;
 }
 
@@ -124,10 +125,14 @@ prem_status prem_cuda_live_judge_buffers(const prem_cuda_live *live, int32_t s, 
   if (here + there == 0)
     return PREM_OK;
   if (here < port->buffers)
-    return refuse_buffers(name, "do not all lie on the session's GPU", diag);
+    return refuse_buffers(
+        name, "do not all lie on the session's GPU: give all of them there, or all on the host",
+        diag);
   if (!is_even)
-    return refuse_buffers(name, "or their rows do not begin at 16 bytes, as copies of the GPU do",
-                          diag);
+    return refuse_buffers(
+        name,
+        "or their rows do not begin at multiples of 16 bytes, as the GPU's copies do: align both",
+        diag);
   const int64_t room = prem_cuda_row_room(schedule, port->array);
   if (room < 0)
     return refuse_buffers(
@@ -135,8 +140,14 @@ prem_status prem_cuda_live_judge_buffers(const prem_cuda_live *live, int32_t s, 
         "have no zeros around them, and windows hang over the array's edges: give "
         "arrays that the tiles fill, or prem_live_keep_on_device()",
         diag);
+  char why[160];
+  snprintf(
+      why, sizeof why,
+      "have rows of %lld bytes, and pieces of an aimed window reach up to %lld: give a pitch of "
+      "so much or more",
+      (long long)storage->pitch_bytes, (long long)room);
   if (room > storage->pitch_bytes)
-    return refuse_buffers(name, "have shorter rows than an aimed window's last piece needs", diag);
+    return refuse_buffers(name, why, diag);
   return PREM_OK;
 }
 
