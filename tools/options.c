@@ -15,6 +15,9 @@ static const struct {
   const char *values; /* see command_list_options() */
   int flags;
 } table[] = {
+    {OF(PROFILE), "anew", OPTION_ANEW,
+     .doc = "with --times planned: only the plan is run, and its times take the place of the "
+            "schedule's, shorter ones as well"},
     {OF(MEASURING) | OF(OBSERVING), "backend", 'b', .arg = "NAME",
      .doc = "auto (default: the best that is available), cuda, cpu or sim",
      .values = "auto @backends"},
@@ -128,8 +131,8 @@ static const struct {
     {OF(COMMON), "quiet", 'q', .doc = "no notes, warnings and progress on stderr"},
     {OF(PROFILE), "raise", OPTION_RAISE,
      .doc =
-         "with --times planned: no wcet_ns and no hand-over gets shorter than in the schedule, so "
-         "that profiling and planning by turns settle"},
+         "as --anew, but no wcet_ns and no hand-over gets shorter than in the schedule, so that "
+         "profiling and planning by turns settle"},
     {OF(RUN), "rate", OPTION_RATE, .arg = "[STREAM=]HZ",
      .doc =
          "with --live: frames a second of all inputs, or of this one; default: as its tasks read "

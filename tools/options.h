@@ -34,7 +34,8 @@ typedef enum command_group {
 
 /** Keys of options that have no letter. One name has one key, whichever verb takes it. */
 enum {
-  OPTION_BREAK = 256,
+  OPTION_ANEW = 256,
+  OPTION_BREAK,
   OPTION_CORES,
   OPTION_DISCARD,
   OPTION_ENGINE,

@@ -11,7 +11,7 @@ typedef struct profile_options {
   study_options common;
   const char *output;
   prem_condition times;
-  bool times_given, regulated, steady, raise;
+  bool times_given, regulated, steady, anew, raise;
   int64_t margin_pct;
   double quantile; /* 0: not given */
 } profile_options;
@@ -57,6 +57,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case OPTION_STEADY:
     options->steady = true;
     return 0;
+  case OPTION_ANEW:
+    options->anew = true;
+    return 0;
   case OPTION_RAISE:
     options->raise = true;
     return 0;
@@ -72,6 +75,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     if (options->raise && options->times != PREM_PLANNED)
       argp_error(state,
                  "--raise raises the times of a plan that was measured: it needs --times planned");
+    if (options->anew && options->times != PREM_PLANNED)
+      argp_error(state, "--anew measures by the plan alone: it needs --times planned");
+    if (options->anew && options->raise)
+      argp_error(state, "--anew lets times get shorter, --raise does not: give one of them");
     command_check_outputs(
         state, options->common.file,
         (const char *const[]){options->output, options->common.json, options->common.picture}, 3);
@@ -165,6 +172,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
                                     .times = options->times,
                                     .regulated = options->regulated,
                                     .steady = options->steady,
+                                    .anew = options->anew,
                                     .raise = options->raise,
                                     .quantile = options->quantile,
                                     .margin_pct = (double)options->margin_pct,

@@ -43,10 +43,15 @@ static const prem_condition conditions[PREM_PROFILE_CONDITION_COUNT] = PREM_PROF
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-/* The variants that are measured: all of them; raised times are those of the plan, which is the
- * last. Whatever was seen otherwise is in the schedule's times. */
+/* Only the plan is run? Whatever was seen otherwise made it. Turnarounds get no shorter then: a plan
+ * that has room for them hides them. */
+static bool is_by_plan(const prem_profile_options *options) {
+  return options->anew || options->raise;
+}
+
+/* The variants that are measured: all of them, or the plan, which is the last. */
 static int32_t first_variant(const profiling *all) {
-  return all->options->raise ? all->schedule->task_count : 0;
+  return is_by_plan(all->options) ? all->schedule->task_count : 0;
 }
 
 static prem_status open_variants(profiling *all) {
@@ -56,9 +61,9 @@ static prem_status open_variants(profiling *all) {
   for (int32_t i = 0; i <= tasks && status == PREM_OK; ++i) {
     prem_variant *variant = &all->variants[i];
     variant->schedule = all->schedule;
-    variant->modes = i < tasks             ? 1U << PREM_MODE_LOCK
-                     : all->options->raise ? 1U << PREM_MODE_TT
-                                           : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
+    variant->modes = i < tasks                  ? 1U << PREM_MODE_LOCK
+                     : is_by_plan(all->options) ? 1U << PREM_MODE_TT
+                                                : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
     if (i < tasks) {
       memset(keep, 0, (size_t)tasks * sizeof *keep);
       keep[i] = true;
@@ -291,7 +296,7 @@ static int64_t beyond_window_ns(const profiling *all, const prem_profile_phase *
 /* Behind the job's last writeback on a block; the longest of all tasks. */
 static void fold_job_turnarounds(const profiling *all) {
   int64_t *out = &all->result->job_turnaround_ns;
-  *out = all->options->raise ? all->schedule->job_turnaround_ns : 0;
+  *out = is_by_plan(all->options) ? all->schedule->job_turnaround_ns : 0;
   for (int32_t t = 0; t < all->schedule->task_count; ++t) {
     const prem_profile_phase *phase = &all->result->tasks[t].phase[PREM_WRITEBACK];
     const prem_times *times = &all->job_turnarounds[t];
@@ -302,10 +307,10 @@ static void fold_job_turnarounds(const profiling *all) {
 
 /* From start to start, so that no window has room for any of it. */
 static void fold_job_prefetches(const profiling *all) {
-  const int64_t planned_ns = all->options->raise ? all->schedule->job_prefetch_ns : 0;
+  const int64_t planned_ns = is_by_plan(all->options) ? all->schedule->job_prefetch_ns : 0;
   const int64_t seen_ns = longest_turnaround(all, &all->job_prefetches);
   all->result->job_prefetch_ns = prem_max_i64(planned_ns, seen_ns);
-  all->result->raised += all->options->raise && seen_ns > planned_ns;
+  all->result->raised += is_by_plan(all->options) && seen_ns > planned_ns;
 }
 
 /* The compute warps take it whatever they compute: of all tasks the longest, of which the windows
@@ -318,7 +323,7 @@ static void fold_unit_turnarounds(const profiling *all) {
     if (phase->wcet_ns == 0)
       continue;
     phase->unit_turnaround_ns = beyond_window_ns(all, phase, seen_ns);
-    if (all->options->raise) {
+    if (is_by_plan(all->options)) {
       all->result->raised += phase->unit_turnaround_ns > planned_ns;
       phase->unit_turnaround_ns = prem_max_i64(phase->unit_turnaround_ns, planned_ns);
     }
@@ -334,14 +339,14 @@ static prem_status find_turnaround(const profiling *all, int32_t t, int phase,
   prem_times_summarise(seen, &out->turnaround_seen_ns);
   if (out->wcet_ns == 0 || phase == PREM_PREFETCH)
     return PREM_OK;
-  if (seen->count == 0 && !all->options->raise) {
+  if (seen->count == 0 && !is_by_plan(all->options)) {
     const prem_status status = usual_turnaround(all, phase, &turnaround_ns);
     if (status != PREM_OK)
       return status;
   }
   out->turnaround_ns = beyond_window_ns(all, out, turnaround_ns);
   const int64_t planned_ns = all->schedule->tasks[t].phase[phase].turnaround_ns;
-  if (all->options->raise) {
+  if (is_by_plan(all->options)) {
     all->result->raised += out->turnaround_ns > planned_ns;
     out->turnaround_ns = prem_max_i64(out->turnaround_ns, planned_ns);
   }
@@ -644,7 +649,7 @@ static void add_histograms(prem_findings *findings, const profiling *all) {
 }
 
 static void add_notes(prem_findings *findings, const prem_profile *profile) {
-  if (profile->raises)
+  if (profile->by_plan)
     prem_findings_note(findings,
                        "%" PRId64 " runs of all tasks by the file's plan (mode tt), in %" PRId64
                        " rounds.",
@@ -715,6 +720,7 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->sampling = all->options->sampling;
   if (result->sampling.rounds > result->sampling.samples)
     result->sampling.rounds = result->sampling.samples;
+  result->by_plan = is_by_plan(all->options);
   result->raises = all->options->raise;
   result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;
   result->output_ok = true;

@@ -61,10 +61,11 @@ static void write_all(FILE *file, const prem_profile *profile) {
             "%g %%; longest_ns is the\n# longest that was seen.\n",
             100 * profile->quantile, 100 * PREM_PROFILE_CONFIDENCE);
   fprintf(file,
-          "# Longest times of %" PRId64 " runs alone and in company, by ttprem %s. They are no "
+          "# Longest times of %" PRId64 " runs %s, by ttprem %s. They are no "
           "bound: wcet_ns is\n# what plans are made with, all else is for the reader.\n"
           "version = 1;\n",
-          profile->sampling.samples, prem_version());
+          profile->sampling.samples, profile->by_plan ? "by a plan" : "alone and in company",
+          prem_version());
   if (profile->raises)
     fputs("# Raised: no time is shorter than in the schedule that was measured.\n", file);
   fprintf(file, "# Seed of the order: %" PRIu64 ".", profile->sampling.seed);

@@ -63,6 +63,7 @@ typedef struct prem_profile {
   int64_t preempted;         /* runs in which a core was taken away: their times are in longest_ns
                                 alone */
   bool all_preempted;        /* of some phase there are no other times: they count for wcet_ns */
+  bool by_plan;              /* of the runs by the plan alone */
   bool raises;               /* no wcet_ns is below the schedule's */
   int32_t raised;            /* so many of them are above it then */
   bool counts_cold;          /* no warm-up: first tiles count in wcet_ns */
@@ -78,8 +79,11 @@ typedef struct prem_profile_options {
   prem_condition times; /* which of them the WCETs are; planned ones are measured for that */
   bool regulated;       /* busy_ns from bytes and the machine's bandwidth */
   bool steady;          /* the WCETs leave cold tiles out, warm-up or not */
-  bool raise;        /* planned: no WCET and no hand-over gets shorter than the schedule's, so that
-                        measuring and planning by turns comes to an end */
+  bool anew;         /* planned: only the plan is run. Its WCETs and hand-overs take the place of
+                        the schedule's, shorter ones as well; turnarounds get no shorter, since a
+                        plan that has room for them hides them */
+  bool raise;        /* planned: the same, but no WCET and no hand-over gets shorter than the
+                        schedule's, so that measuring and planning by turns comes to an end */
   double margin_pct; /* room above that time */
   double quantile; /* wcet_ns bounds it, with PREM_PROFILE_CONFIDENCE; 1: it is the longest time; 0:
                       the longest, but on a disturbed machine the 0.999 or 0.99 quantile, whichever

@@ -40,7 +40,8 @@ typedef struct graph_setting {
   graph_bounds bounds;
   prem_scenario scenario;
   int64_t profiled;    /* runs, or hyperperiods when resident; 0: times are made up */
-  int32_t turns;       /* so often profiled again, by the plan, and planned again */
+  int32_t turns;       /* so often profiled again, by the plan, and planned again: the first time
+                          windows may shrink */
   int64_t runs;        /* the same */
   int64_t discard;     /* at each start */
   int32_t graph_every; /* every so many seeds a one-shot one runs as a CUDA graph as well; 0: none
@@ -100,6 +101,7 @@ typedef struct graph_case {
   char *text;
   prem_diag *diag;
   prem_schedule *schedule;
+  int32_t turn; /* so often it was profiled by its plan */
 } graph_case;
 
 static inline void graph_fail(graph_case *at, const char *what) {
@@ -167,7 +169,8 @@ static inline prem_status graph_plan_any_order(graph_case *at) {
   return status;
 }
 
-/** As `ttprem profile --margin 20 --times company`, and with a plan `--times planned --raise`. */
+/** As `ttprem profile --margin 20 --times company`; with a plan `--times planned --anew`, which makes
+ * windows as short as the plan allows; then with `--raise`. */
 static inline prem_status graph_measure_profile(graph_case *at) {
   const bool planned = at->schedule->plan != NULL,
              resident = at->setting->scenario == PREM_RESIDENT;
@@ -180,7 +183,8 @@ static inline prem_status graph_measure_profile(graph_case *at) {
                                         .sampling.max_records = GRAPH_RECORDS,
                                         .times = planned ? PREM_PLANNED : PREM_CORUNNING,
                                         .steady = resident,
-                                        .raise = planned,
+                                        .anew = at->turn == 1,
+                                        .raise = at->turn > 1,
                                         .margin_pct = 20};
   prem_profile *profile = NULL;
   prem_status status = planned ? PREM_OK : graph_plan_any_order(at);
@@ -218,7 +222,7 @@ static inline prem_status graph_make_ready(graph_case *at) {
   prem_status status = graph_write_text(at);
   if (status == PREM_OK)
     status = graph_load(at);
-  for (int32_t turn = 0; turn <= at->setting->turns && status == PREM_OK; ++turn)
+  for (at->turn = 0; at->turn <= at->setting->turns && status == PREM_OK; ++at->turn)
     status = graph_plan_measured(at);
   return status;
 }

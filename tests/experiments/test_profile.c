@@ -231,6 +231,24 @@ START_TEST(raised_times_get_no_shorter) {
 }
 END_TEST
 
+/* A hand-over that was longer in the schedule gets shorter; turnarounds, which a plan hides, do not. */
+START_TEST(hand_overs_anew_get_shorter) {
+  turnaround_ns[PREM_COMPUTE] = 7;
+  options.times = PREM_PLANNED;
+  options.anew = true;
+  measure(" precedence_ns = 900L;", "");
+  ck_assert(profile->by_plan && !profile->raises);
+  ck_assert_int_lt(profile->machine.precedence_ns, 900);
+  prem_profile_free(profile);
+  schedule->tasks[1].phase[PREM_COMPUTE].turnaround_ns = 9;
+  ck_assert_int_eq(
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag),
+      PREM_OK);
+  ck_assert_int_eq(profile->tasks[1].phase[PREM_COMPUTE].turnaround_ns, 9);
+  ck_assert_int_eq(prefetch_of(1)->steady_ns[PREM_ISOLATED].count, 0);
+}
+END_TEST
+
 static void assert_turnarounds(int32_t task, int64_t compute_ns, int64_t writeback_ns) {
   const prem_profile_phase *phase = profile->tasks[task].phase;
   ck_assert_int_eq(phase[PREM_PREFETCH].turnaround_ns, 0);
@@ -544,6 +562,7 @@ int main(void) {
   tcase_add_test(cases, regulated_phases_get_their_share);
   tcase_add_test(cases, the_longest_counts_without_its_stamps);
   tcase_add_test(cases, raised_times_get_no_shorter);
+  tcase_add_test(cases, hand_overs_anew_get_shorter);
   tcase_add_test(cases, turnarounds_are_measured);
   tcase_add_test(cases, a_margin_has_room_for_turnarounds);
   tcase_add_test(cases, without_turnarounds_there_are_none);
