@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { NOTICE_NS = 1000 }; /* from the end of a phase to the next one that sees it */
+
 /* A job met on a block, by one of its phases. */
 typedef struct met_job {
   int64_t hyperperiod;
@@ -143,16 +145,20 @@ static int64_t place_before(const turning *all, int64_t at, prem_phase phase, in
   return -1;
 }
 
-/* Were the bytes of a compute there at that instant, and the buffer that it fills free? */
-static bool has_all(const turning *all, int64_t at, int64_t at_ns) {
+/* Were the bytes of a compute there at that instant, and did it wait for no buffer from then on?
+ * Which one it fills the plan decides, not the order of computes alone: what began soon after the
+ * end of a writeback may have waited for that. */
+static bool has_all(const turning *all, int64_t at, int64_t at_ns, int64_t until_ns) {
   const prem_trace_record *next = all->places[at];
-  const int64_t user = place_before(all, at, PREM_COMPUTE, all->run->schedule->platform.buffers);
   for (int64_t i = at - 1; i >= 0 && i >= at - all->look_back; --i) {
     const prem_trace_record *other = all->places[i];
+    if (other->block != next->block || other->end_ns <= at_ns)
+      continue;
     const bool fetches = other->phase == PREM_PREFETCH && same_tile(other, next);
-    const bool frees =
-        user >= 0 && other->phase == PREM_WRITEBACK && same_tile(other, all->places[user]);
-    if (other->block == next->block && (fetches || frees) && other->end_ns > at_ns)
+    const bool may_free = other->phase == PREM_WRITEBACK &&
+                          other->end_ns <= until_ns + all->run->clock_step_ns &&
+                          until_ns - other->end_ns <= NOTICE_NS;
+    if (fetches || may_free)
       return false;
   }
   return true;
@@ -167,10 +173,10 @@ static bool add_compute(const turning *all, int64_t at, prem_times *of) {
       !has_phase(all, next, PREM_PREFETCH))
     return true;
   const int64_t end_ns = all->places[before_at]->end_ns;
-  const int64_t seen_ns = (began_late(all, next) ? next->start_ns : next->ready_ns) - end_ns;
-  if (seen_ns <= 0 || !has_all(all, at, end_ns))
+  const int64_t ready_ns = began_late(all, next) ? next->start_ns : next->ready_ns;
+  if (ready_ns <= end_ns || !has_all(all, at, end_ns, ready_ns))
     return true;
-  return prem_times_add(of, seen_ns);
+  return prem_times_add(of, ready_ns - end_ns);
 }
 
 /* Had the compute ended at that instant that gives it its buffer? */

@@ -43,8 +43,8 @@ static const prem_condition conditions[PREM_PROFILE_CONDITION_COUNT] = PREM_PROF
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-/* Only the plan is run? Whatever was seen otherwise made it. Turnarounds get no shorter then: a plan
- * that has room for them hides them. */
+/* Only the plan is run? Whatever was seen otherwise made it. Turnarounds get no shorter then: a
+ * plan that has room for them hides them. */
 static bool is_by_plan(const prem_profile_options *options) {
   return options->anew || options->raise;
 }

@@ -287,23 +287,24 @@ START_TEST(a_compute_that_waited_for_more_tells_nothing) {
   measure(schedule, trace, PREM_MODE_TT, times);
   assert_seen(&computes_seen, 0, 0, 0);
   own->end_ns = 2048;
-  schedule->platform.buffers = 1; /* the one that it fills is free when that is written back */
-  measure(schedule, trace, PREM_MODE_TT, times);
-  assert_seen(&computes_seen, 0, 0, 0);
-  prem_trace_record *other = record_at(trace, 0, 0, PREM_PREFETCH);
-  other->start_ns += 1700; /* nor if that is the first of all records */
-  own->start_ns += 10;
-  measure(schedule, trace, PREM_MODE_TT, times);
-  assert_seen(&computes_seen, 0, 0, 0);
-  other->start_ns -= 1700;
-  own->start_ns -= 10;
-  schedule->platform.buffers = 2;
-  own->phase = PREM_WRITEBACK; /* of whomever: it begins between the two, and nobody waits for it */
+  own->phase = PREM_WRITEBACK; /* of whomever: its buffer may be the one that the compute fills */
   own->tile = 7;
   own->start_ns = 3000;
-  own->end_ns = 3300;
-  measure(schedule, trace, PREM_MODE_TT, times);
-  assert_seen(&computes_seen, 1, 800, 800);
+  record_at(trace, 0, 0, PREM_WRITEBACK)->end_ns = 9000; /* it goes on */
+  prem_trace_record *next = record_at(trace, 0, 1, PREM_COMPUTE);
+  static const struct {
+    int64_t end_ns, start_ns, seen_ns;
+  } cases[] = {
+      {3300, 3552, 0},   {3552, 3552, 0},    {3553, 3552, 0}, /* stamped a step late */
+      {3554, 3552, 800}, {2752, 3552, 800},  {2753, 3552, 0},
+      {3552, 4552, 0},   {3551, 4552, 1800}, /* too long ago to be what it waited for */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    own->end_ns = cases[i].end_ns;
+    next->start_ns = cases[i].start_ns;
+    measure(schedule, trace, PREM_MODE_TT, times);
+    assert_seen(&computes_seen, cases[i].seen_ns > 0, cases[i].seen_ns, cases[i].seen_ns);
+  }
   schedule->tasks[0].phase[PREM_PREFETCH].exists = false; /* it may ask for others by itself */
   measure(schedule, trace, PREM_MODE_TT, times);
   assert_seen(&computes_seen, 0, 0, 0);
