@@ -87,7 +87,7 @@ static inline double graph_clock_s(void) {
 
 enum {
   GRAPH_RECORDS = 4 << 20, /* of a launch, at most */
-  GRAPH_DEEPER = 10 /* a plan runs so often, where the tasks alone run once: it is one of all */
+  GRAPH_DEEPER = 20 /* a plan runs so often, where the tasks alone run once: it is one of all */
 };
 
 /* ---- one graph ------------------------------------------------------------------------------- */
