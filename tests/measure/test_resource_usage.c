@@ -148,6 +148,7 @@ START_TEST(another_extension_is_refused) {
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.pdf", NULL, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, ".svg or .png"));
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
@@ -159,6 +160,7 @@ START_TEST(without_a_plan_there_is_nothing_to_draw) {
   prem_schedule_set_plan(schedule, NULL);
   ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.svg", NULL, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "no plan"));
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
