@@ -251,6 +251,29 @@ START_TEST(a_gang_takes_its_larger_demand_only_from_its_start) {
 }
 END_TEST
 
+/* At 20 a's block 1 ends its prefetch of 2, so that the writeback of block 0, under way since 13,
+ * counts; and b begins. It is to blame, though its slot is the first of the plan. */
+START_TEST(what_begins_is_to_blame_and_not_what_a_gang_goes_on_with) {
+  const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
+                      " prefetch: { wcet_ns = 10L; demand: { memory = 2; }; };"
+                      " writeback: { wcet_ns = 10L; }; },"
+                      "{ name = \"b\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1;"
+                      " prefetch: { wcet_ns = 5L; demand: { memory = 2; }; }; }";
+  assert_only(37,
+              "memory: 3 in use in [20, 23), the limit is 2: writeback of 'a' tile 0 on block 0, "
+              "prefetch of 'b' tile 0 on block 2; start the last of them at 23 or later",
+              file_of("blocks = 3; resources = ("
+                      " { name = \"memory\"; capacity = 2; per = \"task\"; } );",
+                      tasks,
+                      text("hyperperiod_ns = 100L; runs = ( %s,"
+                           "{ task = \"a\"; phase = \"prefetch\"; count = 2; start_ns = 0L;"
+                           " block_step_ns = 10L; },"
+                           "{ task = \"a\"; phase = \"writeback\"; count = 2; start_ns = 13L;"
+                           " block_step_ns = 27L; } );",
+                           at("b", "prefetch", 20))));
+}
+END_TEST
+
 /* A chained writeback may come as early as the chain's release: the whole chain holds memory. */
 static const char *chained(int second) {
   return file_of("blocks = 2;",
@@ -793,6 +816,7 @@ int main(void) {
   tcase_add_test(resources, the_blocks_of_a_gang_count_once);
   tcase_add_test(resources, a_gang_takes_its_largest_demand);
   tcase_add_test(resources, a_gang_takes_its_larger_demand_only_from_its_start);
+  tcase_add_test(resources, what_begins_is_to_blame_and_not_what_a_gang_goes_on_with);
   tcase_add_test(resources, a_chain_holds_its_resources_from_its_release);
   tcase_add_test(resources, a_chain_holds_its_resources_throughout);
   suite_add_tcase(suite, resources);
