@@ -171,6 +171,28 @@ START_TEST(a_regulated_phase_holds_its_resource_for_busy_ns) {
 }
 END_TEST
 
+/* Of seven that began at 0 the first ends at 10, where two more begin: three of those that go on
+ * are named, the one that ends first before the others. */
+START_TEST(some_of_many_are_named) {
+  static const int ends_ns[] = {10, 20, 21, 40, 41, 22, 50, 60, 61};
+  enum { TASKS = sizeof ends_ns / sizeof *ends_ns, FROM_START = 7 };
+  const char *tasks = "", *runs = "";
+  for (int t = 0; t < TASKS; ++t) {
+    const int start_ns = t < FROM_START ? 0 : ends_ns[0];
+    const char *name = text("t%d", t), *between = t ? ", " : "";
+    tasks = text("%s%s%s", tasks, between,
+                 task_on(name, t, text("prefetch: { wcet_ns = %dL; };", ends_ns[t] - start_ns)));
+    runs = text("%s%s%s", runs, between, at(name, "prefetch", start_ns));
+  }
+  assert_only(37,
+              "memory: 8 in use in [10, 20), the limit is 7: prefetch of 't1' tile 0 on block 1, "
+              "prefetch of 't3' tile 0 on block 3, prefetch of 't2' tile 0 on block 2, prefetch of "
+              "'t8' tile 0 on block 8 and 4 more; start the last of them at 20 or later",
+              file_of("blocks = 9; resources = ( { name = \"memory\"; capacity = 7; } );", tasks,
+                      text("hyperperiod_ns = 100L; runs = ( %s );", runs)));
+}
+END_TEST
+
 /* Two gangs of three blocks each; the second block of a is one late. */
 static const char *gangs(const char *per, int block_step, int second, int demand) {
   return file_of(
@@ -813,6 +835,7 @@ int main(void) {
   tcase_add_test(resources, a_capacity_is_exceeded);
   tcase_add_test(resources, declared_demands_add_up);
   tcase_add_test(resources, a_regulated_phase_holds_its_resource_for_busy_ns);
+  tcase_add_test(resources, some_of_many_are_named);
   tcase_add_test(resources, the_blocks_of_a_gang_count_once);
   tcase_add_test(resources, a_gang_takes_its_largest_demand);
   tcase_add_test(resources, a_gang_takes_its_larger_demand_only_from_its_start);
