@@ -581,6 +581,27 @@ START_TEST(a_gap_between_users_of_a_resource_below_the_guard) {
 }
 END_TEST
 
+/* Of a buffer, and of a resource. */
+START_TEST(a_guard_of_1_is_kept) {
+  const char *form = "blocks = 2; guard_ns = 1L;";
+  const char *tasks = text("%s, %s", task_on("a", 0, "prefetch: { wcet_ns = 10L; };"),
+                           task_on("b", 1, "prefetch: { wcet_ns = 10L; };"));
+  for (int gap = 0; gap < 2; ++gap) {
+    const char *buffer = guarded("blocks = 1; guard_ns = 1L;", 11, 21 + gap);
+    const char *resource = file_of(form, tasks,
+                                   text("hyperperiod_ns = 100L; runs = ( %s, %s );",
+                                        at("a", "prefetch", 0), at("b", "prefetch", 10 + gap)));
+    if (gap) {
+      assert_legal(buffer);
+      assert_legal(resource);
+    } else {
+      assert_only(40, "0 ns after the end of compute of 'a' tile 0", buffer);
+      assert_only(40, "0 ns after the end of prefetch of 'a' tile 0 on block 0", resource);
+    }
+  }
+}
+END_TEST
+
 static const char *guarded_wrap(int first) {
   return file_of("blocks = 2; guard_ns = 3L;",
                  text("%s, %s", task_on("a", 0, "period_ns = 100L; prefetch: { wcet_ns = 10L; };"),
@@ -863,6 +884,7 @@ int main(void) {
   tcase_add_test(guards, a_gap_between_two_phases_of_a_unit_below_the_guard);
   tcase_add_test(guards, a_gap_between_release_and_reuse_of_a_buffer_below_the_guard);
   tcase_add_test(guards, a_gap_between_users_of_a_resource_below_the_guard);
+  tcase_add_test(guards, a_guard_of_1_is_kept);
   tcase_add_test(guards, a_gap_across_the_hyperperiod_below_the_guard);
   tcase_add_test(guards, a_tile_keeps_the_guard_to_itself_a_hyperperiod_later);
   tcase_add_test(guards, a_chain_needs_no_guard_inside);
