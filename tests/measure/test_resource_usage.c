@@ -107,6 +107,18 @@ START_TEST(a_joined_pair_has_its_own_length_where_given) {
 }
 END_TEST
 
+/* Even if they start together, and are listed one behind the other. */
+START_TEST(two_copies_that_are_not_joined_add_up) {
+  ASSERT_USE(
+      one_task(
+          "tiles = 2;",
+          "{ task = \"a\"; phase = \"prefetch\"; start_ns = 0L; repeat = 2; step_ns = 20L; },"
+          "{ task = \"a\"; phase = \"writeback\"; start_ns = 20L; repeat = 2; step_ns = 30L; },"
+          "{ task = \"a\"; phase = \"compute\"; start_ns = 6L; repeat = 2; step_ns = 24L; }"),
+      0, {0, 1}, {6, 0}, {20, 4}, {24, 1}, {26, 0}, {50, 3}, {54, 0});
+}
+END_TEST
+
 /* Writeback [98, 102) of a hyperperiod of 100. */
 START_TEST(what_goes_on_in_the_next_hyperperiod_is_held_at_its_start) {
   ASSERT_USE(one_task("tiles = 1; period_ns = 100L; release_ns = 50L;",
@@ -136,6 +148,7 @@ START_TEST(another_extension_is_refused) {
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.pdf", NULL, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, ".svg or .png"));
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
@@ -147,6 +160,7 @@ START_TEST(without_a_plan_there_is_nothing_to_draw) {
   prem_schedule_set_plan(schedule, NULL);
   ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.svg", NULL, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "no plan"));
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
@@ -161,6 +175,7 @@ int main(void) {
   tcase_add_test(cases, a_chain_holds_what_may_still_come);
   tcase_add_test(cases, a_joined_pair_counts_once);
   tcase_add_test(cases, a_joined_pair_has_its_own_length_where_given);
+  tcase_add_test(cases, two_copies_that_are_not_joined_add_up);
   tcase_add_test(cases, what_goes_on_in_the_next_hyperperiod_is_held_at_its_start);
   tcase_add_test(cases, warm_up_holds_nothing);
   tcase_add_test(cases, another_extension_is_refused);

@@ -67,6 +67,7 @@ START_TEST(p999_needs_ten_thousand_samples) {
   ck_assert_int_eq(enough.p50, 5000);
   ck_assert_int_eq(enough.min, 1);
   ck_assert_int_eq(enough.max, 10000);
+  ck_assert_int_eq(summarise_scrambled(10999).p999, 10989); /* rank ceil(10988.001) */
 }
 END_TEST
 
@@ -75,7 +76,8 @@ START_TEST(p9999_needs_a_hundred_thousand_samples) {
   prem_summary enough = summarise_scrambled(100000);
   ck_assert_int_eq(enough.p9999, 99990);
   ck_assert_int_eq(enough.p999, 99900);
-  ck_assert_int_eq(summarise_scrambled(100001).p9999, 99991); /* rank ceil(99990.9999) */
+  ck_assert_int_eq(summarise_scrambled(100001).p9999, 99991);  /* rank ceil(99990.9999) */
+  ck_assert_int_eq(summarise_scrambled(109999).p9999, 109989); /* rank ceil(109988.0001) */
 }
 END_TEST
 

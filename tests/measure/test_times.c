@@ -57,6 +57,18 @@ START_TEST(p9999_needs_a_hundred_thousand_times) {
 }
 END_TEST
 
+/* Of 10 999 times the 10 989th, for 10988.001 is more than 10 988; of 109 999 the 109 989th. */
+START_TEST(ranks_are_rounded_up) {
+  for (int i = 0; i < 10999; ++i)
+    ck_assert(prem_times_add(&times, i < 10988 ? 64 : 96));
+  ck_assert_int_eq(summary().p999, 96);
+  prem_times_free(&times);
+  for (int i = 0; i < 109999; ++i)
+    ck_assert(prem_times_add(&times, i < 109988 ? 64 : 96));
+  ck_assert_int_eq(summary().p9999, 96);
+}
+END_TEST
+
 /* A clock of 32 ns: exact up to 65 us. Beyond, a tenth of a percent is lost, and not at the ends.
  */
 START_TEST(long_times_are_rounded_ends_are_not) {
@@ -79,6 +91,7 @@ int main(void) {
   tcase_add_test(cases, short_times_are_exact);
   tcase_add_test(cases, equal_times_are_counted_once);
   tcase_add_test(cases, p9999_needs_a_hundred_thousand_times);
+  tcase_add_test(cases, ranks_are_rounded_up);
   tcase_add_test(cases, long_times_are_rounded_ends_are_not);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -704,6 +704,68 @@ START_TEST(slots_that_are_no_plan) {
 }
 END_TEST
 
+/* The first tile of all as well. */
+START_TEST(a_chain_has_a_head_of_its_own_tile) {
+  prem_schedule *schedule = large("tiles = 264;");
+  slots s = regular_slots(schedule);
+  for (int32_t tile = 0; tile < 264; tile += 263) {
+    prem_slot *head = NULL, *compute = NULL;
+    for (int64_t i = 0; i < s.count; ++i) {
+      if (s.at[i].tile == tile && s.at[i].phase == PREM_PREFETCH)
+        head = &s.at[i];
+      if (s.at[i].tile == tile && s.at[i].phase == PREM_COMPUTE)
+        compute = &s.at[i];
+    }
+    const prem_slot good = *compute;
+    compute->flags = PREM_SLOT_CHAINED;
+    for (int64_t away_ns = -1; away_ns <= 1; ++away_ns) {
+      prem_plan *plan = prem_plan_new();
+      compute->head_ns = head->planned_ns + away_ns;
+      ck_assert_int_eq(prem_plan_compress(schedule, s.at, s.count, plan),
+                       away_ns ? PREM_ERR_ARGUMENT : PREM_OK);
+      prem_plan_free(plan);
+    }
+    *compute = good;
+  }
+  free(s.at);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Neither half alone, nor both the other way round, nor two that are no pair. */
+START_TEST(a_pair_has_two_halves) {
+  prem_schedule *schedule = large("tiles = 264;");
+  const prem_slot fetch = {.planned_ns = 7,
+                           .head_ns = 7,
+                           .tile = 132,
+                           .phase = PREM_PREFETCH,
+                           .flags = PREM_SLOT_JOINED};
+  prem_slot store = fetch;
+  store.tile = 0;
+  store.phase = PREM_WRITEBACK;
+  prem_slot compute = store, alone = store;
+  compute.phase = PREM_COMPUTE;
+  alone.flags = 0;
+  const struct {
+    prem_slot at[2];
+    int64_t count;
+    bool is_pair;
+  } cases[] = {{{fetch, store}, 2, true},    {{fetch, store}, 1, false},
+               {{store, fetch}, 2, false},   {{store, fetch}, 1, false},
+               {{fetch, compute}, 2, false}, {{fetch, alone}, 2, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    prem_plan *plan = prem_plan_new();
+    ck_assert_int_eq(prem_plan_compress(schedule, cases[i].at, cases[i].count, plan),
+                     cases[i].is_pair ? PREM_OK : PREM_ERR_ARGUMENT);
+    ck_assert_int_eq(plan->affine_count + plan->starts_count, cases[i].is_pair);
+    if (cases[i].is_pair)
+      ck_assert_int_eq(plan->affine[0].join_tile, 0);
+    prem_plan_free(plan);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- in a file ------------------------------------------------------------------------------ */
 
 START_TEST(a_large_regular_plan_is_a_small_file) {
@@ -769,6 +831,8 @@ int main(void) {
   tcase_add_test(compressing, no_more_than_32_take_turns);
   tcase_add_test(compressing, irregular_starts_become_arrays);
   tcase_add_test(compressing, slots_that_are_no_plan);
+  tcase_add_test(compressing, a_chain_has_a_head_of_its_own_tile);
+  tcase_add_test(compressing, a_pair_has_two_halves);
   tcase_add_test(compressing, a_large_regular_plan_is_a_small_file);
   suite_add_tcase(suite, compressing);
   return run_suite(suite);

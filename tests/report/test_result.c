@@ -671,6 +671,7 @@ START_TEST(an_unwritable_result_is_told) {
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
   ck_assert_str_eq(prem_diag_at(diag, 0)->file, in_folder("no/r.json"));
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "No such file"));
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0); /* breaks no rule of schedules */
   ck_assert_int_eq(entries_in_folder(), 0);
 }
 END_TEST
@@ -972,6 +973,7 @@ START_TEST(without_records_there_is_nothing_to_draw) {
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
                    PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "raw records"));
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
 }
 END_TEST
 
@@ -980,6 +982,7 @@ START_TEST(a_missing_gnuplot_is_named_with_its_package) {
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
                    PREM_ERR_UNAVAILABLE);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "gnuplot-nox"));
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
   setenv("PATH", "/usr/bin:/bin", 1);
   ck_assert_int_eq(entries_in_folder(), 0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays: storage, filling, references in order, verifying, saving. */
 #include <check.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,6 +209,30 @@ START_TEST(arrays_beyond_the_memory_are_refused) {
   w.arrays[0].shape[3] = INT64_C(1) << 20;
   ck_assert_int_eq(open_fails(1, 0), PREM_ERR_MEMORY);
   assert_problem(0, 0, 10, "arrays", "need 4398.0 GB");
+}
+END_TEST
+
+static long machine_pages; /* 0: as it is */
+
+/* The one that the library calls. */
+long sysconf(int name) {
+  long (*next)(int);
+  *(void **)&next = dlsym(RTLD_NEXT, "sysconf");
+  return machine_pages && name == _SC_PHYS_PAGES ? machine_pages : next(name);
+}
+
+/* A row is a page. One array that is written, so that it has a reference, and one that is not. */
+START_TEST(arrays_may_fill_the_memory) {
+  const int64_t columns = sysconf(_SC_PAGESIZE) / (int64_t)sizeof(float);
+  memcpy(w.arrays[0].shape, (int64_t[4]){1, 1, 3, columns}, sizeof w.arrays[0].shape);
+  memcpy(w.arrays[1].shape, (int64_t[4]){1, 1, 2, columns}, sizeof w.arrays[1].shape);
+  use_nine(0, 1);
+  machine_pages = 3 + 2 * 2;
+  prem_arrays_free(open_world(2, 1));
+  machine_pages -= 1;
+  ck_assert_int_eq(open_fails(2, 1), PREM_ERR_MEMORY);
+  assert_problem(0, 0, 10, "arrays", "make them smaller");
+  machine_pages = 0;
 }
 END_TEST
 
@@ -476,6 +501,7 @@ int main(void) {
   tcase_add_test(arrays, random_numbers_are_the_same_everywhere);
   tcase_add_test(arrays, random_numbers_fill_their_interval);
   tcase_add_test(arrays, arrays_beyond_the_memory_are_refused);
+  tcase_add_test(arrays, arrays_may_fill_the_memory);
   tcase_add_test(arrays, every_broken_file_is_reported);
   tcase_add_test(arrays, saving_goes_on_after_a_failure);
   tcase_add_test(arrays, references_follow_the_data);

@@ -171,6 +171,38 @@ static void tell_predecessors(FILE *file, prem_phase phase, int from, int turns,
   fprintf(file, "; %d from %" PRId64 "\n", is_kept, earliest_ns);
 }
 
+/* A prefetch in mode lock, whose resource somebody else has until the run is over. */
+static void tell_tokens(FILE *file, int turns) {
+  static int32_t demand[PREM_MAX_RESOURCES] = {1};
+  static prem_task task = {.phase[PREM_PREFETCH] = {.exists = true, .demand = demand}};
+  static prem_resource memory = {.capacity = 1};
+  static prem_task_program tasks[] = {{.jobs = 1, .active_blocks = 1}};
+  static prem_record record = {.phase = PREM_PREFETCH,
+                               .wait = {PREM_NO_WAIT, PREM_NO_WAIT, PREM_NO_WAIT}};
+  static prem_block_program blocks[] = {{.memory = &record, .memory_count = 1}};
+  static int64_t epochs_ns[] = {0};
+  static prem_trace trace = {.epoch_ns = epochs_ns};
+  const prem_run_request request = {.mode = PREM_MODE_LOCK, .hyperperiods = 1};
+  const prem_schedule schedule = {
+      .tasks = &task, .task_count = 1, .platform = {.resources = &memory, .resource_count = 1}};
+  const prem_program program = {.schedule = &schedule, .tasks = tasks, .blocks = blocks};
+  reset(true, turns, aborts);
+  cpu.program = block.plan = &program;
+  cpu.trace = &trace;
+  block.program = blocks;
+  cpu.request = &request;
+  ck_assert_int_eq(prem_cpu_tokens_new(&cpu.tokens, &schedule, false), PREM_OK);
+  prem_cpu_tokens_reset(&cpu.tokens);
+  cpu.tokens.left[0] = 0;
+  fprintf(file, "tokens, turn %d:", turns);
+  told = file;
+  prem_cpu_run_block(&block);
+  tell_yields();
+  told = NULL;
+  fprintf(file, "; %d done\n", (int)atomic_load(&block.records_done));
+  prem_cpu_tokens_free(&cpu.tokens);
+}
+
 START_TEST(of_all) {
   static const int64_t lefts_ns[] = {-5,      0,       1,       40,      41,     5000,    100000,
                                      199999,  200000,  200001,  200039,  200041, 1099999, 1100000,
@@ -190,6 +222,8 @@ START_TEST(of_all) {
     tell_predecessors(file, PREM_WRITEBACK, PREM_PREFETCH, turns, second_is_done);
     tell_predecessors(file, PREM_COMPUTE, PREM_PREFETCH, turns, aborts);
   }
+  for (int turns = 1; turns < 90; turns += 11)
+    tell_tokens(file, turns);
   fclose(file);
   golden_judge("waits.txt", found);
 }

@@ -171,6 +171,28 @@ START_TEST(a_regulated_phase_holds_its_resource_for_busy_ns) {
 }
 END_TEST
 
+/* Of seven that began at 0 the first ends at 10, where two more begin: three of those that go on
+ * are named, the one that ends first before the others. */
+START_TEST(some_of_many_are_named) {
+  static const int ends_ns[] = {10, 20, 21, 40, 41, 22, 50, 60, 61};
+  enum { TASKS = sizeof ends_ns / sizeof *ends_ns, FROM_START = 7 };
+  const char *tasks = "", *runs = "";
+  for (int t = 0; t < TASKS; ++t) {
+    const int start_ns = t < FROM_START ? 0 : ends_ns[0];
+    const char *name = text("t%d", t), *between = t ? ", " : "";
+    tasks = text("%s%s%s", tasks, between,
+                 task_on(name, t, text("prefetch: { wcet_ns = %dL; };", ends_ns[t] - start_ns)));
+    runs = text("%s%s%s", runs, between, at(name, "prefetch", start_ns));
+  }
+  assert_only(37,
+              "memory: 8 in use in [10, 20), the limit is 7: prefetch of 't1' tile 0 on block 1, "
+              "prefetch of 't3' tile 0 on block 3, prefetch of 't2' tile 0 on block 2, prefetch of "
+              "'t8' tile 0 on block 8 and 4 more; start the last of them at 20 or later",
+              file_of("blocks = 9; resources = ( { name = \"memory\"; capacity = 7; } );", tasks,
+                      text("hyperperiod_ns = 100L; runs = ( %s );", runs)));
+}
+END_TEST
+
 /* Two gangs of three blocks each; the second block of a is one late. */
 static const char *gangs(const char *per, int block_step, int second, int demand) {
   return file_of(
@@ -248,6 +270,29 @@ START_TEST(a_gang_takes_its_larger_demand_only_from_its_start) {
     else
       assert_legal(source);
   }
+}
+END_TEST
+
+/* At 20 a's block 1 ends its prefetch of 2, so that the writeback of block 0, under way since 13,
+ * counts; and b begins. It is to blame, though its slot is the first of the plan. */
+START_TEST(what_begins_is_to_blame_and_not_what_a_gang_goes_on_with) {
+  const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
+                      " prefetch: { wcet_ns = 10L; demand: { memory = 2; }; };"
+                      " writeback: { wcet_ns = 10L; }; },"
+                      "{ name = \"b\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1;"
+                      " prefetch: { wcet_ns = 5L; demand: { memory = 2; }; }; }";
+  assert_only(37,
+              "memory: 3 in use in [20, 23), the limit is 2: writeback of 'a' tile 0 on block 0, "
+              "prefetch of 'b' tile 0 on block 2; start the last of them at 23 or later",
+              file_of("blocks = 3; resources = ("
+                      " { name = \"memory\"; capacity = 2; per = \"task\"; } );",
+                      tasks,
+                      text("hyperperiod_ns = 100L; runs = ( %s,"
+                           "{ task = \"a\"; phase = \"prefetch\"; count = 2; start_ns = 0L;"
+                           " block_step_ns = 10L; },"
+                           "{ task = \"a\"; phase = \"writeback\"; count = 2; start_ns = 13L;"
+                           " block_step_ns = 27L; } );",
+                           at("b", "prefetch", 20))));
 }
 END_TEST
 
@@ -536,6 +581,27 @@ START_TEST(a_gap_between_users_of_a_resource_below_the_guard) {
 }
 END_TEST
 
+/* Of a buffer, and of a resource. */
+START_TEST(a_guard_of_1_is_kept) {
+  const char *form = "blocks = 2; guard_ns = 1L;";
+  const char *tasks = text("%s, %s", task_on("a", 0, "prefetch: { wcet_ns = 10L; };"),
+                           task_on("b", 1, "prefetch: { wcet_ns = 10L; };"));
+  for (int gap = 0; gap < 2; ++gap) {
+    const char *buffer = guarded("blocks = 1; guard_ns = 1L;", 11, 21 + gap);
+    const char *resource = file_of(form, tasks,
+                                   text("hyperperiod_ns = 100L; runs = ( %s, %s );",
+                                        at("a", "prefetch", 0), at("b", "prefetch", 10 + gap)));
+    if (gap) {
+      assert_legal(buffer);
+      assert_legal(resource);
+    } else {
+      assert_only(40, "0 ns after the end of compute of 'a' tile 0", buffer);
+      assert_only(40, "0 ns after the end of prefetch of 'a' tile 0 on block 0", resource);
+    }
+  }
+}
+END_TEST
+
 static const char *guarded_wrap(int first) {
   return file_of("blocks = 2; guard_ns = 3L;",
                  text("%s, %s", task_on("a", 0, "period_ns = 100L; prefetch: { wcet_ns = 10L; };"),
@@ -790,9 +856,11 @@ int main(void) {
   tcase_add_test(resources, a_capacity_is_exceeded);
   tcase_add_test(resources, declared_demands_add_up);
   tcase_add_test(resources, a_regulated_phase_holds_its_resource_for_busy_ns);
+  tcase_add_test(resources, some_of_many_are_named);
   tcase_add_test(resources, the_blocks_of_a_gang_count_once);
   tcase_add_test(resources, a_gang_takes_its_largest_demand);
   tcase_add_test(resources, a_gang_takes_its_larger_demand_only_from_its_start);
+  tcase_add_test(resources, what_begins_is_to_blame_and_not_what_a_gang_goes_on_with);
   tcase_add_test(resources, a_chain_holds_its_resources_from_its_release);
   tcase_add_test(resources, a_chain_holds_its_resources_throughout);
   suite_add_tcase(suite, resources);
@@ -816,6 +884,7 @@ int main(void) {
   tcase_add_test(guards, a_gap_between_two_phases_of_a_unit_below_the_guard);
   tcase_add_test(guards, a_gap_between_release_and_reuse_of_a_buffer_below_the_guard);
   tcase_add_test(guards, a_gap_between_users_of_a_resource_below_the_guard);
+  tcase_add_test(guards, a_guard_of_1_is_kept);
   tcase_add_test(guards, a_gap_across_the_hyperperiod_below_the_guard);
   tcase_add_test(guards, a_tile_keeps_the_guard_to_itself_a_hyperperiod_later);
   tcase_add_test(guards, a_chain_needs_no_guard_inside);

@@ -4,6 +4,7 @@
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
 
+#include "schedules/planner/repair/repair.h"
 #include "schedules/planner/replan.h"
 
 enum { SETS = ROUNDS(500), STEPS = 40 };
@@ -376,6 +377,59 @@ START_TEST(those_with_more_time_yield) {
 }
 END_TEST
 
+/* a was late in [0, 50) and b in [20, 100), which is one window of the due time 50, c in [100,
+ * 140): who has more time than the first that was missed there yields. */
+START_TEST(windows_of_late_jobs_that_overlap_are_one) {
+  static const struct {
+    const char *name;
+    int release_ns, deadline_ns, start_ns;
+    bool is_late, yields;
+  } tasks[] = {{"b", 20, 80, 80, true, true},
+               {"c", 100, 40, 120, true, true},
+               {"a", 0, 50, 0, true, true},
+               {"no_more_time", 0, 50, 10, false, false},
+               {"more_time", 0, 51, 20, false, true},
+               {"at_the_end", 0, 51, 90, false, true},
+               {"behind", 0, 140, 100, false, false},
+               {"in_the_next", 0, 141, 110, false, true},
+               {"behind_all", 0, 300, 140, false, false}};
+  enum { TASKS = sizeof tasks / sizeof *tasks };
+  const char *set = "", *starts = "";
+  for (int t = 0; t < TASKS; ++t) {
+    set = text("%s%s{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
+               " release_ns = %dL; deadline_ns = %dL; prefetch: { wcet_ns = 10L; }; }",
+               set, t ? "," : "", tasks[t].name, t, tasks[t].release_ns, tasks[t].deadline_ns);
+    starts = text("%s%s{ task = \"%s\"; phase = \"prefetch\"; block = 0; start_ns = [ %dL ]; }",
+                  starts, t ? "," : "", tasks[t].name, tasks[t].start_ns);
+  }
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"t\"; platform: { blocks = %d; }; tasks = ( %s );\n"
+           "plan: { hyperperiod_ns = 200L; starts = ( %s ); };\n",
+           TASKS, set, starts));
+  const prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
+  const bool changed[TASKS] = {false};
+  prem_slot *slots = NULL;
+  prem_repair *repair = NULL;
+  int64_t count = 0, yielding = 0, jobs = 0, expected = 0;
+  ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
+  ck_assert_int_eq(prem_repair_new(&planning, slots, count, changed, &repair), PREM_OK);
+  for (int t = 0; t < TASKS; ++t)
+    if (tasks[t].is_late)
+      prem_repair_miss(repair, t);
+  ck_assert_int_eq(prem_repair_yield(repair, 1, false, &yielding), PREM_OK);
+  const bool *yields = prem_repair_yielding(repair, &jobs);
+  ck_assert_int_eq(jobs, TASKS);
+  for (int t = 0; t < TASKS; ++t) {
+    ck_assert_msg(yields[t] == tasks[t].yields, "%s", tasks[t].name);
+    expected += tasks[t].yields;
+  }
+  ck_assert_int_eq(yielding, expected);
+  prem_repair_free(repair);
+  free(slots);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* a is fetched elsewhere, and b takes longer: the compute of a makes room, so that c may stay. */
 START_TEST(room_is_left_before_those_that_follow) {
   const char *form = "version = 1; name = \"t\"; platform: { blocks = 4; }; tasks = ("
@@ -546,6 +600,7 @@ int main(void) {
   tcase_add_test(all, a_longer_precedence_moves_those_that_follow);
   tcase_add_test(all, the_longer_one_moves_and_not_its_neighbours);
   tcase_add_test(all, those_with_more_time_yield);
+  tcase_add_test(all, windows_of_late_jobs_that_overlap_are_one);
   tcase_add_test(all, room_is_left_before_those_that_follow);
   tcase_add_test(all, a_longer_hyperperiod_repeats_the_older_one);
   tcase_add_test(all, chains_and_joined_pairs_stay_together);

@@ -229,6 +229,18 @@ START_TEST(job_shops_do_not_stick) {
 }
 END_TEST
 
+/* No operator goes on for long behind the limit, which is looked at every 64 moves, 16 steps. */
+START_TEST(steps_are_limited) {
+  prem_schedule *schedule = job_shop_schedule();
+  for (int64_t limit = 50; limit <= 1000; limit += 50) {
+    const int64_t steps = searched(schedule, limit, 1).steps;
+    ck_assert_int_ge(steps, limit);
+    ck_assert_int_le(steps, limit + 16);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(without_time_there_is_no_search) {
   prem_schedule *schedule = schedule_from_text(project);
   prem_plan_options options = {.step_limit = 1000};
@@ -432,6 +444,7 @@ int main(void) {
   tcase_add_test(all, equal_seeds_and_steps_give_equal_plans);
   tcase_add_test(all, a_project_is_planned_to_its_optimum);
   tcase_add_test(all, job_shops_do_not_stick);
+  tcase_add_test(all, steps_are_limited);
   tcase_add_test(all, without_time_there_is_no_search);
   tcase_add_test(all, a_search_that_is_stopped_keeps_its_best_plan);
   tcase_add_test(all, a_stop_is_seen_before_there_is_a_plan);

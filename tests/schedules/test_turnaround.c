@@ -220,23 +220,29 @@ START_TEST(a_hyperperiod_ends_ready_for_the_next) {
 }
 END_TEST
 
-/* Two input buffers: the third tile's prefetch waits for the first one's compute alone. */
+/* Two input buffers: the third tile's prefetch waits for the first one's compute alone, which ends
+ * at 110. */
 START_TEST(a_buffer_is_kept_as_well) {
-  const char *source =
-      "version = 1; name = \"b\"; platform: { blocks = 1; buffers = 2; };"
-      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3;"
-      "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 100L; }; } );"
-      "plan: { hyperperiod_ns = 1000L; starts = ("
-      "  { task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 0L, 10L, 115L ]; },"
-      "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 10L, 120L, 300L ]; } ); };";
-  prem_schedule *schedule = checked_schedule(source);
-  schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 5;
-  assert_checked(schedule);
-  schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 6;
-  assert_refused(schedule, "input buffers of block 0: prefetch of 'a' tile 2 on block 0 starts at "
-                           "115, 5 ns after the end of compute of 'a' tile 0 on block 0: the gap "
-                           "must be turnaround_ns = 6 at least");
-  prem_schedule_free(schedule);
+  for (int gap_ns = 0; gap_ns <= 5; gap_ns += 5) {
+    prem_schedule *schedule = checked_schedule(text(
+        "version = 1; name = \"b\"; platform: { blocks = 1; buffers = 2; };"
+        "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3;"
+        "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 100L; }; } );"
+        "plan: { hyperperiod_ns = 1000L; starts = ("
+        "  { task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 0L, 10L, %dL ]; },"
+        "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 10L, 120L, 300L ]; } ); "
+        "};",
+        110 + gap_ns));
+    schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = gap_ns;
+    assert_checked(schedule);
+    schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = gap_ns + 1;
+    assert_refused(schedule,
+                   text("input buffers of block 0: prefetch of 'a' tile 2 on block 0 starts at %d, "
+                        "%d ns after the end of compute of 'a' tile 0 on block 0: the gap must be "
+                        "turnaround_ns = %d at least",
+                        110 + gap_ns, gap_ns, gap_ns + 1));
+    prem_schedule_free(schedule);
+  }
 }
 END_TEST
 

@@ -10,6 +10,7 @@
 #include "tests/common/random_schedule.h"
 
 #include "measure/handovers.h"
+#include "measure/resource_usage.h"
 #include "measure/standstills.h"
 #include "ttprem/report.h"
 #include "ttprem/ttprem_measure.h"
@@ -449,6 +450,29 @@ static prem_status measure(FILE *told) {
   return status;
 }
 
+/* Of all resources, one after the other. */
+static prem_status tell_usage(FILE *told) {
+  const int64_t fail_at = failing.fail_at;
+  prem_slot *slots = NULL;
+  int64_t count = 0, requests = 0;
+  failing.armed = false;
+  prem_status status = prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL);
+  for (int32_t r = 0; status == PREM_OK && r < schedule->platform.resource_count; ++r) {
+    prem_usage_step *steps = UNSET;
+    int64_t step_count = -1;
+    failing_arm(fail_at - requests);
+    status = prem_plan_resource_usage(schedule, slots, count, r, &steps, &step_count);
+    requests += failing_disarm();
+    ck_assert(status == PREM_OK || (!steps && step_count == 0));
+    for (int64_t i = 0; i < step_count; ++i)
+      fprintf(told, " %" PRId64 ":%" PRId64, steps[i].at_ns, steps[i].used);
+    free(steps);
+  }
+  failing.count = requests;
+  free(slots);
+  return status;
+}
+
 static prem_result *result; /* of the fixture */
 
 static void tell_file(FILE *told, const char *name) {
@@ -814,6 +838,7 @@ ATTEMPT(set_arguments, PREM_ERR_MEMORY)
 ATTEMPT(tell_tally, PREM_ERR_MEMORY)
 ATTEMPT(keep_state, PREM_ERR_MEMORY)
 ATTEMPT(measure, PREM_ERR_MEMORY)
+ATTEMPT(tell_usage, PREM_ERR_MEMORY)
 ATTEMPT(isolate, PREM_ERR_IO)
 ATTEMPT(profile, PREM_ERR_IO)
 ATTEMPT(write_result, PREM_ERR_IO)
@@ -851,6 +876,7 @@ int main(void) {
   tcase_add_test(runs, of_tell_tally);
   tcase_add_test(runs, of_keep_state);
   tcase_add_test(runs, of_measure);
+  tcase_add_test(runs, of_tell_usage);
   tcase_add_test(runs, of_isolate);
   tcase_add_test(runs, of_profile);
   suite_add_tcase(suite, runs);

@@ -381,6 +381,10 @@ static void tell_problems(FILE *file, const prem_diag *diag) {
     const char *reason =
         text("%.*s%s%s", before, problem->reason, at ? "HERE" : "", at ? at + strlen(folder) : "");
     fprintf(file, "; %s:%d: %s: %s", problem->file, problem->line, problem->key, reason);
+    if (problem->severity != PREM_ERROR)
+      fputs(problem->severity == PREM_WARNING ? " (warning)" : " (note)", file);
+    if (problem->code != 0)
+      fprintf(file, " (E%03d)", problem->code);
   }
 }
 
