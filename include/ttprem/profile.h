@@ -79,12 +79,12 @@ typedef struct prem_profile_options {
   prem_condition times; /* which of them the WCETs are; planned ones are measured for that */
   bool regulated;       /* busy_ns from bytes and the machine's bandwidth */
   bool steady;          /* the WCETs leave cold tiles out, warm-up or not */
-  bool anew;         /* planned: only the plan is run. Its WCETs and hand-overs take the place of
-                        the schedule's, shorter ones as well; turnarounds get no shorter, since a
-                        plan that has room for them hides them */
-  bool raise;        /* planned: the same, but no WCET and no hand-over gets shorter than the
-                        schedule's, so that measuring and planning by turns comes to an end */
-  double margin_pct; /* room above that time */
+  bool anew;            /* planned: only the plan is run. Its WCETs and hand-overs take the place of
+                           the schedule's, shorter ones as well; turnarounds get no shorter, since a
+                           plan that has room for them hides them */
+  bool raise;           /* planned: the same, but no WCET and no hand-over gets shorter than the
+                           schedule's, so that measuring and planning by turns comes to an end */
+  double margin_pct;    /* room above that time */
   double quantile; /* wcet_ns bounds it, with PREM_PROFILE_CONFIDENCE; 1: it is the longest time; 0:
                       the longest, but on a disturbed machine the 0.999 or 0.99 quantile, whichever
                       all phases have the samples for */

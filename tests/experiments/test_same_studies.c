@@ -420,7 +420,9 @@ static void profile_random(FILE *file, const prem_backend *backend, const prem_m
   prem_profile_options options = {.stop = &stop, .progress = count_turns};
   draw_sampling(&options.sampling, seed);
   options.times = DRAW_OF(conditions);
-  options.raise = options.times == PREM_PLANNED && draw(2);
+  const int64_t turn = options.times == PREM_PLANNED ? draw(3) : 0;
+  options.anew = turn == 1;
+  options.raise = turn == 2;
   options.regulated = draw(2);
   options.steady = draw(3) == 0;
   options.margin_pct = DRAW_OF(margins_pct);
@@ -677,6 +679,7 @@ static prem_profile *make_up_profile(int seed) {
   out->sampling.seed = (uint64_t)draw(9);
   out->quantile = (double)draw(3) / 2;
   out->raises = draw(2);
+  out->by_plan = out->raises || draw(2);
   out->valid = draw(2);
   return out;
 }
