@@ -130,9 +130,8 @@ static const struct {
     {OF(EXPERIMENT), "quick", OPTION_QUICK, .doc = "fewer points and repetitions: a look at it"},
     {OF(COMMON), "quiet", 'q', .doc = "no notes, warnings and progress on stderr"},
     {OF(PROFILE), "raise", OPTION_RAISE,
-     .doc =
-         "as --anew, but no wcet_ns and no hand-over gets shorter than in the schedule, so that "
-         "profiling and planning by turns settle"},
+     .doc = "as --anew, but no wcet_ns and no hand-over gets shorter than in the schedule, so that "
+            "profiling and planning by turns settle"},
     {OF(RUN), "rate", OPTION_RATE, .arg = "[STREAM=]HZ",
      .doc =
          "with --live: frames a second of all inputs, or of this one; default: as its tasks read "

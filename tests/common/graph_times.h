@@ -169,8 +169,8 @@ static inline prem_status graph_plan_any_order(graph_case *at) {
   return status;
 }
 
-/** As `ttprem profile --margin 20 --times company`; with a plan `--times planned --anew`, which makes
- * windows as short as the plan allows; then with `--raise`. */
+/** As `ttprem profile --margin 20 --times company`; with a plan `--times planned --anew`, which
+ * makes windows as short as the plan allows; then with `--raise`. */
 static inline prem_status graph_measure_profile(graph_case *at) {
   const bool planned = at->schedule->plan != NULL,
              resident = at->setting->scenario == PREM_RESIDENT;

@@ -231,7 +231,8 @@ START_TEST(raised_times_get_no_shorter) {
 }
 END_TEST
 
-/* A hand-over that was longer in the schedule gets shorter; turnarounds, which a plan hides, do not. */
+/* A hand-over that was longer in the schedule gets shorter; turnarounds, which a plan hides, do
+ * not. */
 START_TEST(hand_overs_anew_get_shorter) {
   turnaround_ns[PREM_COMPUTE] = 7;
   options.times = PREM_PLANNED;
