@@ -79,6 +79,25 @@ START_TEST(phases_end_after_a_one_shot_plan) {
 }
 END_TEST
 
+static const char *two_ends(int hyperperiod_ns) {
+  return file_of("blocks = 2;",
+                 "{ name = \"long\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+                 " compute: { wcet_ns = 300L; }; },"
+                 "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+                 " compute: { wcet_ns = 50L; }; }",
+                 text("hyperperiod_ns = %dL; runs = ("
+                      " { task = \"long\"; phase = \"compute\"; start_ns = 0L; },"
+                      " { task = \"b\"; phase = \"compute\"; start_ns = 200L; } );",
+                      hyperperiod_ns));
+}
+
+/* The first phase of all, too. */
+START_TEST(the_phase_that_ends_last_is_named) {
+  assert_twins(21, "the last is compute of 'long' tile 0 on block 0, which ends at 300",
+               two_ends(100), two_ends(300));
+}
+END_TEST
+
 static const char *two_periods(int hyperperiod_ns) {
   return file_of(one_block,
                  "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 40L;"
@@ -538,6 +557,7 @@ int main(void) {
   TCase *plans = tcase_create("the plan as a whole");
   tcase_add_test(plans, start_plus_wcet_overflows);
   tcase_add_test(plans, phases_end_after_a_one_shot_plan);
+  tcase_add_test(plans, the_phase_that_ends_last_is_named);
   tcase_add_test(plans, hyperperiod_differs_from_the_periods);
   tcase_add_test(plans, starts_and_steps_off_the_grid);
   tcase_add_test(plans, a_step_from_job_to_job_off_the_grid);
