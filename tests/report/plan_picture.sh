@@ -171,3 +171,12 @@ check_text "$svg" "blocks 0-1: a"
 check_shapes "$svg" 3 0 0
 [ "$(shapes "$svg" 'rgb( 32,  32,  32)') $(shapes "$svg" 'rgb(160,  32, 127)')" = "3 2" ] ||
   fail "$svg: expected arrows at 3 releases and 2 deadlines"
+
+# A warm-up of a single nanosecond is shown, too.
+cat >"$scratch/warm.cfg" <<'END'
+version = 1; name = "warm"; platform: { blocks = 1; };
+policy: { warmup_tiles = 1; warmup_ns = 1L; };
+tasks = ( { name = "a"; kernel = "none"; blocks = 1; tiles = 2; prefetch: { wcet_ns = 1L; }; } );
+END
+"$ttprem" plan --quiet "$scratch/warm.cfg" -o "$scratch/warm_planned.cfg" --svg "$scratch/warm.svg"
+check_text "$scratch/warm.svg" 'warm-up, not planned'
