@@ -8,8 +8,10 @@ include(CMakePackageConfigHelpers)
 # more as a library, to be linked with a longer list.
 set(kernel_sources kernels/registry.c)
 if(with_cuda)
-  list(APPEND kernel_sources runtime/cuda/device/executive.cu runtime/cuda/device/executive_live.cu
-    runtime/cuda/device/executive_separate.cu)
+  foreach(executive IN ITEMS executive executive_convolution executive_kcf executive_live
+      executive_separate)
+    list(APPEND kernel_sources runtime/cuda/device/${executive}.cu)
+  endforeach()
 endif()
 list(TRANSFORM kernel_sources REPLACE ".*/" "" OUTPUT_VARIABLE kernel_source_names)
 list(JOIN kernel_source_names "|" kernel_objects)

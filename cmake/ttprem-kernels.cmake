@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernels of your own, out of tree (docs/adding-a-kernel.md):
 #
-#   ttprem_add_kernels(TARGET [LIBRARY] KERNELS HEADER...)
+#   ttprem_add_kernels(TARGET [LIBRARY] KERNELS HEADER... [BUILTIN NAME... | BUILTIN none])
 #
 # adds the executable TARGET, the ttprem command with the kernels of HEADER... added to its own; or
-# with LIBRARY a library to link instead of ttprem::ttprem. NAME.h holds the kernel NAME.
+# with LIBRARY a library to link instead of ttprem::ttprem. NAME.h holds the kernel NAME. Of ttprem's
+# own kernels it has all, or those that BUILTIN names: on a GPU the fewer, the faster.
 
 # A macro, because languages are enabled where the caller is.
 macro(ttprem_add_kernels target)
@@ -55,14 +56,46 @@ function(_ttprem_judge_kernel name header)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
 endfunction()
 
+# Lines of kernels.def and kernel_headers.h, of the kernels NAME... alone.
+function(_ttprem_keep_kernels list_name includes_name)
+  set(list)
+  set(includes)
+  foreach(name IN LISTS ARGN)
+    set(line ${${list_name}})
+    set(include ${${includes_name}})
+    list(FILTER line INCLUDE REGEX "KERNEL\\(${name}[,)]")
+    list(FILTER include INCLUDE REGEX "/${name}\\.h\"")
+    if(NOT line)
+      message(FATAL_ERROR "ttprem_add_kernels: BUILTIN ${name}: ttprem has no kernel of this name; "
+        "`ttprem list` names them")
+    endif()
+    list(APPEND list ${line})
+    list(APPEND includes ${include})
+  endforeach()
+  list(REMOVE_DUPLICATES list)
+  list(REMOVE_DUPLICATES includes)
+  set(${list_name} ${list} PARENT_SCOPE)
+  set(${includes_name} ${includes} PARENT_SCOPE)
+endfunction()
+
 # The lists of kernels, ttprem's own and then the given, in FOLDER.
-function(_ttprem_list_kernels folder)
-  file(READ ${ttprem_SOURCE_DIR}/kernels.def list)
-  file(READ ${ttprem_SOURCE_DIR}/kernel_headers.h includes)
+function(_ttprem_list_kernels folder builtin)
+  file(STRINGS ${ttprem_SOURCE_DIR}/kernels.def list REGEX "^PREM_")
+  file(STRINGS ${ttprem_SOURCE_DIR}/kernel_headers.h includes REGEX "^#include")
+  if(builtin STREQUAL none)
+    set(list)
+    set(includes)
+  elseif(builtin)
+    _ttprem_keep_kernels(list includes ${builtin})
+  endif()
+  list(JOIN list "\n" list)
+  list(JOIN includes "\n" includes)
+  string(APPEND list "\n")
+  string(APPEND includes "\n")
   foreach(header IN LISTS ARGN)
     get_filename_component(header ${header} ABSOLUTE)
     get_filename_component(name ${header} NAME_WE)
-    if(list MATCHES "PREM_(COMPATIBLE_|SEPARATE_)?KERNEL\\(${name}\\)")
+    if(list MATCHES "PREM_(COMPATIBLE_|SEPARATE_)?KERNEL\\(${name}[,)]")
       message(FATAL_ERROR "ttprem_add_kernels: ${header}: there is a kernel '${name}' already; "
         "give yours another name")
     endif()
@@ -71,7 +104,7 @@ function(_ttprem_list_kernels folder)
     if(compatible)
       string(APPEND list "PREM_COMPATIBLE_KERNEL(${name})\n")
     else()
-      string(APPEND list "PREM_KERNEL(${name})\n")
+      string(APPEND list "PREM_KERNEL(${name}, own)\n")
     endif()
     string(APPEND includes "#include \"${header}\"\n")
   endforeach()
@@ -80,12 +113,13 @@ function(_ttprem_list_kernels folder)
 endfunction()
 
 function(_ttprem_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 given LIBRARY "" KERNELS)
-  if(NOT given_KERNELS OR given_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "usage: ttprem_add_kernels(TARGET [LIBRARY] KERNELS HEADER...)")
+  cmake_parse_arguments(PARSE_ARGV 1 given LIBRARY "" "KERNELS;BUILTIN")
+  if(NOT given_KERNELS OR given_UNPARSED_ARGUMENTS OR given_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "usage: ttprem_add_kernels(TARGET [LIBRARY] KERNELS HEADER... "
+      "[BUILTIN NAME... | BUILTIN none])")
   endif()
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}-kernels)
-  _ttprem_list_kernels(${folder} ${given_KERNELS})
+  _ttprem_list_kernels(${folder} "${given_BUILTIN}" ${given_KERNELS})
 
   set(source_dir ${ttprem_SOURCE_DIR}/sources)
   list(TRANSFORM ttprem_KERNEL_SOURCES PREPEND ${source_dir}/ OUTPUT_VARIABLE sources)

@@ -4,7 +4,7 @@
 
 #include "kernels/kernel_headers.h"
 
-#define PREM_KERNEL(NAME)            &NAME##_kernel,
+#define PREM_KERNEL(NAME, FAMILY)    &NAME##_kernel,
 #define PREM_COMPATIBLE_KERNEL(NAME) &NAME##_kernel,
 #define PREM_SEPARATE_KERNEL(NAME)   &NAME##_kernel,
 static const prem_kernel *const builtin_kernels[] = {

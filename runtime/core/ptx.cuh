@@ -29,6 +29,11 @@ PREM_PTX int64_t prem_clock_ns(void) {
   return now;
 }
 
+/** The same bits as a double. */
+PREM_PTX double prem_as_double(int64_t bits) {
+  return __longlong_as_double(bits);
+}
+
 PREM_PTX uint32_t prem_smid(void) {
   uint32_t id;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(id));

@@ -85,3 +85,5 @@ refused "conv2d.h: there is a kernel 'conv2d' already" KERNELS conv2d.h
 refused "sharpen.h: there is a kernel 'sharpen' already" KERNELS sharpen.h sharpen.h
 refused "absent.h: no such file" KERNELS absent.h
 refused "usage: ttprem_add_kernels(" sharpen.h
+refused "usage: ttprem_add_kernels(" KERNELS sharpen.h BUILTIN
+refused "BUILTIN conv2: ttprem has no kernel of this name" KERNELS sharpen.h BUILTIN noop conv2

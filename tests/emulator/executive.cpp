@@ -10,7 +10,9 @@ template <bool INTERVALS> bool emulate_variants(void) {
          emulated(executive<224, 4, INTERVALS>) && emulated(executive<1024, 1, INTERVALS>) &&
          emulated(executive<288, 4, INTERVALS>) && emulated(executive<1024, 2, INTERVALS>);
 }
-#ifdef PREM_SEPARATE_EXECUTIVE
+#ifdef PREM_EXECUTIVE_FAMILY
+const bool are_emulated = emulate_variants<false>();
+#elif defined(PREM_SEPARATE_EXECUTIVE)
 const bool are_emulated = emulate_variants<true>();
 #else
 const bool are_emulated = emulate_variants<true>() && emulate_variants<false>();

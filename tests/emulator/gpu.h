@@ -156,6 +156,12 @@ static inline float __fdividef(float a, float b) {
 PREM_PTX int64_t prem_clock_ns(void) {
   return emulate_clock_ns();
 }
+PREM_PTX double prem_as_double(int64_t bits) {
+  double value;
+  static_assert(sizeof value == sizeof bits, "the same bits");
+  __builtin_memcpy(&value, &bits, sizeof value);
+  return value;
+}
 PREM_PTX uint32_t prem_smid(void) {
   return emulate_smid();
 }

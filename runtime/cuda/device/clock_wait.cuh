@@ -10,31 +10,17 @@
  * Look at the clock until an instant. @return the reading that showed it.
  *
  * Where compute warps keep the scheduler, each instruction of this loop waits for its turn, so it
- * has three: a reading, one comparison of 32 bits, a branch. Low halves of the clock can be
- * compared as long as none of the two runs over: both instants lie between the same multiples of
- * 2^31 ns, and the comparison, signed or not, is the one that runs over later, some 2 s from here.
+ * has three: a reading, a comparison, a branch. Integers of 64 bits take two to compare; but as
+ * doubles, positive integers with the same bits have the same order (to the year 2262, where
+ * NaNs begin; a negative instant is over, whether it is a number as a double or not).
  */
 static __device__ __forceinline__ int64_t prem_clock_await(int64_t at_ns) {
-  const uint32_t at = (uint32_t)at_ns;
-  int64_t now = prem_clock_ns();
-  uint32_t low;
-  if (now >= at_ns)
-    return now;
-  if ((now ^ at_ns) >> 31 != 0) {
-    do
-      now = prem_clock_ns();
-    while (now < at_ns);
-    return now;
-  }
-  if (at >> 31 == 0)
-    do
-      low = (uint32_t)prem_clock_ns();
-    while (low < at);
-  else
-    do
-      low = (uint32_t)prem_clock_ns();
-    while ((int32_t)low < (int32_t)at);
-  return at_ns + (low - at);
+  const double at = prem_as_double(at_ns);
+  int64_t now;
+  do
+    now = prem_clock_ns();
+  while (prem_as_double(now) < at);
+  return now;
 }
 
 #endif

@@ -34,7 +34,7 @@ __device__ __forceinline__ void views_prepare(block_state *own, const prem_launc
                (is_output ? unit->out_at[record->out_buffer] : unit->in_at[record->in_buffer]);
 }
 
-#define PREM_KERNEL(NAME)            KERNEL_##NAME,
+#define PREM_KERNEL(NAME, FAMILY)    KERNEL_##NAME,
 #define PREM_COMPATIBLE_KERNEL(NAME) KERNEL_##NAME,
 #define PREM_SEPARATE_KERNEL(NAME)   KERNEL_##NAME,
 enum kernel_number {
@@ -84,7 +84,7 @@ __device__ __forceinline__ void views_place(block_state *own, const prem_device_
 
 __device__ __forceinline__ void interval_dispatch(block_state *own, const prem_device_task *task) {
   switch (task->kernel) {
-#define PREM_KERNEL(NAME)
+#define PREM_KERNEL(NAME, FAMILY)
 #define PREM_SEPARATE_KERNEL(NAME)
 #define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
   case KERNEL_##NAME: {                                                                            \
@@ -117,32 +117,88 @@ __device__ __noinline__ void interval_compute(int32_t slot) {
     *computing = 1;
 }
 
-template <bool INTERVALS>
-__device__ __forceinline__ void compute_dispatch(block_state *own, const prem_launch &launch,
-                                                 const prem_device_task *task, int32_t slot) {
-  switch (task->kernel) {
+/** A tiled kernel's code, by its number. */
+template <int32_t NUMBER> struct tiled_kernel;
 #define PREM_COMPATIBLE_KERNEL(NAME)
-#define PREM_KERNEL(NAME)                                                                          \
-  case KERNEL_##NAME: {                                                                            \
-    prem_view views[PREM_MAX_PORTS];                                                               \
-    views_load(own, launch, views);                                                                \
-    NAME##_compute((const NAME##_params *)task->params, views);                                    \
-    break;                                                                                         \
-  }
-#ifdef PREM_SEPARATE_EXECUTIVE
-#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME)
-#else
-#define PREM_SEPARATE_KERNEL(NAME)
-#endif
+#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME, separate)
+#define PREM_KERNEL(NAME, FAMILY)                                                                  \
+  template <> struct tiled_kernel<KERNEL_##NAME> {                                                 \
+    static __device__ __forceinline__ void compute(block_state *own, const prem_launch &launch,    \
+                                                   const prem_device_task *task) {                 \
+      prem_view views[PREM_MAX_PORTS];                                                             \
+      views_load(own, launch, views);                                                              \
+      NAME##_compute((const NAME##_params *)task->params, views);                                  \
+    }                                                                                              \
+  };
 #include "kernels/kernels.def"
 #undef PREM_SEPARATE_KERNEL
 #undef PREM_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
-  default:
-    if constexpr (INTERVALS)
-      interval_compute(slot);
-    break;
+
+/** Has this executive the kernels of a family? PREM_EXECUTIVE_FAMILY: all of that one, and the
+ * common ones. */
+constexpr bool has_family(int32_t family) {
+#ifdef PREM_EXECUTIVE_FAMILY
+  return family == PREM_FAMILY_common || family == PREM_EXECUTIVE_FAMILY;
+#elif defined(PREM_SEPARATE_EXECUTIVE)
+  return true;
+#else
+  return family != PREM_FAMILY_separate;
+#endif
+}
+
+/** The numbers of its tiled kernels, in their order. */
+struct kernel_list {
+  int32_t numbers[KERNEL_COUNT + 1] = {};
+  int32_t count = 0;
+  constexpr kernel_list() {
+#define PREM_COMPATIBLE_KERNEL(NAME)
+#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME, separate)
+#define PREM_KERNEL(NAME, FAMILY)                                                                  \
+  if (has_family(PREM_FAMILY_##FAMILY))                                                            \
+    numbers[count++] = KERNEL_##NAME;
+#include "kernels/kernels.def"
+#undef PREM_SEPARATE_KERNEL
+#undef PREM_KERNEL
+#undef PREM_COMPATIBLE_KERNEL
   }
+};
+
+/** One of COUNT kernels, halved until one is left: a `switch` would jump by a table, which a warp
+ * reads from constant memory each time. */
+template <int32_t FIRST, int32_t COUNT>
+__device__ __forceinline__ void tiled_dispatch(block_state *own, const prem_launch &launch,
+                                               const prem_device_task *task, int32_t kernel) {
+  constexpr kernel_list tiled;
+  constexpr int32_t HALF = COUNT / 2, MIDDLE = tiled.numbers[FIRST + HALF];
+  if constexpr (COUNT == 1)
+    tiled_kernel<MIDDLE>::compute(own, launch, task);
+  else if (kernel < MIDDLE)
+    tiled_dispatch<FIRST, HALF>(own, launch, task, kernel);
+  else
+    tiled_dispatch<FIRST + HALF, COUNT - HALF>(own, launch, task, kernel);
+}
+
+__device__ __forceinline__ bool is_interval(int32_t kernel) {
+#define PREM_KERNEL(NAME, FAMILY)
+#define PREM_SEPARATE_KERNEL(NAME)
+#define PREM_COMPATIBLE_KERNEL(NAME) || kernel == KERNEL_##NAME
+  return false
+#include "kernels/kernels.def"
+      ;
+#undef PREM_COMPATIBLE_KERNEL
+#undef PREM_SEPARATE_KERNEL
+#undef PREM_KERNEL
+}
+
+template <bool INTERVALS>
+__device__ __forceinline__ void compute_dispatch(block_state *own, const prem_launch &launch,
+                                                 const prem_device_task *task, int32_t slot) {
+  constexpr kernel_list tiled;
+  if (INTERVALS && is_interval(task->kernel))
+    interval_compute(slot);
+  else if constexpr (tiled.count > 0)
+    tiled_dispatch<0, tiled.count>(own, launch, task, task->kernel);
 }
 
 /** Does a compute take tokens? */

@@ -341,6 +341,12 @@ extern "C" const void *prem_executive_live_variant(int32_t number, int32_t *max_
 extern "C" int32_t prem_executive_live_bytes(void) {
   return (int32_t)aligned(sizeof(block_state), 16);
 }
+#elif defined(PREM_EXECUTIVE_FAMILY)
+
+extern "C" const void *PREM_EXECUTIVE_OF_FAMILY(int32_t number, int32_t *max_threads) {
+  return variant<false>(number, max_threads);
+}
+
 #elif defined(PREM_SEPARATE_EXECUTIVE)
 
 extern "C" const void *prem_executive_separate(int32_t number, int32_t *max_threads) {
@@ -371,10 +377,10 @@ extern "C" void prem_executive_lay_out(prem_launch *launch, bool live) {
 }
 
 extern "C" int32_t prem_executive_kernel(const char *name, bool compatible) {
-#define PREM_KERNEL(NAME)                                                                          \
+#define PREM_KERNEL(NAME, FAMILY)                                                                  \
   if (!compatible && strcmp(name, #NAME) == 0)                                                     \
     return KERNEL_##NAME;
-#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME)
+#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME, separate)
 #define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
   if (compatible && strcmp(name, #NAME) == 0)                                                      \
     return KERNEL_##NAME;
@@ -385,17 +391,17 @@ extern "C" int32_t prem_executive_kernel(const char *name, bool compatible) {
   return -1;
 }
 
-extern "C" bool prem_executive_is_separate(const char *name) {
-#define PREM_KERNEL(NAME)
-#define PREM_COMPATIBLE_KERNEL(NAME)
-#define PREM_SEPARATE_KERNEL(NAME)                                                                 \
+extern "C" prem_kernel_family prem_executive_family(const char *name) {
+#define PREM_COMPATIBLE_KERNEL(NAME) PREM_KERNEL(NAME, own)
+#define PREM_SEPARATE_KERNEL(NAME)   PREM_KERNEL(NAME, separate)
+#define PREM_KERNEL(NAME, FAMILY)                                                                  \
   if (strcmp(name, #NAME) == 0)                                                                    \
-    return true;
+    return PREM_FAMILY_##FAMILY;
 #include "kernels/kernels.def"
+#undef PREM_KERNEL
 #undef PREM_SEPARATE_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
-#undef PREM_KERNEL
-  return false;
+  return PREM_FAMILY_own;
 }
 
 #endif

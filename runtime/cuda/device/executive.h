@@ -3,7 +3,8 @@
  * What the host part knows of the executive, and where what is in this folder.
  *
  *   executive.cu  begin here: how a block works; becoming resident, each warp's part, the end
- *   executive_separate.cu  the same once more, for schedules with a separate kernel
+ *   executive_convolution.cu, executive_kcf.cu  the same with the kernels of a family alone
+ *   executive_separate.cu  the same with all kernels, for schedules with a separate one
  *   starter.cuh   warp 0 starts prefetches and hands writebacks over; where there are compatible
  *                 intervals it then watches over the last of them
  *   writer.cuh    warp 1 starts writebacks and waits until they have landed
@@ -59,11 +60,22 @@ extern "C" {
  *  in registers a thread, most first; NULL behind the last. With `intervals` it runs compatible
  *  intervals as well, by more code. */
 const void *prem_executive_variant(int32_t number, bool intervals, int32_t *max_threads);
-/** The same with compatible intervals and the separate kernels of kernels.def, by a build of its
- *  own. */
+/** The same with compatible intervals and the separate kernels of kernels.def. */
 const void *prem_executive_separate(int32_t number, int32_t *max_threads);
-/** Is the kernel of this name one that only prem_executive_separate() has? */
-bool prem_executive_is_separate(const char *name);
+/** The same with the tiled kernels of a family and the common ones alone: less code, so that
+ *  computes take less time. */
+const void *prem_executive_convolution(int32_t number, int32_t *max_threads);
+const void *prem_executive_kcf(int32_t number, int32_t *max_threads);
+/** Families of kernels.def. PREM_FAMILY_own: also of compatible intervals; a family's executive has
+ *  none of these. PREM_FAMILY_separate: only prem_executive_separate() has it. */
+typedef enum prem_kernel_family {
+  PREM_FAMILY_common,
+  PREM_FAMILY_convolution,
+  PREM_FAMILY_kcf,
+  PREM_FAMILY_own,
+  PREM_FAMILY_separate
+} prem_kernel_family;
+prem_kernel_family prem_executive_family(const char *kernel);
 /** Divide the scratchpad by max_views, max_tasks, max_ports, max_moves: sets all `..._at`; the
  *  buffers come last. */
 void prem_executive_lay_out(prem_launch *launch, bool live);

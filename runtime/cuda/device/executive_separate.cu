@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executive once more, with the separate kernels of kernels.def and with compatible intervals:
- * for schedules that have a separate kernel. The code of all others' executives stays what it is.
+ * The executive with all kernels of kernels.def and with compatible intervals, for schedules that
+ * have a separate one.
  */
 #define PREM_SEPARATE_EXECUTIVE
 #include "runtime/cuda/device/executive.cu"

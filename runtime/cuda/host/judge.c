@@ -75,11 +75,35 @@ static bool has_intervals(const prem_schedule *schedule) {
   return false;
 }
 
-static bool has_separate(const prem_schedule *schedule) {
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (prem_executive_is_separate(schedule->tasks[t].definition->name))
-      return true;
-  return false;
+/* The family that has all kernels of a schedule. Of several families: their own, or separate. */
+static prem_kernel_family family_of(const prem_schedule *schedule) {
+  prem_kernel_family family = PREM_FAMILY_common;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_kernel_family of = prem_executive_family(schedule->tasks[t].definition->name);
+    if (of == family || of == PREM_FAMILY_common)
+      continue;
+    if (family != PREM_FAMILY_common && family < PREM_FAMILY_own)
+      family = PREM_FAMILY_own;
+    if (of > family)
+      family = of;
+  }
+  return family;
+}
+
+/* The executive with the fewest kernels that has all of a schedule's. */
+static const void *executive_for(const prem_schedule *schedule, int32_t number,
+                                 int32_t *max_threads) {
+  switch (family_of(schedule)) {
+  case PREM_FAMILY_common:
+  case PREM_FAMILY_convolution:
+    return prem_executive_convolution(number, max_threads);
+  case PREM_FAMILY_kcf:
+    return prem_executive_kcf(number, max_threads);
+  case PREM_FAMILY_separate:
+    return prem_executive_separate(number, max_threads);
+  default:
+    return prem_executive_variant(number, has_intervals(schedule), max_threads);
+  }
 }
 
 prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag) {
@@ -174,13 +198,10 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
   const prem_status status = divide_sm(cuda, 0, diag);
   if (status != PREM_OK)
     return status;
-  const bool intervals = has_intervals(cuda->program->schedule);
-  const bool separate = has_separate(cuda->program->schedule);
   int32_t max_threads = 0, max_blocks = 0;
   const void *variant;
   for (int32_t number = 0;; ++number) {
-    variant = separate ? prem_executive_separate(number, &max_threads)
-                       : prem_executive_variant(number, intervals, &max_threads);
+    variant = executive_for(cuda->program->schedule, number, &max_threads);
     if (!variant)
       break;
     if (cuda->threads > max_threads)

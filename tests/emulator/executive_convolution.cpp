@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define PREM_EXECUTIVE_FAMILY    PREM_FAMILY_convolution
+#define PREM_EXECUTIVE_OF_FAMILY prem_executive_convolution
+#include "tests/emulator/executive.cpp"
