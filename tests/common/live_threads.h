@@ -206,8 +206,14 @@ END_TEST
 START_TEST(a_session_begins_at_a_given_instant) {
   bench b = open_bench(queues(4));
   ck_assert_int_eq(feed(b.live, b.x, 5, NULL), PREM_OK);
-  const int64_t start_ns = in_ms(&b, 600);
+  const int64_t opened_ns = in_ms(&b, 0), start_ns = in_ms(&b, 600);
   start_live(b.live, &(prem_live_request){.start_ns = start_ns});
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_ge(state.start_ns, start_ns);
+  ck_assert_int_lt(state.start_ns, start_ns + MS); /* a GPU begins at a step of its clock */
+  ck_assert_int_ge(state.zero_ns, opened_ns - MS); /* nor is its clock the host's */
+  ck_assert_int_lt(state.zero_ns, start_ns);
   prem_frame frame;
   ck_assert_int_eq(prem_live_wait(b.live, b.y, start_ns - 100 * MS, &frame, NULL),
                    PREM_ERR_TIMEOUT);

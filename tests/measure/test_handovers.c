@@ -109,29 +109,53 @@ START_TEST(records_may_stand_in_any_order) {
 }
 END_TEST
 
-/* Of two that end at once it is the first of the file's tasks, however `after` lists them. */
-START_TEST(of_two_that_end_at_once_the_first_counts) {
-  prem_schedule *schedule = checked_schedule(
-      "version = 1; name = \"t\"; platform: { blocks = 3; };"
-      "tasks = ( { name = \"x\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
-      "    compute: { wcet_ns = 10L; }; },"
-      "  { name = \"y\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; compute: { wcet_ns = 10L; "
-      "}; },"
-      "  { name = \"z\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1; compute: { wcet_ns = 10L; };"
-      "    after = ( { task = \"y\"; }, { task = \"x\"; } ); } );"
-      "plan: { hyperperiod_ns = 100L; runs = ( { task = \"x\"; phase = \"compute\"; start_ns = 0L; "
-      "},"
-      "  { task = \"y\"; phase = \"compute\"; start_ns = 0L; },"
-      "  { task = \"z\"; phase = \"compute\"; start_ns = 20L; } ); };");
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+/* `z` follows two that end at once, at 10. */
+static const char *const two_before_one =
+    "version = 1; name = \"t\"; platform: { blocks = 3; };"
+    "tasks = ( { name = \"x\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+    "    compute: { wcet_ns = 10L; }; },"
+    "  { name = \"y\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; compute: { wcet_ns = 10L; }; "
+    "},"
+    "  { name = \"z\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1; compute: { wcet_ns = 10L; };"
+    "    after = ( { task = \"y\"; }, { task = \"x\"; } ); } );"
+    "plan: { hyperperiod_ns = 100L; runs = ("
+    "  { task = \"x\"; phase = \"compute\"; start_ns = 0L; },"
+    "  { task = \"y\"; phase = \"compute\"; start_ns = 0L; },"
+    "  { task = \"z\"; phase = \"compute\"; start_ns = 20L; } ); };";
+
+static prem_predecessor before_z(const prem_schedule *schedule, prem_trace *trace) {
   prem_predecessors *predecessors;
   ck_assert_int_eq(prem_predecessors_new(schedule, trace, &predecessors), PREM_OK);
   const prem_predecessor before =
       prem_predecessor_of(predecessors, find_phase(trace, schedule, "z", 0, PREM_COMPUTE));
+  prem_predecessors_free(predecessors);
+  return before;
+}
+
+/* It is the first of the file's tasks, however `after` lists them. */
+START_TEST(of_two_that_end_at_once_the_first_counts) {
+  prem_schedule *schedule = checked_schedule(two_before_one);
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  const prem_predecessor before = before_z(schedule, trace);
   ck_assert(before.exists && before.known);
   ck_assert_int_eq(before.task, 0);
   ck_assert_int_eq(before.free_ns, 10);
-  prem_predecessors_free(predecessors);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* On a clock with large steps a phase at the very beginning ends when it starts. */
+START_TEST(an_end_at_the_instant_0_is_known) {
+  prem_schedule *schedule = checked_schedule(two_before_one);
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    if (trace->records[i].start_ns == 0)
+      trace->records[i].end_ns = 0;
+  const prem_predecessor before = before_z(schedule, trace);
+  ck_assert(before.exists && before.known);
+  ck_assert_int_eq(before.free_ns, 0);
+  ck_assert_int_eq(before.tardy_ns, -10);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
@@ -145,6 +169,7 @@ int main(void) {
   tcase_add_test(all, records_may_stand_in_any_order);
   tcase_add_test(all, what_a_block_itself_held_up_is_left_out);
   tcase_add_test(all, of_two_that_end_at_once_the_first_counts);
+  tcase_add_test(all, an_end_at_the_instant_0_is_known);
   suite_add_tcase(suite, all);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

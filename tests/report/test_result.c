@@ -571,7 +571,8 @@ START_TEST(json_names_the_release_that_broke_the_limit) {
 }
 END_TEST
 
-/* Of 100 late blocks, no two as late as each other, the latest 16; then the task's first ones. */
+/* Of 100 late blocks, no two as late as each other, the latest 16, whenever they were released;
+ * then the task's first ones. */
 START_TEST(phases_are_those_of_the_latest_blocks) {
   enum { BLOCKS = 100, LATEST = 16, CHOSEN = 64 };
   prem_schedule *wide =
@@ -582,8 +583,10 @@ START_TEST(phases_are_those_of_the_latest_blocks) {
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_trace_new(wide, 1, BLOCKS, &trace), PREM_OK);
   for (int32_t b = 0; b < BLOCKS; ++b)
-    trace->records[b] =
-        (prem_trace_record){.start_ns = 2 + (b + 89) % BLOCKS, .block = (uint16_t)b, .tile = b};
+    trace->records[b] = (prem_trace_record){.release_ns = 1000 * b,
+                                            .start_ns = 1000 * b + 2 + (b + 89) % BLOCKS,
+                                            .block = (uint16_t)b,
+                                            .tile = b};
   trace->record_count = BLOCKS;
   prem_row row = {.example = trace};
   const prem_result of = {.rows = &row, .row_count = 1, .late_ns = 1};

@@ -310,6 +310,24 @@ START_TEST(plans_of_one_shot_tasks_are_equally_long) {
 }
 END_TEST
 
+/* A lone task's phases stand one behind the other, which is as short as can be. For a switch there
+ * is more time behind them, and nobody has proved that so much is needed. */
+START_TEST(what_is_lengthened_for_a_switch_is_not_called_optimal) {
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"t\"; platform: { blocks = 1; precedence_ns = 70L; };"
+           "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+           "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; }; } ); %s",
+           _i == 0 ? "" : "live: { operating_modes = ( { name = \"m\"; policy: { }; } ); };"));
+  prem_plan_report report;
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, NULL, &plan, &report, NULL), PREM_OK);
+  ck_assert_int_eq(plan->hyperperiod_ns, _i == 0 ? 300 : 370);
+  ck_assert_int_eq(report.optimal, _i == 0);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* a and b, 300 each of 1000 on one block. */
 static const char *two_tasks(const char *platform, const char *modes, const char *plan) {
   const char *task = "kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 1000L;"
@@ -478,6 +496,7 @@ int main(void) {
   tcase_add_loop_test(cases, threads_follow_the_plan_of_the_hyperperiod, 0, 2);
   tcase_add_loop_test(cases, tables_have_the_same_counts_and_no_turns, 0, 2);
   tcase_add_test(cases, what_is_written_is_read_again);
+  tcase_add_loop_test(cases, what_is_lengthened_for_a_switch_is_not_called_optimal, 0, 2);
   tcase_add_test(cases, plans_of_one_shot_tasks_are_equally_long);
   tcase_add_loop_test(cases, plans_of_modes_are_judged, 0,
                       (int)(sizeof verdicts / sizeof *verdicts));

@@ -58,6 +58,27 @@ static prem_status bind_beyond(prem_bind *bind) {
   return status;
 }
 
+/* From the last tile of the array to the first, or beyond it. */
+static prem_status bind_backwards(prem_bind *bind, int32_t base) {
+  prem_status status = prem_bind_tile(bind, 1, bind->shape[0], &bind->window[0]);
+  bind->window[0].base[3] = base;
+  for (int k = 0; k < PREM_MAX_GRID; ++k)
+    bind->window[0].step[3][k] *= -1;
+  return status;
+}
+
+static prem_status bind_back(prem_bind *bind) {
+  return bind_backwards(bind, 5);
+}
+
+static prem_status bind_back_too_far(prem_bind *bind) {
+  return bind_backwards(bind, 4);
+}
+
+static prem_status bind_one_tile(prem_bind *bind) {
+  return prem_bind_tile(bind, bind->rank[0], bind->shape[0], &bind->window[0]);
+}
+
 static void compute_nothing(const void *params, const prem_view *views) {
   (void)params;
   (void)views;
@@ -68,32 +89,63 @@ static void reference_nothing(const void *params, const prem_array_view *arrays)
   (void)arrays;
 }
 
-START_TEST(its_windows_stay_in_their_arrays) {
+/* Bind one compatible interval that reads an array; the reason of a refusal, or "". */
+static const char *reason_of(prem_status (*bind)(prem_bind *), const char *shape,
+                             const char *tile) {
   static const prem_port ports[] = {{"in", PREM_IN, PREM_F32}};
-  static const prem_kernel beyond = {.name = "beyond",
-                                     .summary = "reads a halo",
-                                     .ports = ports,
-                                     .port_count = 1,
-                                     .bind = bind_beyond,
-                                     .compute = compute_nothing,
-                                     .reference = reference_nothing,
-                                     .compatible = true};
-  static const prem_kernel *const kernels[] = {&beyond};
-  static const prem_registry registry = {kernels, 1};
+  static char reason[256];
+  const prem_kernel kernel = {.name = "reader",
+                              .summary = "reads",
+                              .ports = ports,
+                              .port_count = 1,
+                              .bind = bind,
+                              .compute = compute_nothing,
+                              .reference = reference_nothing,
+                              .compatible = true};
+  const prem_kernel *const kernels[] = {&kernel};
+  const prem_registry registry = {kernels, 1};
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
-  ck_assert_int_eq(prem_schedule_load_text(
-                       "t",
-                       "version = 1; name = \"t\"; platform: { blocks = 1; };"
-                       "arrays = ( { name = \"a\"; type = \"f32\"; shape = [ 10 ]; } );"
-                       "tasks = ( { name = \"k\"; kernel = \"beyond\"; blocks = 1; tile = [ 5 ];"
-                       "  arrays: { in = \"a\"; }; compute: { wcet_ns = 5L; }; } );",
-                       &schedule, diag),
-                   PREM_OK);
-  ck_assert_int_eq(prem_schedule_bind(schedule, &registry, diag), PREM_ERR_INVALID);
-  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "reads beyond 'a'"));
+  ck_assert_int_eq(
+      prem_schedule_load_text(
+          "t",
+          text("version = 1; name = \"t\"; platform: { blocks = 1; };"
+               "arrays = ( { name = \"a\"; type = \"f32\"; shape = [ %s ]; } );"
+               "tasks = ( { name = \"k\"; kernel = \"reader\"; blocks = 1; tile = [ %s ];"
+               "  arrays: { in = \"a\"; }; compute: { wcet_ns = 5L; }; } );",
+               shape, tile),
+          &schedule, diag),
+      PREM_OK);
+  const prem_status status = prem_schedule_bind(schedule, &registry, diag);
+  ck_assert_int_eq(status, prem_diag_errors(diag) > 0 ? PREM_ERR_INVALID : PREM_OK);
+  snprintf(reason, sizeof reason, "%s", status ? prem_diag_at(diag, 0)->reason : "");
   prem_schedule_free(schedule);
   prem_diag_free(diag);
+  return reason;
+}
+
+START_TEST(its_windows_stay_in_their_arrays) {
+  ck_assert_ptr_nonnull(strstr(reason_of(bind_beyond, "10", "5"), "reads beyond 'a'"));
+}
+END_TEST
+
+START_TEST(windows_that_go_backwards_stay_in_their_arrays_as_well) {
+  ck_assert_str_eq(reason_of(bind_back, "10", "5"), "");
+  ck_assert_ptr_nonnull(strstr(reason_of(bind_back_too_far, "10", "5"), "reads beyond 'a'"));
+}
+END_TEST
+
+/* Whichever dimension they are in: what counts is their product. */
+START_TEST(its_arrays_have_no_more_elements_than_32_bits_count) {
+  static const char *const large[] = {"65536, 1, 1, 32768", "1, 65536, 1, 32768",
+                                      "1, 1, 65536, 32768"};
+  static const char *const tiles[] = {"32768, 1, 1, 32768", "1, 32768, 1, 32768",
+                                      "1, 1, 32768, 32768"};
+  for (size_t i = 0; i < sizeof large / sizeof *large; ++i) {
+    ck_assert_ptr_nonnull(strstr(reason_of(bind_one_tile, large[i], tiles[i]),
+                                 "too many elements for a compatible interval"));
+    ck_assert_str_eq(reason_of(bind_one_tile, tiles[i], tiles[i]), "");
+  }
 }
 END_TEST
 
@@ -262,6 +314,8 @@ int main(void) {
   tcase_add_test(cases, it_is_one_compute_that_takes_memory);
   tcase_add_loop_test(cases, it_has_no_memory_phases, 0, sizeof refusals / sizeof *refusals);
   tcase_add_test(cases, its_windows_stay_in_their_arrays);
+  tcase_add_test(cases, windows_that_go_backwards_stay_in_their_arrays_as_well);
+  tcase_add_test(cases, its_arrays_have_no_more_elements_than_32_bits_count);
   tcase_add_test(cases, pitches_lead_through_four_dimensions);
   tcase_add_test(cases, the_checker_counts_it_as_a_memory_phase);
   tcase_add_test(cases, nobody_is_at_the_memory_beside_it);

@@ -6,6 +6,7 @@
 #include "tests/common/brute_force.h"
 #include "tests/common/planted.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>
@@ -162,6 +163,46 @@ START_TEST(a_large_set_is_left_to_others) {
 }
 END_TEST
 
+/* ---- questions without an answer ------------------------------------------------------------- */
+
+static int unanswered, questions;
+
+/* The one that the library calls: at first it does not know. */
+__attribute__((visibility("default"))) int Z3_solver_check(void *context, void *solver);
+int Z3_solver_check(void *context, void *solver) {
+  int (*next)(void *, void *);
+  *(void **)&next = dlsym(RTLD_NEXT, "Z3_solver_check");
+  ++questions;
+  return unanswered-- > 0 ? 0 : next(context, solver);
+}
+
+static prem_exact_verdict plan_after(int without_an_answer, prem_schedule *schedule,
+                                     const char *source) {
+  questions = 0;
+  unanswered = without_an_answer;
+  return plan_exactly(schedule, source);
+}
+
+/* The last one has all the time that is left: it settles what the first one could not. */
+START_TEST(a_question_without_an_answer_is_asked_again) {
+  int asked = 0;
+  for (uint32_t seed = 1000; seed < 1000 + ONE_SHOT_SETS; ++seed) {
+    const char *source = tiny_set(seed, false);
+    prem_schedule *schedule = schedule_from_text(source);
+    const prem_exact_verdict known = plan_after(0, schedule, source);
+    if (questions > 0 && known.optimal) {
+      const prem_exact_verdict verdict = plan_after(1, schedule, source);
+      ck_assert_int_gt(questions, 1);
+      ck_assert_msg(verdict.optimal, "seed %u", seed);
+      ck_assert_int_eq(verdict.makespan_ns, known.makespan_ns);
+      ++asked;
+    }
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_gt(asked, 0);
+}
+END_TEST
+
 /* ---- the time it takes ---------------------------------------------------------------------- */
 
 /* Three rates on a counted resource, 300 phases: what the solver has to digest before it can answer
@@ -241,6 +282,7 @@ int main(void) {
   tcase_add_test(answers, periodic_sets_have_a_plan_or_have_none);
   tcase_add_test(answers, a_phase_may_run_into_the_next_hyperperiod);
   tcase_add_test(answers, a_planted_optimum_is_reached);
+  tcase_add_test(answers, a_question_without_an_answer_is_asked_again);
   tcase_add_test(answers, it_stops_when_it_is_told);
   suite_add_tcase(suite, answers);
   TCase *sizes = tcase_create("sizes");

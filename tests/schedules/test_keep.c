@@ -455,6 +455,28 @@ START_TEST(room_is_left_before_those_that_follow) {
 }
 END_TEST
 
+/* b takes the compute unit until 9, so that the compute of a starts at the last instant of its
+ * period; its prefetch has no reason to move. */
+START_TEST(a_phase_may_start_at_the_last_instant_of_its_period) {
+  const char *form =
+      "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; }; tasks = ("
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 10L;"
+      "  prefetch: { wcet_ns = 3L; }; compute: { wcet_ns = 1L; }; },"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 10L;"
+      "  release_ns = 6L; deadline_ns = 3L; compute: { wcet_ns = %dL; }; } ); %s";
+  const char *plan = "plan: { hyperperiod_ns = 10L; starts = ("
+                     "{ task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 3L ]; },"
+                     "{ task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 6L ]; },"
+                     "{ task = \"b\"; phase = \"compute\"; block = 0; start_ns = [ 7L ]; } ); };";
+  int64_t start_ns[2] = {0};
+  const prem_plan_report report = replanned(text(form, 1, plan), text(form, 3, ""), start_ns);
+  ck_assert_int_eq(start_ns[0], 9); /* of its compute */
+  ck_assert_int_eq(start_ns[1], 6);
+  ck_assert_int_eq(report.moved, 2);
+  ck_assert_int_eq(report.kept, 1);
+}
+END_TEST
+
 START_TEST(a_longer_hyperperiod_repeats_the_older_one) {
   static const char before[] = SET(TASK("a", "0", "10L", "period_ns = 100L;") "," TASK(
       "b", "1", "20L",
@@ -602,6 +624,7 @@ int main(void) {
   tcase_add_test(all, those_with_more_time_yield);
   tcase_add_test(all, windows_of_late_jobs_that_overlap_are_one);
   tcase_add_test(all, room_is_left_before_those_that_follow);
+  tcase_add_test(all, a_phase_may_start_at_the_last_instant_of_its_period);
   tcase_add_test(all, a_longer_hyperperiod_repeats_the_older_one);
   tcase_add_test(all, chains_and_joined_pairs_stay_together);
   tcase_add_test(all, what_is_chained_to_a_longer_pair_begins_later);

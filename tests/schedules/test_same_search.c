@@ -338,6 +338,52 @@ START_TEST(of_sets) {
 }
 END_TEST
 
+/* Windows that go on to shrink a little each time that all starts and orders are probed: where they
+ * are left after as many rounds as there are. */
+START_TEST(of_a_set_that_shrinks_for_many_rounds) {
+  enum { FROM_NS = 132, TO_NS = 142 };
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2;"
+      "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; deadline_ns = 193L;"
+      "    prefetch: { wcet_ns = 40L; }; compute: { wcet_ns = 9L; }; writeback: { wcet_ns = 14L; "
+      "}; },"
+      "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; deadline_ns = 98L;"
+      "    prefetch: { wcet_ns = 21L; }; compute: { wcet_ns = 40L; }; writeback: { wcet_ns = 1L; "
+      "}; },"
+      "  { name = \"c\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; deadline_ns = 164L;"
+      "    prefetch: { wcet_ns = 40L; }; compute: { wcet_ns = 2L; }; writeback: { wcet_ns = 21L; "
+      "}; } );");
+  const prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
+  prem_rules rules;
+  ck_assert_int_eq(prem_rules_build(&planning, false, NULL, 5000, &rules), PREM_OK);
+  int64_t *paths = calloc((size_t)rules.node_count * 3 + 1, sizeof *paths);
+  int64_t *head = paths, *tail = paths + rules.node_count, *latest = tail + rules.node_count;
+  ck_assert_int_eq(prem_rules_paths(&rules, head, tail, latest), PREM_OK);
+  prem_refuter *refuter = prem_refuter_new(&rules, head, tail);
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (int64_t end = FROM_NS; end < TO_NS; ++end) {
+    const int64_t *first, *last;
+    prem_effort effort = {.steps = 10000000, .probe = true};
+    const bool excluded = prem_refuter_excludes(refuter, end, &effort);
+    ck_assert_int_gt(effort.steps, 0);
+    prem_refuter_windows(refuter, &first, &last);
+    fprintf(file, "%" PRId64 ":%s", end, excluded ? " excluded" : "");
+    for (int32_t n = 0; n < rules.node_count && !excluded; ++n)
+      fprintf(file, " %" PRId64 "-%" PRId64, first[n], last[n]);
+    fputc('\n', file);
+  }
+  fclose(file);
+  golden_judge("search_rounds.txt", found);
+  prem_refuter_free(refuter);
+  free(paths);
+  prem_rules_free(&rules);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* Jobs on machines one after the other, with resources of which there are several: of the memory
  * as much as machines, or `memory` for more jobs, some short, and some
  * with long waits. */
@@ -583,6 +629,7 @@ int main(void) {
   TCase *sets = tcase_create("sets");
   tcase_set_timeout(sets, 240);
   tcase_add_test(sets, of_sets);
+  tcase_add_test(sets, of_a_set_that_shrinks_for_many_rounds);
   suite_add_tcase(suite, sets);
   TCase *shops = tcase_create("shops");
   tcase_set_timeout(shops, 240);

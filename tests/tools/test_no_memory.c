@@ -480,10 +480,10 @@ static void tell_file(FILE *told, const char *name) {
 }
 
 /* The timeline may be left out for want of memory, which is said. */
-static prem_status write_result(FILE *told) {
+static prem_status write_this(const prem_result *written, FILE *told) {
   prem_diag *diag = prem_diag_new();
   prem_status status =
-      diag ? prem_result_write(result, schedule, "", path_of("r.json"), diag) : PREM_ERR_MEMORY;
+      diag ? prem_result_write(written, schedule, "", path_of("r.json"), diag) : PREM_ERR_MEMORY;
   failing.armed = false;
   const bool is_whole = prem_diag_count(diag) + prem_diag_dropped(diag) == 0;
   for (size_t i = 0; status == PREM_OK && i < prem_diag_count(diag); ++i) {
@@ -507,6 +507,20 @@ static prem_status write_result(FILE *told) {
     ck_assert_int_ne(access(path_of("r.json"), F_OK), 0);
   }
   return status;
+}
+
+static prem_status write_result(FILE *told) {
+  return write_this(result, told);
+}
+
+/* Of little else than what its late releases began with, so that every request has its turn. */
+static prem_status write_first_causes(FILE *told) {
+  prem_first_cause causes[] = {{.kind = PREM_FIRST_HANDOVER, .task = 0, .from = 0, .late = 3},
+                               {.kind = PREM_FIRST_WINDOW, .task = 0, .from = -1, .late = 2}};
+  prem_row row = {.tasks = result->rows[0].tasks,
+                  .first = {.causes = causes, .count = sizeof causes / sizeof *causes}};
+  const prem_result small = {.rows = &row, .row_count = 1};
+  return write_this(&small, told);
 }
 
 /* A label is left out where there is no memory for it: pictures are not compared. */
@@ -842,6 +856,7 @@ ATTEMPT(tell_usage, PREM_ERR_MEMORY)
 ATTEMPT(isolate, PREM_ERR_IO)
 ATTEMPT(profile, PREM_ERR_IO)
 ATTEMPT(write_result, PREM_ERR_IO)
+ATTEMPT(write_first_causes, PREM_ERR_IO)
 ATTEMPT(draw_result, PREM_ERR_IO)
 ATTEMPT(draw_plan, PREM_ERR_IO)
 ATTEMPT(write_findings, PREM_ERR_IO)
@@ -884,6 +899,7 @@ int main(void) {
   tcase_set_timeout(results, 240);
   tcase_add_checked_fixture(results, set_up_result, tear_down_result);
   tcase_add_test(results, of_write_result);
+  tcase_add_test(results, of_write_first_causes);
   tcase_add_test(results, of_draw_result);
   tcase_add_test(results, of_draw_plan);
   tcase_add_test(results, of_write_findings);
