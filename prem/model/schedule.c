@@ -151,11 +151,10 @@ prem_status prem_schedule_index(prem_schedule *schedule) {
 }
 
 int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name) {
-  const int32_t *by_name = schedule->private_data ? schedule->private_data->by_name : NULL;
-  for (int32_t i = 0; !by_name && i < schedule->task_count; ++i)
-    if (strcmp(schedule->tasks[i].name, name) == 0)
-      return i;
-  int32_t low = 0, high = by_name ? schedule->task_count : 0;
+  const int32_t *by_name = schedule->private_data->by_name;
+  if (!by_name) /* there was no memory for it */
+    return -1;
+  int32_t low = 0, high = schedule->task_count;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
     if (strcmp(schedule->tasks[by_name[middle]].name, name) < 0)
@@ -163,8 +162,8 @@ int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name)
     else
       high = middle;
   }
-  bool is_found = by_name && low < schedule->task_count &&
-                  strcmp(schedule->tasks[by_name[low]].name, name) == 0;
+  bool is_found =
+      low < schedule->task_count && strcmp(schedule->tasks[by_name[low]].name, name) == 0;
   return is_found ? by_name[low] : -1;
 }
 
