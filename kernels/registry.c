@@ -6,11 +6,9 @@
 
 #define PREM_KERNEL(NAME, FAMILY)    &NAME##_kernel,
 #define PREM_COMPATIBLE_KERNEL(NAME) &NAME##_kernel,
-#define PREM_SEPARATE_KERNEL(NAME)   &NAME##_kernel,
 static const prem_kernel *const builtin_kernels[] = {
 #include "kernels/kernels.def"
 };
-#undef PREM_SEPARATE_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL
 

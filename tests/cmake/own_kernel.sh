@@ -84,6 +84,11 @@ refused "lost.h: there is no lost_compute in it" KERNELS lost.h
 refused "conv2d.h: there is a kernel 'conv2d' already" KERNELS conv2d.h
 refused "sharpen.h: there is a kernel 'sharpen' already" KERNELS sharpen.h sharpen.h
 refused "absent.h: no such file" KERNELS absent.h
+refused "usage: ttprem_add_kernels(" sharpen.h
+refused "usage: ttprem_add_kernels(" KERNELS sharpen.h BUILTIN
+refused "BUILTIN conv2: ttprem has no kernel of this name" KERNELS sharpen.h BUILTIN noop conv2
+refused "BUILTIN none: ttprem has no kernel of this name" KERNELS sharpen.h BUILTIN noop none
+
 listed() { # WHAT BUILTIN...: its list of kernels, when it names these of ttprem's own
   printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(own_kernel LANGUAGES C)' \
     'find_package(ttprem 0.1 REQUIRED)' "ttprem_add_kernels(own_ttprem KERNELS sharpen.h BUILTIN ${*:2})" \
@@ -94,8 +99,5 @@ listed() { # WHAT BUILTIN...: its list of kernels, when it names these of ttprem
   found=$(sed -nE 's|.*/([a-z0-9_]+)\.h"$|\1|p' "$place/build/own_ttprem-kernels/kernels/kernel_headers.h" | paste -sd ' ')
   [ "$found" = "$1" ] || fail "BUILTIN ${*:2}: the headers are '$found', not '$1'"
 }
-refused "usage: ttprem_add_kernels(" sharpen.h
-refused "usage: ttprem_add_kernels(" KERNELS sharpen.h BUILTIN
-refused "BUILTIN conv2: ttprem has no kernel of this name" KERNELS sharpen.h BUILTIN noop conv2
 listed "sharpen" none
-listed "noop walk conv2d_u8 sharpen" noop walk conv2d_u8 noop
+listed "noop walk conv2d_u8 sharpen" walk conv2d_u8 noop walk

@@ -11,9 +11,7 @@ template <bool INTERVALS> bool emulate_variants(void) {
          emulated(executive<288, 4, INTERVALS>) && emulated(executive<1024, 2, INTERVALS>);
 }
 #ifdef PREM_EXECUTIVE_FAMILY
-const bool are_emulated = emulate_variants<false>();
-#elif defined(PREM_SEPARATE_EXECUTIVE)
-const bool are_emulated = emulate_variants<true>();
+const bool are_emulated = emulate_variants<PREM_EXECUTIVE_FAMILY == PREM_FAMILY_separate>();
 #else
 const bool are_emulated = emulate_variants<true>() && emulate_variants<false>();
 #endif

@@ -36,12 +36,10 @@ __device__ __forceinline__ void views_prepare(block_state *own, const prem_launc
 
 #define PREM_KERNEL(NAME, FAMILY)    KERNEL_##NAME,
 #define PREM_COMPATIBLE_KERNEL(NAME) KERNEL_##NAME,
-#define PREM_SEPARATE_KERNEL(NAME)   KERNEL_##NAME,
 enum kernel_number {
 #include "kernels/kernels.def"
   KERNEL_COUNT
 };
-#undef PREM_SEPARATE_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL
 
@@ -85,7 +83,6 @@ __device__ __forceinline__ void views_place(block_state *own, const prem_device_
 __device__ __forceinline__ void interval_dispatch(block_state *own, const prem_device_task *task) {
   switch (task->kernel) {
 #define PREM_KERNEL(NAME, FAMILY)
-#define PREM_SEPARATE_KERNEL(NAME)
 #define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
   case KERNEL_##NAME: {                                                                            \
     prem_view views[PREM_MAX_PORTS];                                                               \
@@ -95,7 +92,6 @@ __device__ __forceinline__ void interval_dispatch(block_state *own, const prem_d
   }
 #include "kernels/kernels.def"
 #undef PREM_COMPATIBLE_KERNEL
-#undef PREM_SEPARATE_KERNEL
 #undef PREM_KERNEL
   default:
     break;
@@ -120,7 +116,6 @@ __device__ __noinline__ void interval_compute(int32_t slot) {
 /** A tiled kernel's code, by its number. */
 template <int32_t NUMBER> struct tiled_kernel;
 #define PREM_COMPATIBLE_KERNEL(NAME)
-#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME, separate)
 #define PREM_KERNEL(NAME, FAMILY)                                                                  \
   template <> struct tiled_kernel<KERNEL_##NAME> {                                                 \
     static __device__ __forceinline__ void compute(block_state *own, const prem_launch &launch,    \
@@ -131,17 +126,14 @@ template <int32_t NUMBER> struct tiled_kernel;
     }                                                                                              \
   };
 #include "kernels/kernels.def"
-#undef PREM_SEPARATE_KERNEL
 #undef PREM_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
 
-/** Has this executive the kernels of a family? PREM_EXECUTIVE_FAMILY: all of that one, and the
- * common ones. */
-constexpr bool has_family(int32_t family) {
+/** Has this executive the kernels of a family? */
+constexpr bool has_family(prem_kernel_family family) {
 #ifdef PREM_EXECUTIVE_FAMILY
-  return family == PREM_FAMILY_common || family == PREM_EXECUTIVE_FAMILY;
-#elif defined(PREM_SEPARATE_EXECUTIVE)
-  return true;
+  return PREM_EXECUTIVE_FAMILY == PREM_FAMILY_separate || family == PREM_EXECUTIVE_FAMILY ||
+         family == PREM_FAMILY_common;
 #else
   return family != PREM_FAMILY_separate;
 #endif
@@ -153,12 +145,10 @@ struct kernel_list {
   int32_t count = 0;
   constexpr kernel_list() {
 #define PREM_COMPATIBLE_KERNEL(NAME)
-#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME, separate)
 #define PREM_KERNEL(NAME, FAMILY)                                                                  \
   if (has_family(PREM_FAMILY_##FAMILY))                                                            \
     numbers[count++] = KERNEL_##NAME;
 #include "kernels/kernels.def"
-#undef PREM_SEPARATE_KERNEL
 #undef PREM_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
   }
@@ -181,13 +171,11 @@ __device__ __forceinline__ void tiled_dispatch(block_state *own, const prem_laun
 
 __device__ __forceinline__ bool is_interval(int32_t kernel) {
 #define PREM_KERNEL(NAME, FAMILY)
-#define PREM_SEPARATE_KERNEL(NAME)
 #define PREM_COMPATIBLE_KERNEL(NAME) || kernel == KERNEL_##NAME
   return false
 #include "kernels/kernels.def"
       ;
 #undef PREM_COMPATIBLE_KERNEL
-#undef PREM_SEPARATE_KERNEL
 #undef PREM_KERNEL
 }
 

@@ -344,13 +344,7 @@ extern "C" int32_t prem_executive_live_bytes(void) {
 #elif defined(PREM_EXECUTIVE_FAMILY)
 
 extern "C" const void *PREM_EXECUTIVE_OF_FAMILY(int32_t number, int32_t *max_threads) {
-  return variant<false>(number, max_threads);
-}
-
-#elif defined(PREM_SEPARATE_EXECUTIVE)
-
-extern "C" const void *prem_executive_separate(int32_t number, int32_t *max_threads) {
-  return variant<true>(number, max_threads);
+  return variant<PREM_EXECUTIVE_FAMILY == PREM_FAMILY_separate>(number, max_threads);
 }
 
 #else
@@ -380,28 +374,24 @@ extern "C" int32_t prem_executive_kernel(const char *name, bool compatible) {
 #define PREM_KERNEL(NAME, FAMILY)                                                                  \
   if (!compatible && strcmp(name, #NAME) == 0)                                                     \
     return KERNEL_##NAME;
-#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME, separate)
 #define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
   if (compatible && strcmp(name, #NAME) == 0)                                                      \
     return KERNEL_##NAME;
 #include "kernels/kernels.def"
 #undef PREM_COMPATIBLE_KERNEL
-#undef PREM_SEPARATE_KERNEL
 #undef PREM_KERNEL
   return -1;
 }
 
 extern "C" prem_kernel_family prem_executive_family(const char *name) {
-#define PREM_COMPATIBLE_KERNEL(NAME) PREM_KERNEL(NAME, own)
-#define PREM_SEPARATE_KERNEL(NAME)   PREM_KERNEL(NAME, separate)
+#define PREM_COMPATIBLE_KERNEL(NAME) PREM_KERNEL(NAME, general)
 #define PREM_KERNEL(NAME, FAMILY)                                                                  \
   if (strcmp(name, #NAME) == 0)                                                                    \
     return PREM_FAMILY_##FAMILY;
 #include "kernels/kernels.def"
 #undef PREM_KERNEL
-#undef PREM_SEPARATE_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
-  return PREM_FAMILY_own;
+  return PREM_FAMILY_general;
 }
 
 #endif

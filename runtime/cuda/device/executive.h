@@ -66,13 +66,13 @@ const void *prem_executive_separate(int32_t number, int32_t *max_threads);
  *  computes take less time. */
 const void *prem_executive_convolution(int32_t number, int32_t *max_threads);
 const void *prem_executive_kcf(int32_t number, int32_t *max_threads);
-/** Families of kernels.def. PREM_FAMILY_own: also of compatible intervals; a family's executive has
- *  none of these. PREM_FAMILY_separate: only prem_executive_separate() has it. */
+/** Families of kernels.def. PREM_FAMILY_general: also compatible intervals; no family's executive
+ * has them. PREM_FAMILY_separate: only prem_executive_separate() has them. */
 typedef enum prem_kernel_family {
   PREM_FAMILY_common,
   PREM_FAMILY_convolution,
   PREM_FAMILY_kcf,
-  PREM_FAMILY_own,
+  PREM_FAMILY_general,
   PREM_FAMILY_separate
 } prem_kernel_family;
 prem_kernel_family prem_executive_family(const char *kernel);

@@ -2,6 +2,6 @@
 /* The executive of live sessions: hyperperiods begin when the courier lets them, records look at
  * its tickets. It has the separate kernels and compatible intervals. Compiled apart, so that runs
  * have the code and the registers that they had. */
-#define PREM_LIVE 1
-#define PREM_SEPARATE_EXECUTIVE
+#define PREM_LIVE             1
+#define PREM_EXECUTIVE_FAMILY PREM_FAMILY_separate
 #include "runtime/cuda/device/executive.cu"

@@ -75,15 +75,16 @@ static bool has_intervals(const prem_schedule *schedule) {
   return false;
 }
 
-/* The family that has all kernels of a schedule. Of several families: their own, or separate. */
+/* The family of all kernels of a schedule; of kernels of several families `general`, or separate.
+ */
 static prem_kernel_family family_of(const prem_schedule *schedule) {
   prem_kernel_family family = PREM_FAMILY_common;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_kernel_family of = prem_executive_family(schedule->tasks[t].definition->name);
     if (of == family || of == PREM_FAMILY_common)
       continue;
-    if (family != PREM_FAMILY_common && family < PREM_FAMILY_own)
-      family = PREM_FAMILY_own;
+    if (family != PREM_FAMILY_common && family < PREM_FAMILY_general)
+      family = PREM_FAMILY_general;
     if (of > family)
       family = of;
   }
