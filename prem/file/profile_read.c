@@ -252,8 +252,9 @@ static void refuse_unknown_profiles(prem_reader *reader) {
     const prem_shown near =
         prem_suggest(reader->profile, profile_name, schedule->profiles, schedule->profile_count);
     prem_diag_add(reader->diag, PREM_ERROR, 24, (prem_place){schedule->path, 0}, "profiles",
-                  "there is no profile '%s'%s the file has: %s", prem_show(reader->profile).text,
-                  near.text[0] ? near.text : ";", names);
+                  "there is no profile '%s'%s the file has: %s; add one as "
+                  "profiles: { NAME = \"FILE\"; };",
+                  prem_show(reader->profile).text, near.text[0] ? near.text : ";", names);
   }
   for (int32_t e = 0; e < reader->entry_count; ++e) {
     const prem_task_entry *entry = &reader->entries[e];

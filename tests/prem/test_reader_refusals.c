@@ -757,7 +757,9 @@ START_TEST(unknown_profile_of_the_caller) {
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_load(path, "q", &schedule, diag), PREM_ERR_PARSE);
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 24);
-  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "there is no profile 'q'; the file has: p");
+  ck_assert_str_eq(
+      prem_diag_at(diag, 0)->reason,
+      "there is no profile 'q'; the file has: p; add one as profiles: { NAME = \"FILE\"; };");
   prem_diag_free(diag);
   diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_load(path, "p", &schedule, diag), PREM_OK);
