@@ -9,7 +9,7 @@ include(CMakePackageConfigHelpers)
 set(kernel_sources kernels/registry.c)
 if(with_cuda)
   foreach(executive IN ITEMS executive executive_convolution executive_kcf executive_live
-      executive_separate)
+      executive_live_convolution executive_live_kcf executive_separate)
     list(APPEND kernel_sources runtime/cuda/device/${executive}.cu)
   endforeach()
 endif()

@@ -285,17 +285,17 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
 
 #if PREM_LIVE
 /* Fewer than for runs: what they cost is compiled with every kernel list. */
-const void *live_variant(int32_t number, int32_t *max_threads) {
+template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threads) {
   switch (number) {
   case 0:
     *max_threads = 384; /* 80 registers, and room for the courier beside */
-    return (const void *)&executive_live<384, 2, true>;
+    return (const void *)&executive_live<384, 2, INTERVALS>;
   case 1:
     *max_threads = 1024;
-    return (const void *)&executive_live<1024, 1, true>;
+    return (const void *)&executive_live<1024, 1, INTERVALS>;
   case 2:
     *max_threads = 288;
-    return (const void *)&executive_live<288, 4, true>;
+    return (const void *)&executive_live<288, 4, INTERVALS>;
   default:
     *max_threads = 0;
     return nullptr;
@@ -332,16 +332,7 @@ template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threa
 
 } // namespace
 
-#if PREM_LIVE
-
-extern "C" const void *prem_executive_live_variant(int32_t number, int32_t *max_threads) {
-  return live_variant(number, max_threads);
-}
-
-extern "C" int32_t prem_executive_live_bytes(void) {
-  return (int32_t)aligned(sizeof(block_state), 16);
-}
-#elif defined(PREM_EXECUTIVE_FAMILY)
+#ifdef PREM_EXECUTIVE_FAMILY
 
 extern "C" const void *PREM_EXECUTIVE_OF_FAMILY(int32_t number, int32_t *max_threads) {
   return variant<PREM_EXECUTIVE_FAMILY == PREM_FAMILY_separate>(number, max_threads);

@@ -18,7 +18,8 @@
  *   tokens.cuh    mode lock: taken by the starter, and by the compute warps for an interval
  *   clock.cuh     the GPU's clock, words in L2, raising a fault
  *   clock_wait.cuh  the wait for an instant of that clock
- *   executive_live.cu  the same executive once more, for live sessions
+ *   executive_live.cu  the same executive once more, for live sessions;
+ *                 executive_live_convolution.cu, executive_live_kcf.cu with a family alone
  *   courier.cu    of a live session: who decides; a kernel of its own beside the executive
  *   program.h     the structs that the host fills in
  *   verify.cu     kernels of their own around a run: poison, compare
@@ -79,9 +80,12 @@ prem_kernel_family prem_executive_family(const char *kernel);
 /** Divide the scratchpad by max_views, max_tasks, max_ports, max_moves: sets all `..._at`; the
  *  buffers come last. */
 void prem_executive_lay_out(prem_launch *launch, bool live);
-/** The executive of live sessions: arguments are a prem_launch and a prem_device_live. It runs
- *  compatible intervals. */
-const void *prem_executive_live_variant(int32_t number, int32_t *max_threads);
+/** The executive of live sessions: arguments are a prem_launch and a prem_device_live. It has the
+ *  separate kernels and compatible intervals; */
+const void *prem_executive_live(int32_t number, int32_t *max_threads);
+/** the tiled kernels of a family and the common ones alone. */
+const void *prem_executive_live_convolution(int32_t number, int32_t *max_threads);
+const void *prem_executive_live_kcf(int32_t number, int32_t *max_threads);
 /** What it keeps of a block's state in the scratchpad. */
 int32_t prem_executive_live_bytes(void);
 /** The courier: one block of so many threads, its argument a prem_courier_launch. */

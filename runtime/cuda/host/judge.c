@@ -107,6 +107,20 @@ static const void *executive_for(const prem_schedule *schedule, int32_t number,
   }
 }
 
+/* The same of live sessions. */
+static const void *live_executive_for(const prem_schedule *schedule, int32_t number,
+                                      int32_t *max_threads) {
+  switch (family_of(schedule)) {
+  case PREM_FAMILY_common:
+  case PREM_FAMILY_convolution:
+    return prem_executive_live_convolution(number, max_threads);
+  case PREM_FAMILY_kcf:
+    return prem_executive_live_kcf(number, max_threads);
+  default:
+    return prem_executive_live(number, max_threads);
+  }
+}
+
 prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag) {
   const prem_schedule *schedule = cuda->program->schedule;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
@@ -277,8 +291,8 @@ prem_status prem_cuda_choose_live_variant(prem_cuda *cuda, prem_diag *diag) {
     return status;
   int32_t max_threads = 0;
   const void *variant;
-  for (int32_t number = 0; (variant = prem_executive_live_variant(number, &max_threads));
-       ++number) {
+  for (int32_t number = 0;
+       (variant = live_executive_for(cuda->program->schedule, number, &max_threads)); ++number) {
     bool fits = false;
     if (cuda->threads > max_threads)
       continue;

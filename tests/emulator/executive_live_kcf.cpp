@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/cuda/device/executive_live_kcf.cu"
+
+#include "tests/emulator/live_variants.h"
