@@ -66,30 +66,25 @@ PREM_FN float4 conv2d_four(const float k[9], const float a[6], const float b[6],
   return make_float4(sum[0], sum[1], sum[2], sum[3]);
 }
 
-/* Down the rows of four columns, two at a time: each row of the input is loaded once and kept for
- * three of the output. Rows are moved between registers, since a lane has few of them: a loop in
- * which the registers go round would be twice as long, and fetching it take longer than the moves.
- */
+/* Down the rows of four columns: each row of the input is loaded once and kept for three of the
+ * output. Rows are moved between registers: a loop in which the registers go round would be three
+ * times as long, and fetching it take longer than the moves. */
 PREM_FN void conv2d_down(const float k[9], const float *in, int32_t in_pitch, bool border,
                          float *out, int32_t out_pitch, int32_t rows) {
-  float a[6], b[6], c[6], d[6];
+  float a[6], b[6], c[6];
   conv2d_load(in, border, a);
   conv2d_load(in + in_pitch, border, b);
+  in += 2 * in_pitch;
   PREM_ROLLED for (;;) {
-    in += 2 * in_pitch;
     conv2d_load(in, border, c);
-    conv2d_load(rows > 1 ? in + in_pitch : in, border, d);
     *(float4 *)out = conv2d_four(k, a, b, c);
-    if (rows == 1)
+    if (--rows == 0)
       return;
-    *(float4 *)(out + out_pitch) = conv2d_four(k, b, c, d);
-    rows -= 2;
-    if (rows == 0)
-      return;
-    out += 2 * out_pitch;
+    in += in_pitch;
+    out += out_pitch;
 #pragma unroll
     for (int32_t i = 0; i < 6; ++i)
-      a[i] = c[i], b[i] = d[i];
+      a[i] = b[i], b[i] = c[i];
   }
 }
 

@@ -288,7 +288,8 @@ __device__ __forceinline__ int64_t compute_release(block_state *own, const prem_
                                                    uint32_t fetched, int64_t *ready_ns) {
 #if PREM_LIVE
   /* an interval's tickets come before its release, a prefetch has asked for all others */
-  ticket_verdict verdict = interval_gate(own, at, record);
+  ticket_verdict verdict =
+      INTERVALS && is_gated(record) ? interval_gate(at.slot, at.hyperperiod) : TICKETS_RUN;
   const int64_t start_ns =
       verdict == TICKETS_STOPPED
           ? -1
@@ -347,21 +348,9 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
   while (at.hyperperiod < launch.hyperperiods) {
 #if PREM_LIVE
     if (at.index == 0) {
-      if (leads) {
-        const bool begins = hyperperiod_await(own, at.hyperperiod);
-        if (lane_number() == 0)
-          own->begins = begins; /* `go` may be written before all have looked at this */
-      }
-      prem_meet(threads);
-      if (!own->begins)
+      if (!compute_table_begin(at.count, at.slot, at.hyperperiod, leads, prepares, number == 0))
         return;
       at.origin_ns = origin_of(own, at.hyperperiod);
-      if (plan_changes(own, at.hyperperiod)) {
-        if (prepares) /* who prepares the first compute brings the other half, but for the first */
-          table_change(false, at.count, at.slot / CHUNK, number == 0, at.hyperperiod);
-        prem_meet(threads);
-      }
-      arguments_change(own, at.hyperperiod);
     }
 #endif
     const prem_device_record *record = &own->compute.records[at.slot];
@@ -379,8 +368,8 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
       return;
 #if PREM_LIVE
     const bool skips = own->go == TICKETS_SKIP;
-    if (PREM_FIRST_LANE())
-      compute_judge(own, record, of, skips);
+    if (PREM_FIRST_LANE() && is_gated(record))
+      compute_judge(record, of, skips);
 #else
     constexpr bool skips = false;
 #endif

@@ -69,6 +69,18 @@ __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
   return __any_sync(FULL_WARP, begins);
 }
 
+/** The starter, before the first step of a hyperperiod, which stands in that slot: wait until it
+ * may begin, and go over to its plan. @return false: it never will, or the session is stopped. One
+ *  warp. */
+__device__ __noinline__ bool memory_table_begin(int32_t count, int32_t slot,
+                                                hyperperiod_number hyperperiod) {
+  if (!hyperperiod_begin(hyperperiod))
+    return false;
+  if (plan_changes(shared(), hyperperiod))
+    table_change(true, count, slot / CHUNK, true, hyperperiod);
+  return true;
+}
+
 /** The compute warps, before a hyperperiod: until the starter has begun it.
  *  @return false: it never will. One warp. */
 __device__ __forceinline__ bool hyperperiod_await(block_state *own,
@@ -113,6 +125,32 @@ __device__ __forceinline__ void arguments_change(block_state *own, hyperperiod_n
   if (PREM_FIRST_LANE())
     own->snapshot = wanted;
   PREM_SYNC();
+}
+
+/** The compute warps, before the first compute of a hyperperiod, which stands in that slot: wait
+ *  until the starter has begun it, go over to its plan and its arguments.
+ *  @param leads, prepares  of this warp. @param is_first  of the session. @return false: it never
+ *  will. All compute lanes. */
+__device__ __noinline__ bool compute_table_begin(int32_t count, int32_t slot,
+                                                 hyperperiod_number hyperperiod, bool leads,
+                                                 bool prepares, bool is_first) {
+  block_state *own = shared();
+  const int32_t threads = (int32_t)blockDim.x - PREM_MEMORY_THREADS;
+  if (leads) {
+    const bool begins = hyperperiod_await(own, hyperperiod);
+    if (lane_number() == 0)
+      own->begins = begins; /* `go` may be written before all have looked at this */
+  }
+  prem_meet(threads);
+  if (!own->begins)
+    return false;
+  if (plan_changes(own, hyperperiod)) {
+    if (prepares) /* who prepares the first compute brings the other half, but for the first */
+      table_change(false, count, slot / CHUNK, is_first, hyperperiod);
+    prem_meet(threads);
+  }
+  arguments_change(own, hyperperiod);
+  return true;
 }
 
 /** A task of this block, its gates behind it. */
@@ -331,13 +369,15 @@ __device__ __forceinline__ void record_empty(prem_device_record *record) {
   __syncwarp();
 }
 
-/** Before the prefetch of that number: its frames, and whether there is anything to fetch.
- *  @return false: stopped. One warp. */
-__device__ __forceinline__ bool prefetch_gate(block_state *own, int32_t slot,
-                                              hyperperiod_number hyperperiod, uint32_t number) {
+/* What has no gate runs by a test alone: these are called, so that they do not lie in the code that
+ * every phase fetches. */
+
+/** Before the prefetch of that number, which is gated: its frames, and whether there is anything to
+ *  fetch. @return false: stopped. One warp. */
+__device__ __noinline__ bool prefetch_gate(int32_t slot, hyperperiod_number hyperperiod,
+                                           uint32_t number) {
+  block_state *own = shared();
   prem_device_record *record = &own->memory.records[slot];
-  if (!is_gated(record))
-    return true;
   const ticket_verdict verdict =
       tickets_await(slot, hyperperiod, false, moves_at(own, own->launch, slot));
   if (verdict == TICKETS_SKIP)
@@ -348,11 +388,11 @@ __device__ __forceinline__ bool prefetch_gate(block_state *own, int32_t slot,
   return verdict != TICKETS_STOPPED;
 }
 
-/** Before a writeback, whose entry is filled: its slots. @return false: stopped. One warp. */
-__device__ __forceinline__ bool writeback_gate(block_state *own, int32_t place,
-                                               hyperperiod_number hyperperiod) {
+/** Before a gated writeback, whose entry is filled: its slots. @return false: stopped. One warp. */
+__device__ __noinline__ bool writeback_gate(int32_t place, hyperperiod_number hyperperiod) {
+  block_state *own = shared();
   prem_device_record *record = &own->stores[place].record;
-  if (!is_gated(record) || (record->at_memory & PREM_DEVICE_PLACED))
+  if (record->at_memory & PREM_DEVICE_PLACED)
     return true;
   const ticket_verdict verdict = tickets_await(STORES + place, hyperperiod, true,
                                                moves_at(own, own->launch, 2 * CHUNK + place));
@@ -368,25 +408,24 @@ __device__ __forceinline__ int32_t output_number(const block_state *own, int32_t
   return out_bytes > 0 ? (int32_t)((uint32_t)(at - own->outputs_at) / out_bytes) : 0;
 }
 
-/** Its compute is over: of a skipped job there is nothing to write. One warp. */
-__device__ __forceinline__ void writeback_judge(block_state *own, in_flight_phase *of) {
-  if (!is_gated(&of->record))
-    return;
+/** The compute of a gated one is over: of a skipped job there is nothing to write. One warp. */
+__device__ __noinline__ void writeback_judge(in_flight_phase *of) {
+  block_state *own = shared();
   const int32_t number = output_number(own, of->buffer_at - own->launch.buffers_at);
   if (*(const volatile uint8_t *)&own->empty_store[number])
     record_empty(&of->record);
 }
 
-/** Before a compatible interval: its frames and slots. The warp that leads. */
-__device__ __forceinline__ ticket_verdict interval_gate(block_state *own, const table_position &at,
-                                                        const prem_device_record *record) {
-  if (!is_gated(record) || !live_task_at(own, record->task)->in_compute)
+/** Before a gated compatible interval: its frames and slots. The warp that leads. */
+__device__ __noinline__ ticket_verdict interval_gate(int32_t slot, hyperperiod_number hyperperiod) {
+  block_state *own = shared();
+  if (!live_task_at(own, own->compute.records[slot].task)->in_compute)
     return TICKETS_RUN;
-  const ticket_verdict verdict = tickets_await(COMPUTES + at.slot, at.hyperperiod, false, nullptr);
+  const ticket_verdict verdict = tickets_await(COMPUTES + slot, hyperperiod, false, nullptr);
   if (verdict == TICKETS_STOPPED)
     return verdict;
   const bool stopped =
-      tickets_await(COMPUTES + at.slot, at.hyperperiod, true, nullptr) == TICKETS_STOPPED;
+      tickets_await(COMPUTES + slot, hyperperiod, true, nullptr) == TICKETS_STOPPED;
   return stopped ? TICKETS_STOPPED : verdict;
 }
 
@@ -399,12 +438,13 @@ __device__ __forceinline__ ticket_verdict fetch_verdict(const block_state *own,
   return is_empty ? TICKETS_SKIP : TICKETS_RUN;
 }
 
-/** A compute begins: what the writer and the watcher have to know of it. One lane. */
-__device__ __forceinline__ void compute_judge(block_state *own, const prem_device_record *record,
-                                              in_flight_phase *of, bool skipped) {
+/** A gated compute begins: what the writer and the watcher have to know of it. One lane. */
+__device__ __noinline__ void compute_judge(const prem_device_record *record, in_flight_phase *of,
+                                           bool skipped) {
+  block_state *own = shared();
   if (skipped)
     of->record.at_memory |= PREM_DEVICE_EMPTY;
-  if (is_gated(record) && (record->at_memory & PREM_DEVICE_STORES))
+  if (record->at_memory & PREM_DEVICE_STORES)
     *(volatile uint8_t *)&own
          ->empty_store[output_number(own, own->compute_table.out_at[record->out_buffer])] = skipped;
 }

@@ -108,13 +108,11 @@ __device__ __forceinline__ void cell_add(block_state *own, const in_flight_phase
 }
 
 #if PREM_LIVE
-/** Before a cell's counts run over. One lane; stores only. */
-__device__ __forceinline__ void cell_fold(block_state *own, const in_flight_phase *of) {
+/** A cell's counts would run over soon. One lane; stores only. */
+__device__ __noinline__ void cell_fold(int32_t number) {
+  block_state *own = shared();
   const prem_launch &launch = own->launch;
-  const int32_t number = of->record.task * PREM_PHASE_COUNT + of->record.phase;
   volatile uint32_t *counts = &cell_at(own, launch, number)->count;
-  if (*counts < own->live.fold_at)
-    return;
   prem_device_fold *fold = &own->live.folds[launch.blocks[own->plan_block].first_cell + number];
 #pragma unroll 1
   for (int32_t i = 0; i < PREM_DEVICE_COUNTS; ++i) {
@@ -200,8 +198,9 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
     book->warmups += (of->record.flags & PREM_SLOT_WARMUP) != 0;
   }
 #if PREM_LIVE
-  if (of != nullptr && lane == 0)
-    cell_fold(own, of);
+  const int32_t number = of != nullptr ? of->record.task * PREM_PHASE_COUNT + of->record.phase : 0;
+  if (of != nullptr && lane == 0 && cell_at(own, launch, number)->count >= own->live.fold_at)
+    cell_fold(number);
 #endif
   __syncwarp();
 }

@@ -326,12 +326,8 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
 #pragma unroll 1
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
 #if PREM_LIVE
-    if (at.index == 0) {
-      if (!hyperperiod_begin(at.hyperperiod))
-        break;
-      if (plan_changes(own, at.hyperperiod))
-        table_change(true, at.count, at.slot / CHUNK, true, at.hyperperiod);
-    }
+    if (at.index == 0 && !memory_table_begin(at.count, at.slot, at.hyperperiod))
+      break;
 #endif
     const memory_step step = step_at(own, at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
@@ -346,9 +342,11 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
         &own->memory.records[step.prefetch >= 0 ? step.prefetch : at.slot];
     in_flight_phase *fetch = &own->fetches[issued % MAX_IN_FLIGHT];
 #if PREM_LIVE
-    if (step.prefetch >= 0 && !prefetch_gate(own, step.prefetch, at.hyperperiod, issued))
+    if (step.prefetch >= 0 && is_gated(record) &&
+        !prefetch_gate(step.prefetch, at.hyperperiod, issued))
       break;
-    if (pair && !writeback_gate(own, (int32_t)(ordered % MAX_IN_FLIGHT), at.hyperperiod))
+    if (pair && is_gated(&own->memory.records[step.writeback]) &&
+        !writeback_gate((int32_t)(ordered % MAX_IN_FLIGHT), at.hyperperiod))
       break;
 #endif
     copy_request flying = {};

@@ -163,13 +163,15 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
     in_flight_phase *of = &own->stores[number % MAX_IN_FLIGHT];
     int64_t due_ns;
 #if PREM_LIVE
-    if (!writeback_gate(own, (int32_t)(number % MAX_IN_FLIGHT), of->hyperperiod))
+    if (is_gated(&of->record) &&
+        !writeback_gate((int32_t)(number % MAX_IN_FLIGHT), of->hyperperiod))
       return;
 #endif
     if (!order_due(of, number, &due_ns))
       return;
 #if PREM_LIVE
-    writeback_judge(own, of);
+    if (is_gated(&of->record))
+      writeback_judge(of);
 #endif
     const int64_t start_ns = instant_await(due_ns + fault_delay_ns(own, DELAY_WRITER));
     if (start_ns < 0)
