@@ -128,15 +128,21 @@ PREM_SHARED_CODE void prem_channel_put_back(prem_producer *producer, int32_t slo
   producer->writing &= ~(1U << slot);
 }
 
+/** A slot is filled: what the producer itself has to know of it. Returns the frame's number. */
+PREM_SHARED_CODE uint64_t prem_producer_fill(prem_producer *producer, int32_t slot) {
+  const uint64_t number = producer->next++;
+  producer->frame_in[slot] = number;
+  producer->used |= 1U << slot;
+  producer->writing &= ~(1U << slot);
+  return number;
+}
+
 /** Put a filled slot down. Returns what has to be written to `filled` for it to be handed on. */
 PREM_SHARED_CODE uint64_t prem_channel_put_down(prem_producer *producer, int32_t slot,
                                                 const prem_note *note) {
-  const uint64_t number = producer->next++;
+  const uint64_t number = prem_producer_fill(producer, slot);
   producer->channel->note[slot] = *note;
-  producer->frame_in[slot] = number;
   producer->channel->slot_of[number % PREM_MAX_LIVE_BUFFERS] = (uint8_t)slot;
-  producer->used |= 1U << slot;
-  producer->writing &= ~(1U << slot);
   return producer->next << PREM_CHANNEL_SLOT_BITS | (uint64_t)slot;
 }
 
@@ -191,17 +197,23 @@ PREM_SHARED_CODE void prem_consumer_say_passed(prem_consumer *consumer) {
   prem_consumer_tell(consumer);
 }
 
+/** Take and hold the next frame of a queue, which is known to lie there. Returns its number. */
+PREM_SHARED_CODE uint64_t prem_consumer_take_from(prem_consumer *consumer, int32_t slot) {
+  const uint64_t number = consumer->first++;
+  ++consumer->holds[slot];
+  prem_consumer_say_passed(consumer);
+  return number;
+}
+
 PREM_SHARED_CODE int32_t prem_consumer_take_next(prem_consumer *consumer, uint64_t *number) {
   const uint64_t filled = prem_consumer_filled(consumer);
   const uint64_t count = filled >> PREM_CHANNEL_SLOT_BITS;
   if (count <= consumer->first)
     return -1;
-  *number = consumer->first++;
-  const int32_t slot = count == consumer->first /* it is the newest */
+  const int32_t slot = count == consumer->first + 1 /* it is the newest */
                            ? (int32_t)(filled & ((1U << PREM_CHANNEL_SLOT_BITS) - 1))
-                           : consumer->channel->slot_of[*number % PREM_MAX_LIVE_BUFFERS];
-  ++consumer->holds[slot];
-  prem_consumer_say_passed(consumer);
+                           : consumer->channel->slot_of[consumer->first % PREM_MAX_LIVE_BUFFERS];
+  *number = prem_consumer_take_from(consumer, slot);
   return slot;
 }
 

@@ -30,18 +30,25 @@ PREM_SHARED_CODE void keep_slot(prem_stream *source, int32_t slot) {
   source->kept_slot = slot;
 }
 
-/* The frame that was just taken. */
-PREM_SHARED_CODE prem_decision new_frame(const prem_courier *c, prem_stream *source, int32_t slot,
-                                         uint64_t number) {
+/* A frame that was taken, with its note. */
+PREM_SHARED_CODE prem_decision frame_with(prem_stream *source, int32_t slot, uint64_t number,
+                                          const prem_note *note) {
   prem_decision frame = no_decision();
-  begin_to_bring(c, source, slot, number);
   frame.ticket.slot = slot;
-  frame.note = note_of(c, source, slot, number); /* it comes at the same time */
+  frame.note = *note;
   frame.note.input = number;
   source->last = frame;
   source->has_last = true;
   keep_slot(source, slot);
   return frame;
+}
+
+/* The frame that was just taken. */
+PREM_SHARED_CODE prem_decision new_frame(const prem_courier *c, prem_stream *source, int32_t slot,
+                                         uint64_t number) {
+  begin_to_bring(c, source, slot, number);
+  const prem_note note = note_of(c, source, slot, number); /* it comes at the same time */
+  return frame_with(source, slot, number, &note);
 }
 
 PREM_SHARED_CALL void repeat_frame(prem_courier *c, prem_stream *source) {
