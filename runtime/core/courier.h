@@ -104,6 +104,8 @@ typedef struct prem_courier_face {
   prem_live_word completed; /* hyperperiods that are over, from the start */
   prem_live_word overruns;  /* jobs that ended behind their deadline */
   prem_live_word kept;      /* hyperperiods that the caller's trace has */
+  prem_live_word ahead;     /* on a GPU: hyperperiods that its listener has begun << 32 | results
+                               that its keeper has shown */
   prem_event_ring events;   /* where somebody listens */
   prem_stream_face streams[PREM_MAX_LIVE_PORTS];
 } prem_courier_face;
@@ -271,6 +273,7 @@ typedef struct prem_courier {
   uint64_t overruns;
   bool is_untold; /* end, completed, overruns are to be written yet */
   int64_t now_ns, wake_ns;
+  uint64_t ahead;   /* as the far word */
   uint64_t events;  /* written */
   uint64_t decided; /* counts decisions, so that who waits is woken */
   /* constant: */

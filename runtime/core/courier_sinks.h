@@ -104,9 +104,11 @@ PREM_SHARED_CODE void prepare_result(prem_courier *c, prem_stream *sink,
 }
 #endif
 
-/* It was ready before its instant, which has come: has it been handed on? */
+/* It was ready before its instant, which has come, or others hand it on: has that been done? */
 PREM_SHARED_CODE bool is_handed_on(prem_courier *c, prem_stream *sink) {
 #ifdef PREM_CARRIES_FRAMES
+  if (is_shown_ahead(c, sink))
+    return true;
   if (!sink->is_prepared)
     return false;
   sink->is_prepared = false;

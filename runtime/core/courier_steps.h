@@ -90,16 +90,21 @@ PREM_SHARED_CALL void begin_row(prem_courier *c, int64_t hyperperiod, int64_t ro
     c->block_plans[row] = c->plan_of_mode[c->mode];
 }
 
+/* The next one begins there. */
+PREM_SHARED_CODE void count_begun(prem_courier *c, int64_t epoch_ns) {
+  c->epoch_ns[prem_courier_row(c, c->begun)] = epoch_ns;
+  ++c->begun;
+  ++c->decided;
+}
+
 PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
   const int64_t hyperperiod = c->begun, row = prem_courier_row(c, hyperperiod);
   if (!is_ready(c))
     begin_row(c, hyperperiod, row);
-  c->epoch_ns[row] = epoch_ns;
   if (c->block_epochs_ns)
     c->block_epochs_ns[row] = epoch_ns;
-  c->begun = hyperperiod + 1;
+  count_begun(c, epoch_ns);
   prem_word_set_near(&c->near->permitted.value, (uint64_t)c->begun);
-  ++c->decided;
 }
 
 /* Where the next one begins by the host's clock, a little nearer to it than the last one was, by
@@ -162,8 +167,13 @@ PREM_SHARED_CODE bool has_come(const prem_courier *c, const prem_stream *trigger
 PREM_SHARED_CODE bool permit_triggered(prem_courier *c) {
   prem_stream *trigger = &c->streams[c->trigger];
   const int64_t earliest_ns = earliest_epoch_ns(c);
+  const bool has_one = has_come(c, trigger);
   uint64_t number = 0;
-  if (has_come(c, trigger)) {
+  if (!has_one && !is_draining(c) && !is_due(c, earliest_ns + c->submit_timeout_ns))
+    return false;
+  if (has_begun_ahead(c))
+    return true;
+  if (has_one) {
     const int32_t slot = prem_channel_take(&trigger->consumer, &number);
     begin_to_bring(c, trigger, slot, number); /* blocks begin meanwhile */
     permit(c, later_of(earliest_ns, c->now_ns + trigger->port.lead_ns));
@@ -175,8 +185,6 @@ PREM_SHARED_CODE bool permit_triggered(prem_courier *c) {
     end_after_permitted(c, PREM_LIVE_STOPPED);
     return true;
   }
-  if (!is_due(c, earliest_ns + c->submit_timeout_ns))
-    return false;
   begin_without_frame(c, trigger);
   return true;
 }
@@ -311,6 +319,8 @@ PREM_SHARED_CODE void tell_progress(prem_courier *c) {
   put_word(&c->face->snapshot.value, c->snapshot);
   put_word(&c->face->oldest.value, oldest_snapshot(c));
   put_word(&c->face->end.value, (uint64_t)c->end);
+  if (c->ahead > 0)
+    put_word(&c->face->ahead.value, c->ahead);
   if (c->has_last)
     prem_word_set_far(&c->face->ending.value, 1);
 }

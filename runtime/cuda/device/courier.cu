@@ -5,10 +5,12 @@
  *
  *   the decider   looks at the blocks' words, in L2, and at what the listener has heard. Where
  *                 something has changed, or an instant has come, its first lane decides
- *   the keeper    hands results on at their instants
+ *   the keeper    hands results on at their instants; where no result has one, as soon as they are
+ *                 made, if the decider has prepared that
  *   the listener  looks at the host's words over the bus, a lane each. That takes as long as five
- *                 looks at the blocks, and longer where a copy is under way
- *   the carrier   brings frames over; it sleeps at a barrier until there is one
+ *                 looks at the blocks, and longer where a copy is under way. It begins a
+ * hyperperiod that the decider has prepared (courier_ahead.cuh) the carrier   brings frames over;
+ * it sleeps at a barrier until there is one
  *
  * It ends when all results are shown, when the session is stopped, or when the host is silent.
  */
@@ -63,11 +65,67 @@ __shared__ uint32_t asked, answered;
 
 /** A result that is handed on at its instant. */
 struct promised_word {
-  uint64_t word;         /* 0: none */
-  uint64_t *to, *behind; /* [slot]: prem_stream_face */
+  uint64_t word; /* 0: none */
+  uint64_t *to;
   int64_t at_ns, behind_ns;
 };
-__shared__ promised_word promises[PREM_DEVICE_STREAMS];
+
+/** A result that the keeper shows as soon as its job is over: courier_ahead.cuh. */
+struct shown_result {
+  uint64_t begun; /* its hyperperiod + 1; 0: none */
+  int64_t job;
+  uint64_t number, input; /* of its frame; of the trigger's */
+  const unsigned char *from;
+  unsigned char *to;
+  prem_channel *channel;
+  int32_t bytes, slot, writer, mode;
+  bool is_of_frame; /* made of the trigger's frame */
+};
+constexpr int32_t SHOWN_SINKS = 4; /* two results each */
+
+/** What the keeper hands on. Where a result has an instant, it shows none of itself. */
+__shared__ union {
+  promised_word promises[PREM_DEVICE_STREAMS];
+  shown_result results[2 * SHOWN_SINKS];
+} handing;
+static_assert(sizeof(shown_result) * 2 * SHOWN_SINKS <= sizeof(promised_word) * PREM_DEVICE_STREAMS,
+              "it takes no scratchpad of its own");
+
+/** The next hyperperiod, prepared ahead: courier_ahead.cuh says who writes what. */
+enum ahead_state : uint32_t {
+  AHEAD_NONE,
+  AHEAD_PREPARED,
+  AHEAD_CLAIMED,
+  AHEAD_BEGUN,
+  AHEAD_GIVEN_BACK
+};
+constexpr int32_t CAPTURED = 4; /* more than are open; a power of two */
+struct prepared_hyperperiod {
+  /* constant: */
+  bool is_used, shows_results;
+  /* whoever may: */
+  uint32_t state; /* ahead_state */
+  /* the decider: */
+  uint64_t trigger_word; /* that the host will write */
+  uint64_t wish, newest; /* of the host, as they are known */
+  const unsigned char *from;
+  unsigned char *to;
+  const prem_note *note;
+  int64_t earliest_ns, lead_ns;
+  int64_t *epoch;       /* where blocks look */
+  prem_word *permitted; /* likewise; */
+  uint64_t begun;       /* what it becomes */
+  int32_t bytes, slot;
+  uint8_t slots[PREM_DEVICE_STREAMS];             /* of results */
+  uint8_t filled[SHOWN_SINKS], kept[SHOWN_SINKS]; /* counts: results put down; seen shown */
+  /* the listener: */
+  int64_t epoch_ns;
+  prem_note frame;
+  int64_t captured_ns[CAPTURED]; /* [begun % CAPTURED], for the keeper */
+  uint64_t shown_until;          /* likewise: `begun` of the last one that it has begun */
+};
+__shared__ prepared_hyperperiod ahead;
+
 __shared__ bool is_carrying;
 __shared__ prem_note own_note; /* of the frame that was brought last, which is this: */
 __shared__ int32_t note_stream;
@@ -266,9 +324,8 @@ __device__ void send_frame(const prem_courier *c, const prem_stream *sink, int32
 /** Its bytes and its note are with the host: the word follows at the instant. */
 __device__ void promise(const prem_courier *c, const prem_stream *sink, int64_t at_ns,
                         uint64_t word) {
-  promised_word *of = &promises[sink - c->streams];
+  promised_word *of = &handing.promises[sink - c->streams];
   of->to = &sink->producer.channel->filled.value;
-  of->behind = sink->face->behind;
   *(volatile int64_t *)&of->at_ns = zero_ns + at_ns;
   prem_fence_far();
   *(volatile uint64_t *)&of->word = word;
@@ -276,13 +333,16 @@ __device__ void promise(const prem_courier *c, const prem_stream *sink, int64_t 
 
 /** @return how long behind its instant, which has come. */
 __device__ int64_t promise_kept(const prem_courier *c, prem_stream *sink) {
-  promised_word *of = &promises[sink - c->streams];
+  promised_word *of = &handing.promises[sink - c->streams];
   while (prem_look(&of->word) != 0) {
   }
   __threadfence_block();
   sink->producer.handed_on = sink->producer.next;
   return *(volatile int64_t *)&of->behind_ns;
 }
+
+__device__ bool has_begun_ahead(prem_courier *c);
+__device__ bool is_shown_ahead(prem_courier *c, prem_stream *sink);
 
 } // namespace
 
@@ -295,7 +355,7 @@ namespace {
 /** The keeper, a lane for each stream: write the words of results at their instants. */
 __device__ void keep_promises(int32_t lane) {
   enum { NEAR_NS = 2000, NAP_NS = 400 };
-  promised_word *own = &promises[lane < PREM_DEVICE_STREAMS ? lane : 0];
+  promised_word *own = &handing.promises[lane < PREM_DEVICE_STREAMS ? lane : 0];
   bool is_ready = false; /* what belongs to the result has been seen */
   while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0)) {
     const bool has_one = lane < PREM_DEVICE_STREAMS && *(volatile uint64_t *)&own->word != 0;
@@ -312,10 +372,11 @@ __device__ void keep_promises(int32_t lane) {
       __nanosleep(NAP_NS);
     } else if (has_one && left == least) { /* others' come later, and may not wait with it */
       const uint64_t word = own->word;
+      uint64_t *behind = own_courier->streams[lane].face->behind;
       const int64_t behind_ns = prem_clock_await(at_ns) - at_ns;
       prem_word_set_far_relaxed(own->to, word);
       prem_word_set_far_relaxed(
-          &own->behind[word & ((1u << PREM_CHANNEL_SLOT_BITS) - 1)],
+          &behind[word & ((1u << PREM_CHANNEL_SLOT_BITS) - 1)],
           word >> PREM_CHANNEL_SLOT_BITS << PREM_BEHIND_BITS |
               (uint64_t)min((long long)behind_ns, (long long)PREM_MAX_BEHIND_NS));
       *(volatile int64_t *)&own->behind_ns = behind_ns;
@@ -459,6 +520,12 @@ __device__ void image_take(const prem_courier_launch &launch) {
   }
 }
 
+} // namespace
+
+#include "runtime/cuda/device/courier_ahead.cuh"
+
+namespace {
+
 /* ---- the listener -----------------------------------------------------------------------------
  */
 
@@ -506,6 +573,17 @@ __device__ __forceinline__ void put_down(int32_t lane, uint64_t word, bool is_la
     *(volatile uint32_t *)&answered = question;
 }
 
+/** Where the host has said something last, for a decision: the words before it once more. One warp.
+ *  @return the lane's word */
+__device__ __forceinline__ uint64_t look_again(const void *at, bool is_before_it, bool is_frame,
+                                               uint64_t word) {
+  if (is_frame)
+    *(volatile uint64_t *)&trigger_seen = word;
+  __syncwarp();
+  const uint64_t again = at != nullptr ? prem_system_load_acquire(at) : 0;
+  return is_before_it ? again : word;
+}
+
 /**
  * The listener looks at the host's words, until the session is over. Of two words that it looks at
  * at the same time either can be the earlier one. So where there is one that the host says last, it
@@ -515,6 +593,7 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
   const prem_courier *c = own_courier;
   const void *at = host_word_at(launch, lane);
   const bool is_last = is_said_last(c, lane), is_before_it = lane >= WISH && !is_last;
+  const bool is_trigger = is_last && lane != REQUEST;
   uint64_t known = 0;
   int64_t heard_ns = prem_clock_ns();
   while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0)) {
@@ -522,14 +601,10 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
     const uint32_t question = __shfl_sync(WHOLE_WARP, *(volatile uint32_t *)&asked, 0);
     prem_block_fence();
     uint64_t word = at != nullptr ? prem_system_load_acquire(at) : 0;
-    const bool has_changed = word != known;
-    if (__any_sync(WHOLE_WARP, is_last && has_changed)) {
-      if (has_changed && is_last && lane != REQUEST)
-        *(volatile uint64_t *)&trigger_seen = word;
-      __syncwarp();
-      const uint64_t again = at != nullptr ? prem_system_load_acquire(at) : 0;
-      word = is_before_it ? again : word;
-    }
+    const bool has_changed = word != known, is_prepared = is_trigger && is_expected(word);
+    if (__any_sync(WHOLE_WARP, is_prepared || (is_last && has_changed)) &&
+        !(prepared_claim(is_prepared) && prepared_begin(lane, at, is_before_it, is_trigger, &word)))
+      word = look_again(at, is_before_it, is_trigger && has_changed, word);
     known = word;
     put_down(lane, word, is_last, question);
     if (!host_hear(launch, lane, word, has_changed, &heard_ns)) {
@@ -559,13 +634,13 @@ __device__ __forceinline__ uint64_t hear(int32_t lane, bool is_last, bool *is_an
 }
 
 /** Does a lane know something that has to be decided? That a slot is free again only where a job
- *  waits for one. */
-__device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane, bool has_changed,
-                                        bool is_answered) {
+ *  waits for one, or the next hyperperiod cannot be prepared for want of one. */
+__device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane, bool lacks_slots,
+                                        bool has_changed, bool is_answered) {
   const int32_t stream = lane - STREAMS;
   if (stream < c->source_count)
     return has_changed && (stream >= 0 || lane == REQUEST);
-  if (stream >= c->stream_count || !c->streams[stream].is_short)
+  if (stream >= c->stream_count || !(lacks_slots || c->streams[stream].is_short))
     return false;
   const prem_producer *producer = &c->streams[stream].producer;
   return has_changed || (is_answered && producer->settled != producer->asked_for);
@@ -679,6 +754,8 @@ struct decided {
   bool has_over;    /* jobs are over that only prem_courier_show() has looked at */
   int64_t rest_ns;  /* when all is decided, at the latest. INT64_MAX: nothing is left; */
   int64_t tell_ns;  /* when the host is told what has changed, likewise */
+  bool prepares;    /* the next hyperperiod may be prepared now, and was not tried yet; */
+  bool lacks_slots; /* it could not be: a result has no slot */
 };
 
 /** How long something may wait that nobody waits for. */
@@ -718,16 +795,9 @@ __device__ __forceinline__ bool has_something(const prem_courier *c, int32_t lan
       (*(const volatile int32_t *)&is_leaving | *(const volatile int32_t *)&is_silent) != 0;
   const bool has_come = *(const volatile uint64_t *)&trigger_seen != own.brought;
   const bool is_due = now_ns >= own.wake_ns || now_ns >= own.rest_ns || now_ns >= own.tell_ns;
-  return __any_sync(WHOLE_WARP, is_alarm || has_come || is_due ||
-                                    is_news(c, lane, word != own.known, is_answered));
-}
-
-/** Tell the host what has changed. One warp. */
-__device__ __forceinline__ void host_tell(prem_courier *c, int32_t lane, decided *own) {
-  if (lane == 0)
-    prem_courier_tell(c);
-  own->tell_ns = INT64_MAX;
-  __syncwarp();
+  return __any_sync(WHOLE_WARP,
+                    is_alarm || has_come || is_due || ahead_look() == AHEAD_BEGUN ||
+                        is_news(c, lane, own.lacks_slots, word != own.known, is_answered));
 }
 
 /** Jobs are over: show their results. The rest can be decided while the host looks at them. One
@@ -752,9 +822,15 @@ __device__ __forceinline__ bool begins_now(const prem_courier *c, int32_t lane, 
          c->begun - c->completed < OPEN_HYPERPERIODS;
 }
 
+/** A hyperperiod has begun: when the rest is decided. That can wait for the blocks, unless a result
+ *  waits for a slot, or another frame has come. One warp. */
+__device__ __forceinline__ int64_t rest_after_begin(const prem_courier *c, int32_t lane,
+                                                    bool begins, int64_t now_ns) {
+  return __any_sync(WHOLE_WARP, begins) && is_settled(c, lane) ? now_ns + WAIT_NS : now_ns;
+}
+
 /** A frame begins a hyperperiod for which nothing else has to be decided: the decider looks at the
- *  blocks first, and decides the rest when they are done; the host can be told of those before
- * while they work. One warp. */
+ *  blocks first, and decides the rest when they are done. One warp. */
 __device__ __forceinline__ void frame_start(prem_courier *c, int32_t lane, uint64_t word,
                                             bool is_answered, int64_t s_ns, decided *own) {
   words_hear(c, lane, word, is_answered);
@@ -768,10 +844,41 @@ __device__ __forceinline__ void frame_start(prem_courier *c, int32_t lane, uint6
   __syncwarp();
   own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)wake_ns, 0);
   now_ns = __shfl_sync(WHOLE_WARP, (long long)now_ns, 0);
-  const bool can_wait = __any_sync(WHOLE_WARP, begins) && is_settled(c, lane);
-  own->rest_ns = can_wait ? now_ns + WAIT_NS : now_ns;
-  if (can_wait && own->tell_ns < INT64_MAX)
-    host_tell(c, lane, own);
+  own->rest_ns = rest_after_begin(c, lane, begins, now_ns);
+  own->prepares = true;
+}
+
+/** The listener has begun a hyperperiod, or is about to: catch up with it. What of its results has
+ *  several jobs waits for the decider. One warp. @return whether there was one. */
+__device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_t now_ns,
+                                           decided *own) {
+  const uint64_t word = *(const volatile uint64_t *)&ahead.trigger_word;
+  bool has_begun = false;
+  if (lane == 0 && ahead_look() >= AHEAD_CLAIMED && claimed_await() == AHEAD_BEGUN) {
+    c->now_ns = now_ns;
+    catch_up(c);
+    grant_slots(c);
+    has_begun = true;
+  }
+  if (!__any_sync(WHOLE_WARP, has_begun))
+    return false;
+  __syncwarp();
+  if (lane == STREAMS + c->trigger)
+    own->known = word;
+  own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)c->wake_ns, 0);
+  own->rest_ns = min((long long)own->rest_ns, (long long)rest_after_begin(c, lane, true, now_ns));
+  own->prepares = true;
+  return true;
+}
+
+/** Prepare the next hyperperiod, if that is not done yet. One warp. */
+__device__ __forceinline__ void next_prepare(prem_courier *c, int32_t lane, decided *own) {
+  if (!own->prepares)
+    return;
+  const bool lacks_slots = lane == 0 && prepare_next(c) == LACKS_SLOTS;
+  own->lacks_slots = __any_sync(WHOLE_WARP, lacks_slots);
+  own->prepares = false;
+  __syncwarp();
 }
 
 /** All that is due, and what was left. One warp. @return whether the session is over. */
@@ -787,6 +894,7 @@ __device__ __forceinline__ bool rest_decide(prem_courier *c, int32_t lane, uint6
   own->has_over = false;
   own->rest_ns = INT64_MAX;
   own->tell_ns = tells ? INT64_MAX : min((long long)own->tell_ns, (long long)(now_ns + WAIT_NS));
+  own->prepares = true;
   return is_over;
 }
 
@@ -795,7 +903,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
   enum { BEAT_NS = 2000 };
   prem_courier *c = own_courier;
   const bool is_last = is_said_last(c, lane);
-  decided own = {0, 0, INT64_MIN, false, INT64_MAX, INT64_MAX};
+  decided own = {0, 0, INT64_MIN, false, INT64_MAX, INT64_MAX, false, false};
   int64_t beat_ns = 0;
   for (bool is_over = false; !is_over;) {
     const int64_t now = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0);
@@ -803,23 +911,31 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       *(volatile uint64_t *)launch.beat = (uint64_t)now;
       beat_ns = now;
     }
-    if (c->completed < c->begun && blocks_look(c, lane))
+    if (c->completed < c->begun && blocks_look(c, lane)) {
+      /* Of the hyperperiod that the listener begins, too: who sees its end sees it claimed. */
+      begun_take(c, lane, now - s_ns, &own);
       over_show(c, lane, now - s_ns, &own);
-    if (!has_something(c, lane, own, now - s_ns))
+    }
+    if (!has_something(c, lane, own, now - s_ns)) {
+      next_prepare(c, lane, &own);
       continue;
+    }
     if (__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_leaving != 0))
       return;
-    if (trigger_look(c, lane, &own.brought))
+    if (begun_take(c, lane, now - s_ns, &own) || trigger_look(c, lane, &own.brought))
       continue;
     bool is_answered;
     const uint64_t word = hear(lane, is_last, &is_answered);
     const bool begins = begins_now(c, lane, word, own);
     own.known = word;
     is_answered = __all_sync(WHOLE_WARP, is_answered);
-    if (begins && is_simple(c))
+    if (begins && is_simple(c)) {
       frame_start(c, lane, word, is_answered, s_ns, &own);
-    else
+    } else {
+      if (!begins) /* a frame may come meanwhile */
+        next_prepare(c, lane, &own);
       is_over = rest_decide(c, lane, word, is_answered, now - s_ns, s_ns, &own);
+    }
   }
 }
 
@@ -831,6 +947,7 @@ __device__ __forceinline__ void decide_all(const prem_courier_launch &launch, in
   s_ns = __shfl_sync(WHOLE_WARP, (long long)s_ns, 0);
   if (lane == 0) {
     zero_ns = s_ns;
+    ahead_set_up(own_courier);
     prem_block_fence();
     *(volatile int32_t *)&is_serving = 1;
   }
@@ -846,9 +963,16 @@ __device__ __forceinline__ void decide_all(const prem_courier_launch &launch, in
   }
 }
 
+/** Until the session has begun: what never changes is there then. One warp. */
+__device__ __forceinline__ void serving_await(void) {
+  enum { NAP_NS = 200 };
+  while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_serving != 0))
+    __nanosleep(NAP_NS);
+  prem_block_fence();
+}
+
 __global__ void __launch_bounds__(PREM_COURIER_THREADS, 5) /* 96 registers: room for blocks */
     courier(const __grid_constant__ prem_courier_launch launch) {
-  enum { NAP_NS = 200 };
   const int32_t thread = (int32_t)threadIdx.x, lane = thread & 31;
   image_take(launch);
   if (thread == 0) {
@@ -864,18 +988,21 @@ __global__ void __launch_bounds__(PREM_COURIER_THREADS, 5) /* 96 registers: room
   if (thread < 32)
     heard[thread] = 0;
   if (thread < PREM_DEVICE_STREAMS)
-    promises[thread].word = 0;
+    handing.promises[thread].word = 0;
   __syncthreads();
   switch (thread / 32) {
   case DECIDER:
     decide_all(launch, lane);
     break;
   case KEEPER:
-    keep_promises(lane);
+    serving_await();
+    if (ahead.shows_results)
+      results_show(lane);
+    else
+      keep_promises(lane);
     break;
   case LISTENER:
-    while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_serving != 0))
-      __nanosleep(NAP_NS);
+    serving_await();
     listen(launch, lane);
     break;
   default:
