@@ -5,6 +5,7 @@
  *   test_cuda_live [SOURCE_DIR]
  */
 #define LIVE_BACKEND "cuda"
+#include "tests/common/live_ahead.h"
 #include "tests/common/live_memory.h"
 #include "tests/common/live_threads.h"
 #include "tests/common/mode_plans.h"
@@ -490,6 +491,8 @@ int main(int argc, char **argv) {
     tcase_add_test(cases, stopping_does_not_wait_for_copies);
     tcase_add_test(cases, results_are_shown_at_their_instants);
   }
+  tcase_add_loop_test(cases, a_frame_that_was_waited_for_is_not_decided, 0, AHEAD_KINDS);
+  tcase_add_loop_test(cases, frames_in_any_order_have_what_belongs_to_them, 0, 2 * AHEAD_KINDS);
   tcase_add_test(cases, no_halo_reaches_into_another_slot);
   tcase_add_test(cases, a_job_behind_an_overrun_is_skipped);
   tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);

@@ -118,6 +118,7 @@ struct prepared_hyperperiod {
   int32_t bytes, slot;
   uint8_t slots[PREM_DEVICE_STREAMS];             /* of results */
   uint8_t filled[SHOWN_SINKS], kept[SHOWN_SINKS]; /* counts: results put down; seen shown */
+  bool is_put[SHOWN_SINKS], lacks_results;        /* this one's; not all of them */
   /* the listener: */
   int64_t epoch_ns;
   prem_note frame;
@@ -807,6 +808,7 @@ __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t
   int64_t wake_ns = 0;
   if (lane == 0) {
     prem_courier_show(c, now_ns);
+    results_go_on(c);
     wake_ns = c->wake_ns;
   }
   own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)wake_ns, 0);

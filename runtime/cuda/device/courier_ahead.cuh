@@ -99,6 +99,7 @@ __device__ void ahead_set_up(const prem_courier *c) {
   ahead.shows_results = ahead.is_used;
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     ahead.shows_results &= c->streams[s].port.publish_ns == 0;
+  ahead.lacks_results = false;
   ahead.shown_until = 0;
   for (int32_t i = 0; i < SHOWN_SINKS; ++i)
     ahead.filled[i] = ahead.kept[i] = 0;
@@ -168,16 +169,16 @@ __device__ __forceinline__ uint32_t slots_in_hand(const prem_stream *sink) {
   return count;
 }
 
-/** Have the keeper show its result, where it shows all that come before. The slot is taken. One
- * lane.
- */
-__device__ void result_put_down(const prem_courier *c, const prem_stream *sink) {
+/** Does the keeper show all results of a sink that come before the next one? It has two places. */
+__device__ __forceinline__ bool is_kept_up(int32_t place, uint32_t before) {
+  return before <= 1 && before == (uint8_t)(ahead.filled[place] - ahead.kept[place]);
+}
+
+/** Have the keeper show its result. Its slot is taken, and `before` are behind the last one that
+ * was shown. One lane. */
+__device__ void result_put_down(const prem_courier *c, const prem_stream *sink, uint32_t before) {
   const int32_t place = shown_place(c, sink), s = (int32_t)(sink - c->streams);
   const prem_device_carry *carry = &own_carries[s];
-  const uint32_t before = slots_in_hand(sink) - 1;
-  if (place < 0 || !is_once(sink) || !is_short_row(carry) || before > 1 ||
-      before != (uint8_t)(ahead.filled[place] - ahead.kept[place]))
-    return;
   shown_result *of = &handing.results[2 * place + (ahead.filled[place]++ & 1)];
   const int32_t slot = ahead.slots[s];
   of->job = sink->next;
@@ -191,20 +192,34 @@ __device__ void result_put_down(const prem_courier *c, const prem_stream *sink) 
   of->is_of_frame = c->tasks[sink->writer].gate_count > 0;
   of->input = of->is_of_frame ? c->streams[c->trigger].consumer.first : 0;
   of->mode = c->mode_begun;
-  /* Last, though the keeper takes it for its own only when the hyperperiod has begun. */
+  prem_block_fence(); /* the hyperperiod may have begun: the keeper takes it from here on */
   *(volatile uint64_t *)&of->begun = (uint64_t)c->begun + 1;
+}
+
+/** Of what is prepared, have the keeper show the results that it is not to show yet, and that come
+ *  right behind others of its own: one that the decider shows it may not overtake. One lane. */
+__device__ void results_put_down(const prem_courier *c) {
+  bool lacks_one = false;
+  for (int32_t s = c->source_count; s < c->stream_count; ++s) {
+    const prem_stream *sink = &c->streams[s];
+    const int32_t place = shown_place(c, sink);
+    if (place < 0 || ahead.is_put[place] || !is_once(sink) || !is_short_row(&own_carries[s]))
+      continue;
+    const uint32_t before = slots_in_hand(sink) - 1;
+    ahead.is_put[place] = is_kept_up(place, before);
+    lacks_one |= !ahead.is_put[place];
+    if (ahead.is_put[place])
+      result_put_down(c, sink, before);
+  }
+  ahead.lacks_results = lacks_one;
 }
 
 /** The keeper was to show it, and will not: it has not begun. One lane. */
 __device__ void result_take_back(const prem_courier *c, const prem_stream *sink) {
   const int32_t place = shown_place(c, sink);
-  if (place < 0 || ahead.filled[place] == ahead.kept[place])
+  if (place < 0 || !ahead.is_put[place])
     return;
-  shown_result *of = &handing.results[2 * place + ((ahead.filled[place] - 1) & 1)];
-  if (of->begun != (uint64_t)c->begun + 1)
-    return;
-  *(volatile uint64_t *)&of->begun = 0;
-  --ahead.filled[place];
+  *(volatile uint64_t *)&handing.results[2 * place + (--ahead.filled[place] & 1)].begun = 0;
 }
 
 /** Tickets, which nobody looks at before the hyperperiod is permitted: that carries them. One lane.
@@ -258,13 +273,20 @@ __device__ __noinline__ outlook prepare_next(prem_courier *c) {
     return LACKS_SLOTS;
   const int32_t slot = next_slot(&c->streams[c->trigger]);
   tickets_put_down(c, slot);
-  for (int32_t s = c->source_count; s < c->stream_count; ++s)
-    result_put_down(c, &c->streams[s]);
+  for (int32_t i = 0; i < SHOWN_SINKS; ++i)
+    ahead.is_put[i] = false;
+  results_put_down(c);
   frame_expect(c, slot);
   prem_block_fence(); /* the row, the tickets and `ahead` are before: whoever claims has seen them
                        */
   *(volatile uint32_t *)&ahead.state = AHEAD_PREPARED;
   return IS_PREPARED;
+}
+
+/** Results were shown: those of what is prepared may come right behind them now. One lane. */
+__device__ __forceinline__ void results_go_on(const prem_courier *c) {
+  if (ahead.lacks_results && ahead.state != AHEAD_NONE)
+    results_put_down(c);
 }
 
 /* ---- the decider: catching up, and taking back ------------------------------------------------

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Live sessions on a GPU whose hyperperiods are begun by frames: nothing lost, twice, torn or with
+ *  what belongs to another frame, whoever begins them and shows their results. */
+#ifndef TTPREM_TESTS_COMMON_LIVE_AHEAD_H
+#define TTPREM_TESTS_COMMON_LIVE_AHEAD_H
+
+#include "tests/common/live_threads.h"
+
+/* What a session is made of. */
+typedef struct ahead_kind {
+  const char *shape, *tile; /* of all arrays */
+  int outputs;
+  const char *input, *output; /* settings of the ports */
+  bool is_begun, is_shown;    /* by listener and keeper, where nothing speaks against it */
+} ahead_kind;
+
+static const ahead_kind ahead_kinds[] = {
+    {"8", "8", 1, "", "kind = \"queuing\";", true, true},
+    {"3", "3", 1, "", "", true, true}, /* samples, and a piece that is not whole */
+    {"521", "512", 2, "buffers = 2;", "kind = \"queuing\"; buffers = 2;", false, false},
+    {"512", "256", 3, "buffers = 4;", "kind = \"queuing\"; buffers = 4;", true, true},
+    {"8", "8", 6, "", "kind = \"queuing\"; buffers = 3;", true, true}, /* some by the decider */
+    {"8", "8", 1, "buffers = 1;", "kind = \"queuing\"; buffers = 1;", true, true},
+    {"8", "8", 1, "", "kind = \"queuing\"; publish_ns = 150000L;", true, false},
+};
+enum { AHEAD_KINDS = sizeof ahead_kinds / sizeof *ahead_kinds, MOST_OUTPUTS = 6 };
+
+static prem_schedule *ahead_schedule(const ahead_kind *kind) {
+  char arrays[1024] = "", tasks[4096] = "", outputs[1024] = "";
+  for (int o = 0; o < kind->outputs; ++o) {
+    strcat(arrays, text(", { name = \"y%d\"; type = \"f32\"; shape = [ %s ]; }", o, kind->shape));
+    strcat(tasks,
+           text("%s { name = \"t%d\"; kernel = \"vector_increment\"; blocks = [ %d ];"
+                "  tile = [ %s ]; period_ns = 200000L; arrays: { in = \"x\"; out = \"y%d\"; };"
+                "  prefetch: { wcet_ns = 5000L; }; compute: { wcet_ns = 5000L; };"
+                "  writeback: { wcet_ns = 5000L; }; }",
+                o ? "," : "", o, o % 2, kind->tile, o));
+    strcat(outputs, text("%s { array = \"y%d\"; %s }", o ? "," : "", o, kind->output));
+  }
+  return prepared_schedule(
+      text("version = 1; name = \"ahead\"; platform: { blocks = 2; block_threads = 256;"
+           "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ %s ]; } %s ); tasks = ( %s );"
+           "live: { inputs = ( { array = \"x\"; kind = \"trigger\"; %s } ); outputs = ( %s );"
+           "  operating_modes = ( { name = \"one\"; }, { name = \"two\"; } ); };",
+           kind->shape, arrays, tasks, kind->input, outputs));
+}
+
+/* A session, and what is expected of its next results. */
+typedef struct ahead_run {
+  bench b;
+  const ahead_kind *kind;
+  uint32_t dice;
+  int mode;
+  float increment[MOST_OUTPUTS];
+  struct {
+    float value;
+    int mode;
+    int64_t captured_ns;
+    float increment[MOST_OUTPUTS];
+  } sent[16]; /* [frame % 16] */
+  uint64_t frames, fetched;
+} ahead_run;
+
+static uint32_t ahead_throw(ahead_run *of, uint32_t sides) {
+  of->dice = of->dice * 1664525 + 1013904223;
+  return (of->dice >> 16) % sides;
+}
+
+static ahead_run ahead_start(const ahead_kind *kind, uint32_t seed,
+                             const prem_live_request *request) {
+  ahead_run of = {.kind = kind, .dice = seed * 2654435761U + 1};
+  of.b.schedule = ahead_schedule(kind);
+  of.b.live = open_live_on(LIVE_BACKEND, of.b.schedule);
+  of.b.x = prem_live_find(of.b.live, "x");
+  of.b.y = prem_live_find(of.b.live, "y0");
+  for (int o = 0; o < kind->outputs; ++o)
+    of.increment[o] = 1;
+  start_live(of.b.live, request);
+  return of;
+}
+
+/* Rest: the courier has prepared what it can. */
+static void ahead_pause(const ahead_run *of) {
+  prem_live_sleep_until(of->b.live, prem_live_now_ns(of->b.live) + (IS_EMULATED ? 3 : 1) * MS);
+}
+
+/* What is wished and set before a frame is what its hyperperiod has. */
+static void ahead_change(ahead_run *of) {
+  const double by = (double)ahead_throw(of, 100);
+  const int32_t task = (int32_t)ahead_throw(of, (uint32_t)of->kind->outputs);
+  prem_status status;
+  if (ahead_throw(of, 2)) {
+    of->mode = (int)ahead_throw(of, 2);
+    ck_assert_int_eq(prem_live_switch(of->b.live, of->mode, NULL), PREM_OK);
+  }
+  if (ahead_throw(of, 2)) {
+    ck_assert_int_eq(prem_live_set(of->b.live, task, "increment", &by, 1, NULL), PREM_OK);
+    while ((status = prem_live_apply(of->b.live, NULL)) == PREM_ERR_FULL)
+      ahead_pause(of);
+    ck_assert_int_eq(status, PREM_OK);
+    of->increment[task] = (float)by;
+  }
+}
+
+static void ahead_submit(ahead_run *of, prem_frame *frame) {
+  const uint64_t number = of->frames++;
+  fill_frame(frame, (float)(number * 3 + 7));
+  of->sent[number % 16].value = (float)(number * 3 + 7);
+  of->sent[number % 16].mode = of->mode;
+  memcpy(of->sent[number % 16].increment, of->increment, sizeof of->increment);
+  ck_assert_int_eq(prem_live_submit(of->b.live, frame, NULL), PREM_OK);
+  of->sent[number % 16].captured_ns = frame->captured_ns;
+  ck_assert_uint_eq(frame->number, number);
+}
+
+static void ahead_acquire(const ahead_run *of, prem_frame *out) {
+  ck_assert_int_eq(prem_live_acquire(of->b.live, of->b.x, in_ms(&of->b, 60000), out, NULL),
+                   PREM_OK);
+}
+
+/* The results of the next frame, each with what belongs to that frame alone. Given back unless
+ * `kept` is there. */
+static void ahead_fetch(ahead_run *of, prem_frame *kept) {
+  const uint64_t number = of->fetched++;
+  for (int o = 0; o < of->kind->outputs; ++o) {
+    prem_frame frame;
+    ck_assert_int_eq(prem_live_wait(of->b.live, of->b.y + o, in_ms(&of->b, 60000), &frame, NULL),
+                     PREM_OK);
+    ck_assert_float_eq(frame_value(&frame),
+                       of->sent[number % 16].value + of->sent[number % 16].increment[o]);
+    ck_assert_uint_eq(frame.number, number);
+    ck_assert_uint_eq(frame.input, number);
+    ck_assert_int_eq(frame.job, (int64_t)number);
+    ck_assert_int_eq(frame.operating_mode, of->sent[number % 16].mode);
+    ck_assert_int_eq(frame.captured_ns, of->sent[number % 16].captured_ns);
+    ck_assert_uint_eq(frame.flags & ~(uint32_t)PREM_FRAME_LATE, 0);
+    if (kept && o == 0)
+      *kept = frame;
+    else
+      ck_assert_int_eq(prem_live_release(of->b.live, &frame, NULL), PREM_OK);
+  }
+}
+
+/* Drained: all frames were used, all results are shown. */
+static void ahead_end(ahead_run *of, uint32_t *begun, uint32_t *shown) {
+  prem_live_counts x, y;
+  prem_frame frame;
+  while (of->fetched < of->frames)
+    ahead_fetch(of, NULL);
+  ck_assert_int_eq(prem_live_stop(of->b.live, true, in_ms(&of->b, 60000), NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_wait(of->b.live, of->b.y, in_ms(&of->b, 60000), &frame, NULL),
+                   PREM_ERR_ENDED);
+  prem_live_count(of->b.live, of->b.x, &x);
+  prem_live_count(of->b.live, of->b.y, &y);
+  ck_assert_uint_eq(x.taken, of->frames);
+  ck_assert_uint_eq(y.frames, of->frames);
+  *shown = prem_live_count_ahead(of->b.live, begun);
+  close_bench(&of->b);
+}
+
+/* One frame at a time, with time between: it is begun by the listener and shown by the keeper. */
+START_TEST(a_frame_that_was_waited_for_is_not_decided) {
+  enum { WAITED = IS_EMULATED ? 60 : 1000 };
+  const ahead_kind *kind = &ahead_kinds[_i];
+  ahead_run of = ahead_start(kind, 1, &(prem_live_request){.mode = PREM_MODE_TT});
+  uint32_t begun, shown;
+  for (int i = 0; i < WAITED; ++i) {
+    prem_frame frame;
+    ahead_acquire(&of, &frame);
+    ahead_submit(&of, &frame);
+    ahead_fetch(&of, NULL);
+    if (IS_EMULATED || i % 16 == 0)
+      ahead_pause(&of);
+  }
+  ahead_end(&of, &begun, &shown);
+  ck_assert(kind->is_begun ? begun > WAITED / 2 : begun == 0);
+  ck_assert(kind->is_shown ? shown > WAITED / 2 : shown == 0);
+}
+END_TEST
+
+/* Anything in any order: wishes and arguments right before a frame, buffers out of turn or given
+ * back, several frames in a row, results that are held. */
+START_TEST(frames_in_any_order_have_what_belongs_to_them) {
+  enum { TRIED = IS_EMULATED ? 40 : 600 };
+  const ahead_kind *kind = &ahead_kinds[_i % AHEAD_KINDS];
+  ahead_run of =
+      ahead_start(kind, (uint32_t)_i, &(prem_live_request){.mode = PREM_MODE_TT, .events = _i % 2});
+  uint32_t begun, shown;
+  for (int i = 0; i < TRIED; ++i) {
+    prem_frame frames[2], kept = {0};
+    const bool is_queue = strstr(kind->output, "queuing") != NULL;
+    const bool has_one = strstr(kind->output, "buffers = 1;") != NULL;
+    const bool has_two = is_queue && !has_one && ahead_throw(&of, 4) == 0;
+    const bool is_held = !has_one && ahead_throw(&of, 6) == 0;
+    if (ahead_throw(&of, 3) == 0)
+      ahead_change(&of);
+    ahead_acquire(&of, &frames[0]);
+    if (has_two) {
+      ahead_acquire(&of, &frames[1]);
+      ahead_submit(&of, &frames[1]);
+      if (ahead_throw(&of, 2)) /* given back, out of turn */
+        ck_assert_int_eq(prem_live_release(of.b.live, &frames[0], NULL), PREM_OK);
+      else
+        ahead_submit(&of, &frames[0]);
+    } else {
+      ahead_submit(&of, &frames[0]);
+    }
+    ahead_fetch(&of, is_held ? &kept : NULL);
+    while (of.fetched < of.frames)
+      ahead_fetch(&of, NULL);
+    if (is_held)
+      ck_assert_int_eq(prem_live_release(of.b.live, &kept, NULL), PREM_OK);
+    if (ahead_throw(&of, 3) == 0)
+      ahead_pause(&of);
+  }
+  ahead_end(&of, &begun, &shown);
+}
+END_TEST
+
+#endif
