@@ -218,4 +218,135 @@ START_TEST(frames_in_any_order_have_what_belongs_to_them) {
 }
 END_TEST
 
+/* What is found of results that may be missing or repeated: each is of a frame that was sent, and
+ * of no older one than those before. @return how many were of a new frame. */
+static uint64_t ahead_fetch_what_comes(ahead_run *of) {
+  uint64_t next = of->fetched, count = 0;
+  prem_frame frame;
+  prem_status status;
+  while ((status = prem_live_wait(of->b.live, of->b.y, in_ms(&of->b, 60000), &frame, NULL)) ==
+         PREM_OK) {
+    const bool is_repeated = (frame.flags & PREM_FRAME_REPEATED) != 0;
+    ck_assert_uint_lt(frame.input, of->frames);
+    ck_assert_uint_ge(frame.input + is_repeated, next);
+    ck_assert_float_eq(frame_value(&frame), of->sent[frame.input % 16].value + 1);
+    ck_assert_int_eq(frame.captured_ns, of->sent[frame.input % 16].captured_ns);
+    next = frame.input + 1;
+    count += !is_repeated;
+    ck_assert_int_eq(prem_live_release(of->b.live, &frame, NULL), PREM_OK);
+  }
+  ck_assert_int_eq(status, PREM_ERR_ENDED);
+  return count;
+}
+
+/* Frames right before the end are used, and their results shown. */
+START_TEST(frames_before_the_end_are_used) {
+  enum { ENDED = IS_EMULATED ? 12 : 100 };
+  static const ahead_kind kind = {"8",  "8", 1, "buffers = 4;", "kind = \"queuing\"; buffers = 4;",
+                                  true, true};
+  for (uint32_t i = 0; i < ENDED; ++i) {
+    ahead_run of = ahead_start(&kind, i, &(prem_live_request){.mode = PREM_MODE_TT});
+    const uint32_t before = ahead_throw(&of, 3), last = ahead_throw(&of, 4);
+    prem_frame frame;
+    for (uint32_t f = 0; f < before; ++f) {
+      ahead_acquire(&of, &frame);
+      ahead_submit(&of, &frame);
+      ahead_fetch(&of, NULL);
+      ahead_pause(&of);
+    }
+    for (uint32_t f = 0; f < last; ++f) {
+      ahead_acquire(&of, &frame);
+      ahead_submit(&of, &frame);
+    }
+    ck_assert_int_eq(prem_live_stop(of.b.live, true, in_ms(&of.b, 60000), NULL), PREM_OK);
+    ck_assert_uint_eq(ahead_fetch_what_comes(&of), last);
+    close_bench(&of.b);
+  }
+}
+END_TEST
+
+/* Hyperperiods begin without a frame where none comes in time: as a frame does, between two of
+ * them, or at the same moment. */
+START_TEST(hyperperiods_without_a_frame_lose_none) {
+  enum { TIMED = IS_EMULATED ? 40 : 400, TIMEOUT_NS = IS_EMULATED ? 2 * MS : MS / 2 };
+  const ahead_kind kind = {"8",
+                           "8",
+                           1,
+                           _i ? "missing = \"repeat\";" : "missing = \"skip\";",
+                           "kind = \"queuing\"; buffers = 8;",
+                           true,
+                           true};
+  ahead_run of =
+      ahead_start(&kind, (uint32_t)_i,
+                  &(prem_live_request){.mode = PREM_MODE_TT, .submit_timeout_ns = TIMEOUT_NS});
+  uint64_t fresh = 0;
+  uint32_t begun;
+  for (int i = 0; i < TIMED; ++i) {
+    prem_frame frame;
+    ahead_acquire(&of, &frame);
+    ahead_submit(&of, &frame);
+    for (bool is_there = false; !is_there;) { /* and what is repeated meanwhile */
+      ck_assert_int_eq(prem_live_wait(of.b.live, of.b.y, in_ms(&of.b, 60000), &frame, NULL),
+                       PREM_OK);
+      const bool is_repeated = (frame.flags & PREM_FRAME_REPEATED) != 0;
+      is_there = frame.input + 1 == of.frames;
+      ck_assert_uint_ge(frame.input + 2, of.frames);
+      ck_assert_int_eq(is_repeated, !is_there);
+      ck_assert_float_eq(frame_value(&frame), of.sent[frame.input % 16].value + 1);
+      fresh += !is_repeated;
+      ck_assert_int_eq(prem_live_release(of.b.live, &frame, NULL), PREM_OK);
+    }
+    if (ahead_throw(&of, 2)) /* about as long as there is time for a frame */
+      prem_live_sleep_until(of.b.live, prem_live_now_ns(of.b.live) + TIMEOUT_NS / 2 +
+                                           (int64_t)ahead_throw(&of, TIMEOUT_NS));
+  }
+  of.fetched = of.frames - 1;
+  ck_assert_int_eq(prem_live_stop(of.b.live, true, in_ms(&of.b, 60000), NULL), PREM_OK);
+  ck_assert_uint_eq(ahead_fetch_what_comes(&of), 0);
+  prem_live_count_ahead(of.b.live, &begun);
+  ck_assert_uint_eq(fresh, of.frames);
+  ck_assert_uint_gt(begun, 0);
+  close_bench(&of.b);
+}
+END_TEST
+
+/* The host keeps all results that there is room for: nothing can be prepared, and what comes then
+ * is dropped. When it gives one back it goes on. */
+START_TEST(results_that_are_kept_stop_nothing) {
+  enum { KEPT = 2, ROUNDS_KEPT = IS_EMULATED ? 8 : 60 };
+  static const ahead_kind kind = {"8",  "8", 1, "buffers = 4;", "kind = \"queuing\"; buffers = 2;",
+                                  true, true};
+  ahead_run of = ahead_start(&kind, 5, &(prem_live_request){.mode = PREM_MODE_TT});
+  prem_live_counts y;
+  uint64_t taken = 0, dropped = 0;
+  for (int i = 0; i < ROUNDS_KEPT; ++i) {
+    prem_frame kept[KEPT], frame;
+    for (int k = 0; k < KEPT; ++k) {
+      ahead_acquire(&of, &frame);
+      ahead_submit(&of, &frame);
+      ck_assert_int_eq(prem_live_wait(of.b.live, of.b.y, in_ms(&of.b, 60000), &kept[k], NULL),
+                       PREM_OK);
+      ck_assert_uint_eq(kept[k].input, of.frames - 1);
+      ck_assert_uint_eq(kept[k].number, taken++);
+    }
+    for (uint32_t lost = ahead_throw(&of, 3); lost > 0; --lost) {
+      ahead_acquire(&of, &frame);
+      ahead_submit(&of, &frame);
+      ++dropped;
+    }
+    do { /* told a little later */
+      ahead_pause(&of);
+      prem_live_count(of.b.live, of.b.y, &y);
+    } while (y.dropped < dropped);
+    for (int k = 0; k < KEPT; ++k) {
+      ck_assert_float_eq(frame_value(&kept[k]), of.sent[kept[k].input % 16].value + 1);
+      ck_assert_int_eq(prem_live_release(of.b.live, &kept[k], NULL), PREM_OK);
+    }
+  }
+  ck_assert_uint_eq(y.dropped, dropped);
+  ck_assert_int_eq(prem_live_stop(of.b.live, true, in_ms(&of.b, 60000), NULL), PREM_OK);
+  close_bench(&of.b);
+}
+END_TEST
+
 #endif

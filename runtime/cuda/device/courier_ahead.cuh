@@ -487,8 +487,9 @@ static_assert(sizeof(prem_note) == 40 && offsetof(prem_note, flags) == 32 &&
                   offsetof(prem_note, mode) == 36,
               "as the words are put");
 
-/** Show a result whose job is over: bytes and note, then the word, as prem_channel_publish() does;
- *  then the decider hears of it. One warp. */
+/** Show a result whose job is over: bytes and note, then the word, whose release carries those of
+ * all lanes; then the decider hears of it. Who fills samples asks what the host holds behind a
+ * fence of its own (has_to_ask). One warp. */
 __device__ __forceinline__ void result_show(shown_result *of, int32_t lane) {
   enum { NOTE_WORDS = sizeof(prem_note) / 8 };
   row_pieces pieces;
@@ -503,8 +504,8 @@ __device__ __forceinline__ void result_show(shown_result *of, int32_t lane) {
   row_store(of->to, of->bytes, lane, pieces);
   __syncwarp();
   if (lane == 0) {
-    prem_word_set_far_ordered(&of->channel->filled.value,
-                              (of->number + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)of->slot);
+    prem_word_set_far(&of->channel->filled.value,
+                      (of->number + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)of->slot);
     prem_block_fence(); /* the decider sees it gone behind its word */
     *(volatile uint64_t *)&of->begun = 0;
   }
