@@ -218,6 +218,53 @@ START_TEST(frames_in_any_order_have_what_belongs_to_them) {
 }
 END_TEST
 
+/* A moving average in a state array of `versions`, and what is made of it. */
+static const char *ahead_average(int versions) {
+  const char *const phases = "prefetch: { wcet_ns = 9000L; }; compute: { wcet_ns = 9000L; };"
+                             " writeback: { wcet_ns = 9000L; };";
+  return text(
+      "version = 1; name = \"average\"; platform: { blocks = 2; block_threads = 256;"
+      "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 1, 1, 40 ]; },"
+      "  { name = \"model\"; type = \"f32\"; shape = [ 1, 1, 40 ]; versions = %d; },"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 1, 1, 40 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"blend\"; blocks = [ 0, 1 ]; tile = [ 1, 1, 20 ];"
+      "    period_ns = 200000L; args: { rate = 0.3; };"
+      "    arrays: { a = \"model\"; b = \"x\"; out = \"model\"; }; %s },"
+      "  { name = \"b\"; kernel = \"blend\"; blocks = [ 0, 1 ]; tile = [ 1, 1, 40 ];"
+      "    period_ns = 200000L; args: { rate = 1.0; };"
+      "    arrays: { a = \"x\"; b = \"model\"; out = \"y\"; }; %s"
+      "    after = ( { task = \"a\"; } ); } );"
+      "live: { inputs = ( { array = \"x\"; kind = \"trigger\"; } );"
+      "  outputs = ( { array = \"y\"; kind = \"queuing\"; } ); };",
+      versions, phases, phases);
+}
+
+/* Each frame finds what the one before it has left. */
+START_TEST(state_goes_on_from_frame_to_frame) {
+  bench b = {.schedule = prepared_schedule(ahead_average(2 + _i))};
+  b.live = open_live_on(LIVE_BACKEND, b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  float model = 0;
+  uint32_t begun;
+  for (int i = 0; i < STATES; ++i) {
+    const float x = (float)(i * 7 % 23) - 11;
+    float y;
+    ck_assert_int_eq(feed_until(b.live, b.x, x, in_ms(&b, 60000), NULL), PREM_OK);
+    ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 60000), &y, NULL), PREM_OK);
+    model = fmaf(0.3F, x - model, model);
+    ck_assert_float_eq(y, fmaf(1.0F, model - x, x));
+    prem_live_sleep_until(b.live, prem_live_now_ns(b.live) + (IS_EMULATED ? 3 : 1) * MS);
+  }
+  ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 60000), NULL), PREM_OK);
+  ck_assert_uint_gt(prem_live_count_ahead(b.live, &begun), STATES / 2);
+  ck_assert_uint_gt(begun, STATES / 2);
+  close_bench(&b);
+}
+END_TEST
+
 /* What is found of results that may be missing or repeated: each is of a frame that was sent, and
  * of no older one than those before. @return how many were of a new frame. */
 static uint64_t ahead_fetch_what_comes(ahead_run *of) {

@@ -859,6 +859,7 @@ __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_
   if (lane == 0 && ahead_look() >= AHEAD_CLAIMED && claimed_await() == AHEAD_BEGUN) {
     c->now_ns = now_ns;
     catch_up(c);
+    step_versions(c); /* what the next one finds */
     grant_slots(c);
     has_begun = true;
   }

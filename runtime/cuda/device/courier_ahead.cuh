@@ -38,6 +38,10 @@ __device__ __forceinline__ bool is_once(const prem_stream *stream) {
   return stream->jobs == 1;
 }
 
+__device__ __forceinline__ uint32_t ahead_look(void) {
+  return *(const volatile uint32_t *)&ahead.state;
+}
+
 /* ---- short rows ------------------------------------------------------------------------------ */
 
 /** A frame that a warp brings over at once, all its pieces at the same time. */
@@ -264,7 +268,7 @@ enum outlook : int32_t { NOT_NOW, LACKS_SLOTS, IS_PREPARED };
 
 /** Prepare the next hyperperiod, if a frame is all that it lacks. One lane. */
 __device__ __noinline__ outlook prepare_next(prem_courier *c) {
-  if (!ahead.is_used || ahead.state != AHEAD_NONE)
+  if (!ahead.is_used || ahead_look() != AHEAD_NONE)
     return NOT_NOW;
   make_ready(c);
   if (!can_prepare(c))
@@ -285,7 +289,7 @@ __device__ __noinline__ outlook prepare_next(prem_courier *c) {
 
 /** Results were shown: those of what is prepared may come right behind them now. One lane. */
 __device__ __forceinline__ void results_go_on(const prem_courier *c) {
-  if (ahead.lacks_results && ahead.state != AHEAD_NONE)
+  if (ahead.lacks_results && ahead_look() != AHEAD_NONE)
     results_put_down(c);
 }
 
@@ -331,10 +335,6 @@ __device__ __noinline__ void catch_up(prem_courier *c) {
   c->ahead += UINT64_C(1) << 32;
   prem_block_fence();
   *(volatile uint32_t *)&ahead.state = AHEAD_NONE;
-}
-
-__device__ __forceinline__ uint32_t ahead_look(void) {
-  return *(const volatile uint32_t *)&ahead.state;
 }
 
 /** Where the listener has claimed it: until it has begun it or given it back, in two looks at most.

@@ -21,6 +21,7 @@
  *   executive_live.cu  the same executive once more, for live sessions;
  *                 executive_live_convolution.cu, executive_live_kcf.cu with a family alone
  *   courier.cu    of a live session: who decides; a kernel of its own beside the executive
+ *   courier_ahead.cuh  in it: the next hyperperiod, prepared ahead
  *   program.h     the structs that the host fills in
  *   verify.cu     kernels of their own around a run: poison, compare
  *
