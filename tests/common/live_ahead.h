@@ -218,6 +218,28 @@ START_TEST(frames_in_any_order_have_what_belongs_to_them) {
 }
 END_TEST
 
+/* Never in the slot that was expected: what was prepared is always taken back, and of its tickets
+ * nothing is left for a block that begins. */
+START_TEST(a_frame_in_another_slot_is_found_there) {
+  enum { ELSEWHERE = IS_EMULATED ? 60 : 600 };
+  static const ahead_kind kind = {"8",  "8", 1, "buffers = 4;", "kind = \"queuing\"; buffers = 3;",
+                                  true, true};
+  ahead_run of = ahead_start(&kind, 3, &(prem_live_request){.mode = PREM_MODE_FREE});
+  uint32_t begun, shown;
+  for (int i = 0; i < ELSEWHERE; ++i) {
+    prem_frame frames[2];
+    ahead_acquire(&of, &frames[0]);
+    ahead_acquire(&of, &frames[1]);
+    ahead_submit(&of, &frames[1]);
+    ck_assert_int_eq(prem_live_release(of.b.live, &frames[0], NULL), PREM_OK);
+    ahead_fetch(&of, NULL);
+    ahead_pause(&of);
+  }
+  ahead_end(&of, &begun, &shown);
+  ck_assert_uint_eq(begun, 0);
+}
+END_TEST
+
 /* A moving average in a state array of `versions`, and what is made of it. */
 static const char *ahead_average(int versions) {
   const char *const phases = "prefetch: { wcet_ns = 9000L; }; compute: { wcet_ns = 9000L; };"

@@ -513,9 +513,9 @@ static bool decider_step(state *s, int which, exploration *of) {
   case CARRY:
     s->decider.slot = NOTHING;
     if (s->decider.has_frame) { /* of several the oldest one */
-      for (uint8_t slot = 0; slot < SLOTS; ++slot)
+      for (int slot = 0; slot < SLOTS; ++slot)
         if ((s->in_use >> slot & 1) && s->bytes[slot] == s->decider.first + 1)
-          s->decider.slot = slot;
+          s->decider.slot = (uint8_t)slot;
       s->frames[s->decider.slot] = s->bytes[s->decider.slot];
       s->decider.last_slot = s->decider.slot;
       ++s->decider.first;

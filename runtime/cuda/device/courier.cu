@@ -874,10 +874,15 @@ __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_
   return true;
 }
 
-/** Prepare the next hyperperiod, if that is not done yet. One warp. */
-__device__ __forceinline__ void next_prepare(prem_courier *c, int32_t lane, decided *own) {
+/** Prepare the next hyperperiod, if that is not done yet: by what the host has said until now, of
+ *  slots that it gave back above all. What of that has to be decided stays news. One warp. */
+__device__ __forceinline__ void next_prepare(prem_courier *c, int32_t lane, bool is_last,
+                                             decided *own) {
   if (!own->prepares)
     return;
+  bool is_answered;
+  const uint64_t word = hear(lane, is_last, &is_answered);
+  words_hear(c, lane, word, __all_sync(WHOLE_WARP, is_answered));
   const bool lacks_slots = lane == 0 && prepare_next(c) == LACKS_SLOTS;
   own->lacks_slots = __any_sync(WHOLE_WARP, lacks_slots);
   own->prepares = false;
@@ -920,7 +925,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       over_show(c, lane, now - s_ns, &own);
     }
     if (!has_something(c, lane, own, now - s_ns)) {
-      next_prepare(c, lane, &own);
+      next_prepare(c, lane, is_last, &own);
       continue;
     }
     if (__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_leaving != 0))
@@ -936,7 +941,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       frame_start(c, lane, word, is_answered, s_ns, &own);
     } else {
       if (!begins) /* a frame may come meanwhile */
-        next_prepare(c, lane, &own);
+        next_prepare(c, lane, is_last, &own);
       is_over = rest_decide(c, lane, word, is_answered, now - s_ns, s_ns, &own);
     }
   }
