@@ -647,8 +647,7 @@ __device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane, boo
   return has_changed || (is_answered && producer->settled != producer->asked_for);
 }
 
-/** Samples were handed on: has what the host holds to be looked at behind that? It is asked for
- *  then. One lane. */
+/** Samples were handed on: has what the host holds to be looked at behind that? One lane. */
 __device__ __forceinline__ bool has_to_ask(prem_courier *c) {
   bool asks = false;
   for (int32_t s = c->source_count; s < c->stream_count; ++s) {
@@ -657,6 +656,14 @@ __device__ __forceinline__ bool has_to_ask(prem_courier *c) {
     producer->asked_for = producer->handed_on;
   }
   return asks;
+}
+
+/** Ask it: a look behind what was handed on, in the one order of both sides. One lane. */
+__device__ __forceinline__ void ask_what_is_held(prem_courier *c) {
+  if (!has_to_ask(c))
+    return;
+  prem_system_fence_ordered();
+  ++*(volatile uint32_t *)&asked;
 }
 
 /** What a lane has heard of its stream. */
@@ -697,17 +704,13 @@ __device__ __forceinline__ void words_hear(prem_courier *c, int32_t lane, uint64
 __device__ __forceinline__ bool step(prem_courier *c, int32_t lane, bool has_over,
                                      int64_t completed, bool tells, int64_t s_ns,
                                      int64_t *wake_ns) {
-  bool is_done = false, asks = false;
+  bool is_done = false;
   if (lane == 0) {
     c->has_over = has_over;
     c->completed_now = completed;
     *wake_ns = prem_courier_decide(c, prem_clock_ns() - s_ns, tells);
     is_done = is_over(c);
-    asks = has_to_ask(c);
-    if (asks) { /* a look behind what was handed on, in the one order of both sides */
-      prem_system_fence_ordered();
-      ++*(volatile uint32_t *)&asked;
-    }
+    ask_what_is_held(c);
   }
   *wake_ns = __shfl_sync(WHOLE_WARP, (long long)*wake_ns, 0);
   return __any_sync(WHOLE_WARP, is_done);
@@ -809,6 +812,7 @@ __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t
   if (lane == 0) {
     prem_courier_show(c, now_ns);
     results_go_on(c);
+    ask_what_is_held(c); /* the next frame may come before the rest is decided */
     wake_ns = c->wake_ns;
   }
   own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)wake_ns, 0);
