@@ -5,20 +5,22 @@
  * else is to be done. So what is between a frame and its result is short, and done by warps that
  * wait for it:
  *
- *   the decider   prepares it: its row, the ticket of the frame that will come next, slots and
- * tickets of its results; catches up when it has begun the listener  begins it, where the frame is
- * the one that was expected, and nothing came with it that would have to be decided: a wish, newer
- * arguments the keeper    shows its results as soon as their writer's job is over on all blocks
+ *   - the decider prepares it: its row, the ticket of the frame that will come next, slots and
+ *     tickets of its results; and it catches up when it has begun
+ *   - the listener begins it, where the frame is the one that was expected and nothing came with it
+ *     that would have to be decided: a wish, newer arguments
+ *   - the keeper shows its results as soon as their writer's job is over on all blocks
  *
  * Whose it is says one word, `ahead.state`. Two of its steps can be taken by the listener and by
  * the decider, each by compare-and-swap, so that one of them takes it:
  *
- *   NONE -> PREPARED       the decider. What it has written to `ahead` is before it
- *   PREPARED -> CLAIMED    the listener: it reads `ahead`, and begins
- *   PREPARED -> NONE       the decider, before it decides the next hyperperiod otherwise: it clears
- * the tickets, before it permits anything, and puts the slots back CLAIMED -> BEGUN       the
- * listener, behind `permitted`: the decider has to catch up CLAIMED -> GIVEN_BACK  the listener,
- * which has changed nothing: as if it were withdrawn BEGUN, GIVEN_BACK -> NONE  the decider
+ *   - NONE -> PREPARED, the decider: what it has written to `ahead` is before it
+ *   - PREPARED -> CLAIMED, the listener: it reads `ahead`, and begins
+ *   - PREPARED -> NONE, the decider, before it decides the next hyperperiod otherwise: it clears
+ *     the tickets, before it permits anything, and puts the slots back
+ *   - CLAIMED -> BEGUN, the listener, behind `permitted`: the decider has to catch up
+ *   - CLAIMED -> GIVEN_BACK, the listener, which has changed nothing: as if it were withdrawn
+ *   - BEGUN, GIVEN_BACK -> NONE, the decider
  *
  * All orders of their steps are gone through in tests/runtime/test_ahead.c.
  *
