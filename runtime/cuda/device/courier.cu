@@ -804,6 +804,14 @@ __device__ __forceinline__ bool has_something(const prem_courier *c, int32_t lan
                         is_news(c, lane, own.lacks_slots, word != own.known, is_answered));
 }
 
+/** Tell the host what has changed. One warp. */
+__device__ __forceinline__ void host_tell(prem_courier *c, int32_t lane, decided *own) {
+  if (lane == 0)
+    prem_courier_tell(c);
+  own->tell_ns = INT64_MAX;
+  __syncwarp();
+}
+
 /** Jobs are over: show their results. The rest can be decided while the host looks at them. One
  *  warp. */
 __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t now_ns,
@@ -812,7 +820,8 @@ __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t
   if (lane == 0) {
     prem_courier_show(c, now_ns);
     results_go_on(c);
-    ask_what_is_held(c); /* the next frame may come before the rest is decided */
+    if (ahead.is_used) /* the next frame may come before the rest is decided */
+      ask_what_is_held(c);
     wake_ns = c->wake_ns;
   }
   own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)wake_ns, 0);
@@ -836,7 +845,8 @@ __device__ __forceinline__ int64_t rest_after_begin(const prem_courier *c, int32
 }
 
 /** A frame begins a hyperperiod for which nothing else has to be decided: the decider looks at the
- *  blocks first, and decides the rest when they are done. One warp. */
+ *  blocks first, and decides the rest when they are done; the host can be told of those before
+ *  while they work. One warp. */
 __device__ __forceinline__ void frame_start(prem_courier *c, int32_t lane, uint64_t word,
                                             bool is_answered, int64_t s_ns, decided *own) {
   words_hear(c, lane, word, is_answered);
@@ -852,6 +862,8 @@ __device__ __forceinline__ void frame_start(prem_courier *c, int32_t lane, uint6
   now_ns = __shfl_sync(WHOLE_WARP, (long long)now_ns, 0);
   own->rest_ns = rest_after_begin(c, lane, begins, now_ns);
   own->prepares = true;
+  if (own->rest_ns > now_ns && own->tell_ns < INT64_MAX)
+    host_tell(c, lane, own);
 }
 
 /** The listener has begun a hyperperiod, or is about to: catch up with it. What of its results has
@@ -882,7 +894,7 @@ __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_
  *  slots that it gave back above all. What of that has to be decided stays news. One warp. */
 __device__ __forceinline__ void next_prepare(prem_courier *c, int32_t lane, bool is_last,
                                              decided *own) {
-  if (!own->prepares)
+  if (!own->prepares || !ahead.is_used)
     return;
   bool is_answered;
   const uint64_t word = hear(lane, is_last, &is_answered);

@@ -25,8 +25,8 @@
  * All orders of their steps are gone through in tests/runtime/test_ahead.c.
  *
  * Limits: sessions with a trigger that is the only input and whose jobs are never left out; frames
- * of one row of up to 2 KiB, or such as others bring. Other frames, or what cannot be prepared, go
- * by prem_courier_start() and prem_courier_decide(). The keeper shows results of the first four
+ * of one row of up to 4.5 KiB, or such as others bring. Other frames, or what cannot be prepared,
+ * go by prem_courier_start() and prem_courier_decide(). The keeper shows results of the first four
  * outputs, of the same size, and only in sessions in which no result has an instant.
  */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_COURIER_AHEAD_CUH
@@ -47,7 +47,7 @@ __device__ __forceinline__ uint32_t ahead_look(void) {
 /* ---- short rows ------------------------------------------------------------------------------ */
 
 /** A frame that a warp brings over at once, all its pieces at the same time. */
-constexpr int32_t SHORT_PIECES = 4, SHORT_BYTES = 32 * 16 * SHORT_PIECES;
+constexpr int32_t SHORT_PIECES = 9, SHORT_BYTES = 32 * 16 * SHORT_PIECES;
 
 __device__ __forceinline__ bool is_short_row(const prem_device_carry *of) {
   return of->host == nullptr || (rows_of(of) == 1 && of->row_bytes <= SHORT_BYTES);
