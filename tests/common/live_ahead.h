@@ -17,7 +17,7 @@ typedef struct ahead_kind {
 static const ahead_kind ahead_kinds[] = {
     {"8", "8", 1, "", "kind = \"queuing\";", true, true},
     {"3", "3", 1, "", "", true, true}, /* samples, and a piece that is not whole */
-    {"521", "512", 2, "buffers = 2;", "kind = \"queuing\"; buffers = 2;", false, false},
+    {"1153", "512", 2, "buffers = 2;", "kind = \"queuing\"; buffers = 2;", false, false},
     {"512", "256", 3, "buffers = 4;", "kind = \"queuing\"; buffers = 4;", true, true},
     {"8", "8", 6, "", "kind = \"queuing\"; buffers = 3;", true, true}, /* some by the decider */
     {"8", "8", 1, "buffers = 1;", "kind = \"queuing\"; buffers = 1;", true, true},
