@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that share an array: every planner leaves time to tell of an end, and the simulator then
  * runs as planned. */
+#include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/proof/exact.h"
 #include "schedules/planner/proof/solver.h"
 #include "tests/common/random_schedule.h"
@@ -95,6 +96,49 @@ START_TEST(waiting_for_an_array_is_a_cause) {
   if (!is_said)
     abort_with(causes[_i], diag);
   prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* A phase says the same whether it stands among the placements of a draft or, as those of chains
+ * and joined pairs do, among its slots: whichever it is. */
+START_TEST(slots_of_a_draft_count_as_placements_do) {
+  prem_schedule *schedule =
+      schedule_from_text(sharing("precedence_ns = 25L;", "", "after = ( { task = \"w\"; } );", ""));
+  const prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
+  prem_data_gaps *gaps = NULL;
+  ck_assert_int_eq(prem_data_gaps_new(&planning, &gaps), PREM_OK);
+  ck_assert_ptr_nonnull(gaps);
+  prem_placement placements[6];
+  prem_slot slots[6];
+  for (int32_t i = 0; i < 6; ++i) {
+    const int64_t start_ns = 55 * (i / 3) + 10 * (i % 3);
+    placements[i] =
+        (prem_placement){.task = i / 3, .phase = (prem_phase)(i % 3), .start_ns = start_ns};
+    slots[i] = (prem_slot){
+        .task = i / 3, .phase = (uint8_t)(i % 3), .planned_ns = start_ns, .length_ns = 10};
+  }
+  for (int32_t first = 0; first <= 6; ++first)
+    for (int32_t behind = first; behind <= 6; ++behind) { /* slots are those in [first, behind) */
+      prem_placement placed[6];
+      int64_t count = 0;
+      for (int32_t i = 0; i < 6; ++i)
+        if (i < first || i >= behind)
+          placed[count++] = placements[i];
+      const prem_draft draft = {.placements = placed,
+                                .count = count,
+                                .slots = slots + first,
+                                .slot_count = behind - first};
+      prem_data_gaps_clear(gaps);
+      prem_data_gaps_note_draft(gaps, &draft);
+      for (int32_t t = 0; t < 2; ++t) {
+        for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+          ck_assert_int_eq(gaps->spans[t].first_ns[p], placements[3 * t + p].start_ns);
+        ck_assert_int_eq(gaps->spans[t].end_ns, 55 * t + 30);
+      }
+      ck_assert_int_eq((int64_t)prem_data_gaps_length_ns(gaps), 90); /* 85 + 25 - 20 */
+    }
+  prem_data_gaps_free(gaps);
   prem_schedule_free(schedule);
 }
 END_TEST
@@ -235,6 +279,7 @@ int main(void) {
   tcase_add_test(tests, one_shot_sets_get_a_longer_hyperperiod);
   tcase_add_test(tests, a_periodic_writer_is_moved);
   tcase_add_loop_test(tests, waiting_for_an_array_is_a_cause, 0, 2);
+  tcase_add_test(tests, slots_of_a_draft_count_as_placements_do);
   tcase_add_loop_test(tests, random_chains_leave_time_to_tell, 0, 2);
   tcase_add_test(tests, the_exact_engine_leaves_time_to_tell);
   tcase_add_loop_test(tests, random_sets_leave_time_to_tell, 0, 3);

@@ -9,6 +9,9 @@
 #include "tests/common/golden.h"
 #include "tests/common/random_schedule.h"
 
+#include "schedules/planner/greedy/greedy.h"
+#include "schedules/planner/search/search.h"
+
 #include "measure/handovers.h"
 #include "measure/resource_usage.h"
 #include "measure/standstills.h"
@@ -175,6 +178,33 @@ static prem_status search(FILE *told) {
     fputs("legal", told);
   }
   prem_plan_free(plan);
+  return status;
+}
+
+/* The search alone, which says that it failed: its starts then are not those that it found. */
+static prem_status search_on(FILE *told) {
+  const prem_planning planning = {
+      .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
+  const prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = 60};
+  const prem_search_limits limits = {
+      .options = &options, .until_ns = PREM_MAX_NS, .give_up_ns = PREM_MAX_NS, .seed = 1};
+  prem_draft draft;
+  prem_search_result found;
+  const int64_t fails_at = failing.fail_at;
+  failing_disarm();
+  ck_assert_int_eq(prem_plan_constructive(&planning, &draft), PREM_OK);
+  failing_arm(fails_at);
+  const prem_status status = prem_plan_search(&planning, &limits, &draft, &found);
+  failing.armed = false;
+  if (status == PREM_OK) {
+    fprintf(told, "%d%d%d %" PRId64 " steps, %" PRId64 " ns:", found.improved, found.feasible,
+            found.optimal, found.steps, draft.hyperperiod_ns);
+    for (int64_t i = 0; i < draft.count; ++i)
+      fprintf(told, " %" PRId64, draft.placements[i].start_ns);
+    ck_assert(found.improved); /* so that what is told is the search's own */
+  }
+  free(draft.placements);
+  free(draft.slots);
   return status;
 }
 
@@ -841,6 +871,7 @@ ATTEMPT(read_and_bind, PREM_ERR_MEMORY)
 ATTEMPT(tell_problems, PREM_ERR_MEMORY)
 ATTEMPT(plan, PREM_ERR_MEMORY)
 ATTEMPT(search, PREM_ERR_MEMORY)
+ATTEMPT(search_on, PREM_ERR_MEMORY)
 ATTEMPT(keep, PREM_ERR_MEMORY)
 ATTEMPT(compress, PREM_ERR_MEMORY)
 ATTEMPT(check, PREM_ERR_MEMORY)
@@ -876,6 +907,7 @@ int main(void) {
   tcase_add_test(schedules, of_tell_problems);
   tcase_add_test(schedules, of_plan);
   tcase_add_test(schedules, of_search);
+  tcase_add_test(schedules, of_search_on);
   tcase_add_test(schedules, of_keep);
   tcase_add_test(schedules, of_compress);
   tcase_add_test(schedules, of_check);
