@@ -304,6 +304,49 @@ START_TEST(a_smaller_set_is_looked_for_in_time) {
 }
 END_TEST
 
+static const char *fetching(const char *name, int block, int wcet_ns, const char *more) {
+  return text("{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1; %s"
+              " prefetch: { wcet_ns = %dL; }; }",
+              name, block, more, wcet_ns);
+}
+
+/* Two of a chain are too late. Without time to leave any out it is the earlier one that is told,
+ * and who leads to it, whatever their places in the file. */
+START_TEST(the_first_that_is_too_late_is_told) {
+  static const char *const names[] = {"first", "late", "later", "idle"};
+  const char *all[] = {
+      fetching("first", 0, 50, ""),
+      fetching("late", 1, 30, "deadline_ns = 70L; after = ( { task = \"first\"; } );"),
+      fetching("later", 2, 10, "deadline_ns = 75L; after = ( { task = \"late\"; } );"),
+      fetching("idle", 3, 10, "deadline_ns = 400L;")};
+  for (int order = 0; order < 4 * 4 * 4 * 4; ++order) {
+    const int at[] = {order % 4, order / 4 % 4, order / 16 % 4, order / 64};
+    char line[4096] = "", places[5] = "";
+    for (int i = 0; i < 4; ++i)
+      places[at[i]] = (char)('0' + i);
+    if (strlen(places) < 4)
+      continue;
+    step_ns = INT64_C(5000000000);
+    looks = 0;
+    const bool is_proven = explain(text("version = 1; name = \"t\"; platform: { blocks = 4; };"
+                                        " tasks = ( %s, %s, %s, %s );",
+                                        all[places[0] - '0'], all[places[1] - '0'],
+                                        all[places[2] - '0'], all[places[3] - '0']),
+                                   line, sizeof line);
+    step_ns = 0;
+    ck_assert(is_proven);
+    const bool in_turn = at[0] < at[1];
+    const char *expected =
+        text("E043: tasks.late: no time is left even if nothing else runs than '%s', '%s': the"
+             " prefetch of tile 0, job 0, cannot start before 50 ns and must start by 40:"
+             " infeasible whatever the order",
+             names[in_turn ? 0 : 1], names[in_turn ? 1 : 0]);
+    ck_assert_msg(strstr(line, expected) != NULL, "%s: expected %s, not %s", places, expected,
+                  line);
+  }
+}
+END_TEST
+
 static const char *due(int a_ns, int b_ns) {
   return text("version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( %s, %s, %s );",
               task("a", 0, 20, 1, text("deadline_ns = %dL;", a_ns)),
@@ -439,6 +482,7 @@ int main(void) {
   tcase_add_test(plans, a_full_channel_is_its_own_bound);
   tcase_add_test(why, no_order_is_left);
   tcase_add_test(why, a_smaller_set_is_looked_for_in_time);
+  tcase_add_test(why, the_first_that_is_too_late_is_told);
   tcase_add_test(why, a_resource_is_asked_for_too_much);
   tcase_add_test(why, a_resource_of_several_is_asked_for_too_much);
   tcase_add_test(why, a_path_leaves_no_time);

@@ -150,6 +150,27 @@ static void print_job_shop(FILE *file, uint64_t seed, bool due, bool tools) {
   fputs("\n);\n", file);
 }
 
+/* Works of one length, each on a block of its own, that share what there is of two resources: by
+ * their tails none comes before another. */
+static void print_equal_tails(FILE *file, uint64_t seed) {
+  enum { WORKS = 16 };
+  uint64_t state = seed + 1;
+  fprintf(file,
+          "version = 1; name = \"t\"; platform: { blocks = %d; resources = ("
+          " { name = \"memory\"; capacity = %d; }, { name = \"tool\"; capacity = 9; } ); };\n"
+          "tasks = (\n",
+          WORKS, WORKS);
+  for (int w = 0; w < WORKS; ++w) {
+    const int32_t tool = planted_between(&state, 1, 7), memory = planted_between(&state, 1, 9);
+    fprintf(file,
+            "%s{ name = \"w%d\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
+            " prefetch: { wcet_ns = 60L; demand: { tool = %" PRId32 "; memory = %" PRId32
+            "; }; }; }",
+            w ? ",\n" : "", w, w, tool, memory);
+  }
+  fputs("\n);\n", file);
+}
+
 static void tell_search(FILE *file, const char *name, prem_schedule *schedule, int64_t steps) {
   fprintf(file, "%s:", name);
   tell_plan(file, schedule, &(planner_case){.steps = steps});
@@ -177,6 +198,11 @@ START_TEST(of_searches) {
     FILE *to = open_memstream(&source, &source_bytes);
     print_job_shop(to, seed, seed % 2 == 1, seed % 4 >= 2);
     tell_search(file, text("job shop %" PRIu64, seed), printed(to, &source), 2000);
+  }
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    FILE *to = open_memstream(&source, &source_bytes);
+    print_equal_tails(to, seed);
+    tell_search(file, text("equal tails %" PRIu64, seed), printed(to, &source), 60);
   }
   fclose(file);
   golden_judge("plans_searched.txt", found);
