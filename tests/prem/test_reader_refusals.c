@@ -672,6 +672,54 @@ START_TEST(too_many_arrays_are_refused) {
 }
 END_TEST
 
+START_TEST(as_many_chains_as_the_limit) {
+  for (int count = PREM_MAX_CHAINS; count <= PREM_MAX_CHAINS + 1; ++count) {
+    char *source = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&source, &bytes);
+    fputs(HEAD "tasks = ( " A C "}, " B C " after = ( { task = \"a\"; } ); } );\n"
+               "measure: { chains = (",
+          file);
+    for (int i = 0; i < count; ++i)
+      fprintf(file, "%s{ name = \"c%d\"; tasks = [ \"a\", \"b\" ]; }", i ? "," : "", i);
+    fputs("); };\n", file);
+    fclose(file);
+    ck_assert_str_eq(errors_of(source), count <= PREM_MAX_CHAINS
+                                            ? ""
+                                            : "3: E020: measure.chains: 257 chains, the limit "
+                                              "is 256");
+    free(source);
+  }
+}
+END_TEST
+
+/* A task's place in a cycle of any number of them, with a long name. */
+static const char *cycle_name(int i) {
+  return text("task-%d-in-a-cycle-with-a-name-of-40-byte", i);
+}
+
+/* Names as long as there is room for one more and the last: seven of 40 bytes, with what is
+ * between.
+ */
+START_TEST(long_cycles_are_cut_short) {
+  enum { MOST = 10, SHOWN = 7 };
+  for (int count = 1; count <= MOST; count += count == SHOWN - 1 ? 2 : 1) {
+    const char *tasks = "", *shown = "";
+    for (int i = 0; i < count; ++i)
+      tasks = text("%s%s{ name = \"%s\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; " C
+                   " after = ( { task = \"%s\"; } ); }\n",
+                   tasks, i ? "," : "", cycle_name(i), cycle_name((i + 1) % count));
+    for (int i = 0; i < count && i < SHOWN; ++i)
+      shown = text("%s'%s' -> ", shown, cycle_name(count - 1 - i));
+    const char *last = cycle_name(count - 1);
+    ck_assert_str_eq(errors_of(text(HEAD "tasks = ( %s );", tasks)),
+                     text("%d: E026: tasks.%s.after: a cycle of precedence: %s%s'%s'; none of "
+                          "them could ever start",
+                          count + 1, last, shown, count > SHOWN ? "... -> " : "", last));
+  }
+}
+END_TEST
+
 START_TEST(include_loops) {
   put("task.cfg", "tasks = ( " A C "} );\n");
   const char *good = put("good.cfg", HEAD "@include \"task.cfg\"\n");
@@ -803,6 +851,8 @@ int main(void) {
   tcase_set_timeout(limits, 60);
   tcase_add_test(limits, too_many_tasks_are_refused_by_the_scanner);
   tcase_add_test(limits, too_many_arrays_are_refused);
+  tcase_add_test(limits, as_many_chains_as_the_limit);
+  tcase_add_test(limits, long_cycles_are_cut_short);
   TCase *folders = tcase_create("several files");
   tcase_add_checked_fixture(folders, make_folder, remove_folder);
   tcase_add_test(folders, include_loops);
