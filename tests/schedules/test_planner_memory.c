@@ -2,18 +2,15 @@
 /*
  * Wherever memory runs out while a set is planned, that is what is said, or what was made before is
  * kept; no proof holds that does not hold with enough of it. tests/tools/test_no_memory.c does the
- * same with one schedule and all that comes after its plan. See tests/common/failing_memory.h.
+ * same with one schedule and all that comes after its plan. See tests/common/memory_sweep.h.
  */
-#include "tests/common/failing_memory.h"
-
-#include <inttypes.h>
+#include "tests/common/memory_sweep.h"
 
 #include "schedules/planner/greedy/pipeline.h"
 #include "schedules/planner/proof/bounds.h"
 #include "schedules/planner/proof/exact.h"
 #include "schedules/planner/proof/explain.h"
 #include "tests/common/random_set.h"
-#include "tests/common/running.h"
 #include "tests/common/sharing.h"
 
 enum { STEPS = 12, MOST = 300 /* tries of one set */ };
@@ -86,46 +83,10 @@ static prem_planning planning_of(prem_diag *diag) {
 
 /* ---- what is tried --------------------------------------------------------------------------- */
 
-/* What it did is told by a text. */
-typedef prem_status attempt(FILE *told);
-
-static prem_status try_it(attempt *of, int64_t fail_at, char **told, int64_t *requests) {
-  size_t bytes = 0;
-  *told = NULL;
-  FILE *file = open_memstream(told, &bytes);
-  failing_arm(fail_at);
-  const prem_status status = of(file);
-  *requests = failing_disarm();
-  fclose(file);
-  return status;
-}
-
 static prem_status or_else; /* a policy that could not look whether it serves the set refuses it */
 
-static void sweep(attempt *of, prem_status expected_status) {
-  char *expected = NULL, *told = NULL;
-  int64_t requests = 0, had = 0, refused = 0;
-  failing_prepare();
-  ck_assert_int_eq(try_it(of, 0, &expected, &requests), expected_status);
-  ck_assert_int_gt(requests, 0);
-  const int64_t first = prem_max_i64(requests / 2, 1);
-  for (int64_t i = 1; i <= requests;
-       i += i < MOST / 2 || i > requests - 20 ? 1 : first / MOST + 1) {
-    const prem_status status = try_it(of, i, &told, &had);
-    if (status == expected_status)
-      ck_assert_msg(strcmp(told, expected) == 0,
-                    "request %" PRId64 " of %" PRId64
-                    " fails, and it is said that all went well: %.99s, not %.99s",
-                    i, requests, told, expected);
-    else
-      ck_assert_msg(status == PREM_ERR_MEMORY || (or_else && status == or_else),
-                    "request %" PRId64 " of %" PRId64 " fails: %s", i, requests,
-                    prem_status_text(status));
-    refused += status != expected_status;
-    free(told);
-  }
-  free(expected);
-  ck_assert_int_gt(refused, 0);
+static void sweep(attempt *of, prem_status expected) {
+  memory_sweep_all("set", of, (memory_sweep){expected, or_else, MOST});
 }
 
 static prem_status plan_with(FILE *told, const prem_plan_options *options) {
@@ -201,7 +162,7 @@ static void assert_unproven(void) {
   int64_t requests = 1, had;
   failing_prepare();
   for (int64_t i = 0; i <= requests; ++i) {
-    ck_assert_int_eq(try_it(explain, i, &told, i ? &had : &requests), PREM_ERR_MEMORY);
+    ck_assert_int_eq(memory_try(explain, i, &told, i ? &had : &requests), PREM_ERR_MEMORY);
     free(told);
   }
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wherever memory runs out while a file is read, bound, made ready and run, that is what is said,
+ * and what is not refused is as it is with enough of it: the examples, which have something of
+ * everything, and the sets that the checker's fuzzing begins with. See tests/common/memory_sweep.h.
+ */
+#include "tests/common/memory_sweep.h"
+
+#include "runtime/core/backend.h"
+#include "tests/common/golden.h"
+
+#include <dirent.h>
+
+enum { MOST_READ = 260, MOST_RUN = 70, HYPERPERIODS = 2 };
+
+static const char *path;        /* of what is read */
+static prem_schedule *schedule; /* what is run */
+
+static prem_status read_and_bind(FILE *told) {
+  prem_schedule *read = NULL;
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_schedule_load(path, NULL, &read, diag);
+  if (status == PREM_OK)
+    status = prem_schedule_bind(read, prem_registry_builtin(), diag);
+  failing.armed = false;
+  if (status == PREM_OK) {
+    char *saved = golden_saved(read);
+    fputs(saved, told);
+    free(saved);
+    for (int32_t t = 0; t < read->task_count; ++t)
+      fprintf(told, " %" PRId32 " %" PRId32, read->tasks[t].tile_count, read->tasks[t].after_count);
+  }
+  prem_schedule_free(read);
+  prem_diag_free(diag);
+  return status;
+}
+
+static prem_status make_ready(FILE *told) {
+  prem_schedule *read = NULL;
+  failing.armed = false;
+  const int64_t fail_at = failing.fail_at;
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &read, NULL), PREM_OK);
+  failing_arm(fail_at);
+  const prem_status status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
+  failing.armed = false;
+  if (status == PREM_OK) {
+    ck_assert_int_eq(prem_check(read, NULL, NULL), PREM_OK);
+    char *saved = golden_saved(read);
+    fputs(saved, told);
+    free(saved);
+  }
+  prem_schedule_free(read);
+  return status;
+}
+
+static void tell_trace(FILE *told, const prem_trace *trace) {
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *r = &trace->records[i];
+    fprintf(told, " %" PRId32 ".%" PRId32 ".%" PRId32 " %" PRId64 " %" PRId64, r->task, r->tile,
+            (int32_t)r->phase, r->start_ns, r->end_ns);
+  }
+}
+
+static prem_status run(FILE *told) {
+  prem_session *session = NULL;
+  prem_trace *trace = NULL;
+  prem_status status = prem_session_open(&prem_backend_sim, schedule, &session, NULL);
+  if (status == PREM_OK)
+    status = prem_trace_new(schedule, HYPERPERIODS, 100000, &trace);
+  for (int mode = 0; mode < 2 && status == PREM_OK; ++mode) {
+    const prem_run_request request = {.mode = mode ? PREM_MODE_FREE : PREM_MODE_TT,
+                                      .hyperperiods = HYPERPERIODS};
+    status = prem_session_run(session, &request, trace, NULL);
+    if (status == PREM_OK)
+      prem_trace_sort(trace);
+    if (status == PREM_OK)
+      tell_trace(told, trace);
+  }
+  failing.armed = false;
+  prem_trace_free(trace);
+  prem_session_close(session);
+  return status;
+}
+
+/* ---- the files ------------------------------------------------------------------------------- */
+
+static int is_schedule(const struct dirent *entry) {
+  const char *end = strstr(entry->d_name, ".cfg");
+  return end && !end[4];
+}
+
+static void with_all_of(const char *folder, void (*work)(const char *name)) {
+  struct dirent **names = NULL;
+  const int count = scandir(folder, &names, is_schedule, alphasort);
+  ck_assert_int_gt(count, 0);
+  for (int i = 0; i < count; ++i) {
+    char name[512];
+    snprintf(name, sizeof name, "%s/%s", folder, names[i]->d_name);
+    path = name;
+    work(names[i]->d_name);
+    free(names[i]);
+  }
+  free(names);
+}
+
+static void read_one(const char *name) {
+  /* that a file beside it cannot be read is a problem of the file's */
+  memory_sweep_all(name, read_and_bind,
+                   (memory_sweep){.or_else = PREM_ERR_PARSE, .most = MOST_READ});
+}
+
+static void run_one(const char *name) {
+  schedule = NULL;
+  if (prem_schedule_load(path, NULL, &schedule, NULL) == PREM_OK &&
+      prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, NULL) == PREM_OK) {
+    memory_sweep_all(name, make_ready, (memory_sweep){.most = MOST_RUN});
+    memory_sweep_all(name, run, (memory_sweep){.most = MOST_RUN});
+  }
+  prem_schedule_free(schedule);
+}
+
+START_TEST(of_examples_that_are_read) {
+  with_all_of(SOURCE_DIR "/schedules/examples", read_one);
+}
+END_TEST
+
+START_TEST(of_sets_that_are_read) {
+  with_all_of(SOURCE_DIR "/tests/fuzz/corpus/check", read_one);
+}
+END_TEST
+
+START_TEST(of_sets_that_are_run) {
+  with_all_of(SOURCE_DIR "/tests/fuzz/corpus/check", run_one);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("memory of files");
+  TCase *read = tcase_create("read");
+  tcase_set_timeout(read, 240);
+  tcase_add_test(read, of_examples_that_are_read);
+  tcase_add_test(read, of_sets_that_are_read);
+  suite_add_tcase(suite, read);
+  TCase *ready = tcase_create("run");
+  tcase_set_timeout(ready, 240);
+  tcase_add_test(ready, of_sets_that_are_run);
+  suite_add_tcase(suite, ready);
+  return run_suite(suite);
+}
