@@ -2,8 +2,10 @@
 /* Two clocks compared: the bound holds whatever delays and drifts are, and is as close as they
  * allow. */
 #include <check.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/timex.h>
 #include <time.h>
 
 #include "prem/base/random.h"
@@ -145,6 +147,93 @@ START_TEST(tai_is_as_far_ahead_as_is_said) {
 }
 END_TEST
 
+/* ---- clocks that are made up ------------------------------------------------------------------
+ */
+
+enum { ASKED = 16 };
+
+static struct {
+  bool used;
+  int64_t width_ns[ASKED]; /* between the two readings of the host's clock */
+  int readings, fails_at;  /* of TAI; -1: none fails */
+  int tai_s;               /* what the kernel was told; -1: nothing can be asked */
+  int64_t now_ns;
+} made_up;
+
+static void tell(int64_t ns, struct timespec *out) {
+  *out = (struct timespec){ns / 1000000000, ns % 1000000000};
+}
+
+/* The ones that the library calls. TAI is 5 s ahead, and 7 ns further from each question to the
+ * next. */
+int clock_gettime(clockid_t clock, struct timespec *out) {
+  int (*next)(clockid_t, struct timespec *);
+  *(void **)&next = dlsym(RTLD_NEXT, "clock_gettime");
+  if (!made_up.used)
+    return next(clock, out);
+  if (clock != CLOCK_TAI) {
+    tell(made_up.now_ns, out);
+    return 0;
+  }
+  const int question = made_up.readings++;
+  tell(made_up.now_ns + 5000000000 + 7 * question, out);
+  made_up.now_ns += question < ASKED ? made_up.width_ns[question] : 1;
+  return question == made_up.fails_at ? -1 : 0;
+}
+
+int adjtimex(struct timex *out) {
+  int (*next)(struct timex *);
+  *(void **)&next = dlsym(RTLD_NEXT, "adjtimex");
+  if (!made_up.used)
+    return next(out);
+  out->tai = made_up.tai_s;
+  return made_up.tai_s < 0 ? -1 : 0;
+}
+
+static prem_status compare_made_up(int best, int64_t width_ns, prem_live_tai *tai) {
+  made_up.readings = 0;
+  made_up.now_ns = 3000000000;
+  for (int i = 0; i < ASKED; ++i)
+    made_up.width_ns[i] = i == best ? width_ns : width_ns + 2 + i % 3;
+  made_up.used = true;
+  const prem_status status = prem_live_compare_tai(tai);
+  made_up.used = false;
+  return status;
+}
+
+/* Of all questions that which was interrupted least counts, of equal ones the first. */
+START_TEST(the_quickest_of_some_questions_counts) {
+  prem_live_tai tai;
+  made_up.fails_at = -1;
+  made_up.tai_s = 37;
+  for (int best = 0; best < ASKED; ++best)
+    for (int64_t width_ns = 20; width_ns <= 21; ++width_ns) {
+      ck_assert_int_eq(compare_made_up(best, width_ns, &tai), PREM_OK);
+      ck_assert_int_eq(made_up.readings, ASKED);
+      ck_assert_int_eq(tai.bound_ns, (width_ns + 1) / 2);
+      ck_assert_int_eq(tai.offset_ns, 5000000000 + 7 * best - width_ns / 2);
+      ck_assert_int_eq(tai.leap_s, 37);
+    }
+  ck_assert_int_eq(compare_made_up(-1, 20, &tai), PREM_OK); /* 22, 23, 24, 22 ... */
+  ck_assert_int_eq(tai.bound_ns, 11);
+  ck_assert_int_eq(tai.offset_ns, 5000000000 - 11);
+}
+END_TEST
+
+START_TEST(what_cannot_be_asked_is_not_known) {
+  prem_live_tai tai;
+  made_up.tai_s = 37;
+  for (made_up.fails_at = 0; made_up.fails_at < ASKED; ++made_up.fails_at) {
+    ck_assert_int_eq(compare_made_up(3, 20, &tai), PREM_ERR_UNAVAILABLE);
+    ck_assert_int_eq(made_up.readings, made_up.fails_at + 1);
+  }
+  made_up.fails_at = -1;
+  made_up.tai_s = -1;
+  ck_assert_int_eq(compare_made_up(3, 20, &tai), PREM_OK);
+  ck_assert_int_eq(tai.leap_s, 0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("clock_match");
   TCase *cases = tcase_create("clock_match");
@@ -154,6 +243,8 @@ int main(void) {
   tcase_add_test(cases, a_clock_that_was_set_is_noticed_and_followed);
   tcase_add_test(cases, the_bound_grows_with_the_time_since_the_last_answer);
   tcase_add_test(cases, tai_is_as_far_ahead_as_is_said);
+  tcase_add_test(cases, the_quickest_of_some_questions_counts);
+  tcase_add_test(cases, what_cannot_be_asked_is_not_known);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
