@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comparing modes on the simulator, whose every time is known beforehand. */
 /* ctest: threads */
+#include <inttypes.h>
+
 #include "measure/kept.h"
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"
@@ -146,6 +148,27 @@ START_TEST(the_example_holds_one_counted_run) {
   ck_assert_int_eq(example->record_count, PHASES_OF_PAIR);
   for (int64_t i = 1; i < example->record_count; ++i)
     ck_assert_int_le(example->records[i - 1].start_ns, example->records[i].start_ns);
+}
+END_TEST
+
+/* A launch of two hyperperiods that do not count and some that do, with room for so many records:
+ * the example is made of those that count, and without any it is the first hyperperiod's. */
+START_TEST(an_example_has_what_there_is_room_for) {
+  options.mode_count = 1;
+  options.modes[0] = PREM_MODE_TT;
+  options.sampling.scenario = PREM_RESIDENT;
+  options.sampling.samples = 12;
+  for (int64_t room = 1; room <= 4 * PHASES_OF_PAIR; ++room) {
+    options.sampling.max_records = room;
+    ck_assert_int_eq(compare(), PREM_OK);
+    const prem_row *row = &result->rows[0];
+    const int64_t counted = room - 2 * PHASES_OF_PAIR;
+    ck_assert_ptr_nonnull(row->example);
+    ck_assert_int_eq(row->example_run, counted > 0 ? 2 : 0);
+    ck_assert_msg(row->example->record_count <= (counted > 0 ? counted : 0),
+                  "%" PRId64 " of %" PRId64, row->example->record_count, counted);
+    ck_assert_int_eq(row->example->record_count > 0, counted > 0);
+  }
 }
 END_TEST
 
@@ -1215,6 +1238,7 @@ int main(void) {
   tcase_add_test(cases, a_release_beyond_the_limit_ends_it);
   tcase_add_test(cases, without_raw_records_the_break_names_task_and_phase);
   tcase_add_test(cases, nothing_ends_it_within_the_limit);
+  tcase_add_test(cases, an_example_has_what_there_is_room_for);
   tcase_add_test(cases, resident_hyperperiods_are_samples);
   tcase_add_test(cases, each_launch_that_counts_has_its_time);
   tcase_add_test(cases, every_round_has_every_mode_once);

@@ -332,6 +332,59 @@ START_TEST(an_overrun_that_leaves_nothing_half_is_legal) {
 }
 END_TEST
 
+/* A kernel whose outputs stand around its input. */
+static prem_status spread_bind(prem_bind *bind) {
+  prem_window window;
+  const prem_status status = prem_bind_tile(bind, 1, bind->shape[1], &window);
+  for (int port = 0; status == PREM_OK && port < 3; ++port)
+    bind->window[port] = window;
+  return status;
+}
+
+static void spread_compute(const void *params, const prem_view *views) {
+  (void)params;
+  (void)views;
+}
+
+static const prem_port spread_ports[] = {
+    {"out", PREM_OUT, PREM_F32}, {"in", PREM_IN, PREM_F32}, {"second", PREM_OUT, PREM_F32}};
+static const prem_kernel spread_kernel = {.name = "spread",
+                                          .summary = "two outputs",
+                                          .version = 1,
+                                          .ports = spread_ports,
+                                          .port_count = 3,
+                                          .bind = spread_bind,
+                                          .compute = spread_compute};
+
+/* Of the arrays that the next task reads that one is named which can be half written, wherever the
+ * kernel has it. */
+START_TEST(the_array_that_can_be_half_written_is_named) {
+  const char *output = _i ? "second" : "out", *other = _i ? "out" : "second";
+  const prem_kernel *kernels[] = {&spread_kernel,
+                                  prem_registry_find(prem_registry_builtin(), "blend")};
+  const prem_registry registry = {kernels, 2};
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  const char *array = "{ name = \"%s\"; type = \"f32\"; shape = [ 8 ]; }";
+  const char *arrays = text("%s, %s, %s, %s", text(array, "x"), text(array, "y"), text(array, "w"),
+                            text(array, "z"));
+  const char *source =
+      text("version = 1; name = \"t\"; platform: { blocks = 2; };\n"
+           "arrays = ( %s );\n"
+           "tasks = ( { name = \"a\"; kernel = \"spread\"; blocks = 1; tile = [ 8 ];\n"
+           "    period_ns = 1000L; deadline_ns = 900L; overrun = \"abort\";\n"
+           "    arrays: { %s = \"y\"; in = \"x\"; %s = \"w\"; }; },\n"
+           "  { name = \"b\"; kernel = \"blend\"; blocks = 1; tile = [ 8 ];\n"
+           "    arrays: { a = \"x\"; b = \"y\"; out = \"z\"; }; " LATEST_JOB " } );\n",
+           arrays, output, other);
+  ck_assert_int_eq(prem_schedule_load_text("t.cfg", source, &schedule, diag), PREM_OK);
+  prem_schedule_bind(schedule, &registry, diag);
+  assert_only(diag, 48, "tasks.a.overrun", "array 'y' half written, and task 'b' reads");
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("live_file");
   TCase *cases = tcase_create("live_file");
@@ -347,6 +400,7 @@ int main(void) {
   tcase_add_loop_test(cases, an_overrun_that_cannot_be_is_refused, 0,
                       (int)(sizeof bad_overruns / sizeof *bad_overruns));
   tcase_add_loop_test(cases, an_overrun_that_leaves_nothing_half_is_legal, 0, 3);
+  tcase_add_loop_test(cases, the_array_that_can_be_half_written_is_named, 0, 2);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
