@@ -224,8 +224,11 @@ START_TEST(what_cannot_be_asked_is_not_known) {
   prem_live_tai tai;
   made_up.tai_s = 37;
   for (made_up.fails_at = 0; made_up.fails_at < ASKED; ++made_up.fails_at) {
+    tai = (prem_live_tai){.offset_ns = -1, .bound_ns = -1, .leap_s = -1};
     ck_assert_int_eq(compare_made_up(3, 20, &tai), PREM_ERR_UNAVAILABLE);
     ck_assert_int_eq(made_up.readings, made_up.fails_at + 1);
+    ck_assert_int_ne(tai.offset_ns, -1);
+    ck_assert_int_ne(tai.bound_ns, -1);
   }
   made_up.fails_at = -1;
   made_up.tai_s = -1;

@@ -609,6 +609,63 @@ static const char *tiny_gangs(uint64_t seed) {
               1 + (int)(seed % 2), 3 + (int)(seed % 3), all);
 }
 
+/* ---- which sets the graph serves ---------------------------------------------------------------
+ */
+
+static bool is_served(const prem_model *model) {
+  prem_graph *graph = NULL;
+  ck_assert_int_eq(prem_graph_new(model, &graph), PREM_OK);
+  prem_graph_free(graph);
+  return graph != NULL;
+}
+
+/* One thing more that it knows nothing of, and it serves the set no longer. */
+START_TEST(a_graph_serves_what_it_knows) {
+  char *source = NULL;
+  size_t bytes = 0;
+  FILE *to = open_memstream(&source, &bytes);
+  print_shop(to, 2, 0);
+  prem_schedule *schedule = printed(to, &source);
+  const prem_planning planning = {
+      .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
+  prem_draft draft;
+  prem_model model;
+  ck_assert_int_eq(prem_plan_constructive(&planning, &draft), PREM_OK);
+  ck_assert_int_eq(prem_model_build(&planning, &draft, &model), PREM_OK);
+  ck_assert(is_served(&model));
+  prem_model other = model;
+  other.owner_count = 1;
+  ck_assert(!is_served(&other));
+  other = model;
+  other.wrap_count = 1;
+  ck_assert(!is_served(&other));
+  other = model;
+  other.makespan = false;
+  ck_assert(!is_served(&other));
+  int32_t *first_pool = (int32_t *)(uintptr_t)model.side[PREM_FORWARD].first_pool;
+  first_pool[model.count] += 1;
+  ck_assert(!is_served(&model));
+  first_pool[model.count] -= 1;
+  for (int32_t a = 0; a < model.count; ++a) {
+    prem_activity *activity = (prem_activity *)(uintptr_t)&model.activities[a];
+    const int64_t latest = activity->latest;
+    activity->latest = PREM_MAX_NS - 1;
+    ck_assert(!is_served(&model));
+    activity->latest = latest;
+    prem_use *use = (prem_use *)(uintptr_t)&model.uses[activity->first_use];
+    ck_assert_int_gt(activity->use_count, 0);
+    ++use->demand;
+    ck_assert(!is_served(&model));
+    --use->demand;
+  }
+  ck_assert(is_served(&model));
+  prem_model_free(&model);
+  free(draft.placements);
+  free(draft.slots);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(of_exact_answers) {
   char *found = NULL;
   size_t bytes = 0;
@@ -634,6 +691,7 @@ int main(void) {
   TCase *shops = tcase_create("shops");
   tcase_set_timeout(shops, 240);
   tcase_add_test(shops, of_shops);
+  tcase_add_test(shops, a_graph_serves_what_it_knows);
   suite_add_tcase(suite, shops);
   TCase *exact = tcase_create("exact");
   tcase_set_timeout(exact, 240);

@@ -809,6 +809,8 @@ static void tear_down(void) {
  * samples. */
 static void add_what_is_rare(void) {
   enum { MANY = 2 };
+  strcpy(result->machine.uuid, "GPU-7");
+  strcpy(result->machine.driver, "7.7");
   result->break_ns = 1;
   result->broke = (prem_break){.found = true, .has_place = true, .lateness_ns = 2};
   result->left_out_count = 1;
