@@ -900,6 +900,24 @@ ATTEMPT(write_report, PREM_ERR_IO)
 ATTEMPT(convert_trace, PREM_ERR_MEMORY)
 ATTEMPT(tell_trace, PREM_ERR_MEMORY)
 
+/* A new report has all of its parts, or there is none. */
+START_TEST(of_new_reports) {
+  failing_prepare();
+  failing_arm(0);
+  prem_report *report = prem_report_new();
+  const int64_t requests = failing_disarm();
+  ck_assert_ptr_nonnull(report);
+  prem_report_free(report);
+  ck_assert_int_gt(requests, 3);
+  for (int64_t i = 1; i <= requests; ++i) {
+    failing_arm(i);
+    report = prem_report_new();
+    failing_disarm();
+    ck_assert_msg(!report, "request %" PRId64 " of %" PRId64, i, requests);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("no memory");
   TCase *schedules = tcase_create("schedules");
@@ -941,6 +959,7 @@ int main(void) {
   tcase_add_test(results, of_draw_findings);
   tcase_add_test(results, of_add_to_report);
   tcase_add_test(results, of_write_report);
+  tcase_add_test(results, of_new_reports);
   tcase_add_test(results, of_convert_trace);
   tcase_add_test(results, of_tell_trace);
   suite_add_tcase(suite, results);
