@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A result as JSON, samples, table and picture: from a result made by hand. */
+#include "report/provenance.h"
 #include "report/result_phases.h"
 #include "tests/common/running.h"
 #include "ttprem/ttprem_measure.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -1066,11 +1068,53 @@ START_TEST(an_unwritable_picture_is_told) {
 }
 END_TEST
 
+/* All of it, and nothing where there is nothing to tell. */
+START_TEST(where_numbers_come_from) {
+  prem_machine machine = {.name = "m",
+                          .backend = "cuda",
+                          .cores = 1,
+                          .max_blocks = 2,
+                          .scratch_bytes = 3,
+                          .clock_step_ns = 4,
+                          .clock_read_ns = 5,
+                          .clock_skew_ns = 6,
+                          .dispatch_ns = 7,
+                          .precedence_ns = 8,
+                          .bandwidth_bytes_per_s = 9};
+  const uint64_t seed = 10;
+  const char *told = "{\"name\":\"m\",\"backend\":\"cuda\",\"cores\":1,\"max_blocks\":2,"
+                     "\"scratch_bytes\":3,\"clock_step_ns\":4,\"clock_read_ns\":5,"
+                     "\"clock_skew_ns\":6,\"dispatch_ns\":7,\"precedence_ns\":8,"
+                     "\"bandwidth_bytes_per_s\":9";
+  struct utsname names;
+  ck_assert_int_eq(uname(&names), 0);
+  for (int i = 0; i < 4; ++i) {
+    const bool has_uuid = i & 1, has_driver = i & 2;
+    strcpy(machine.uuid, has_uuid ? "u" : "");
+    strcpy(machine.driver, has_driver ? "d" : "");
+    json_t *found = prem_provenance_json(&machine, i ? "ttprem run" : NULL,
+                                         i == 3 ? INT64_MAX : 951782400, i == 1 ? NULL : &seed);
+    json_object_del(found, "compiler");
+    char *text_of = json_dumps(found, JSON_COMPACT);
+    ck_assert_str_eq(text_of,
+                     text("{\"ttprem\":\"%s\",\"commit\":\"%s\",\"command\":\"%s\",\"date\":%s,"
+                          "\"machine\":%s%s%s},\"kernel\":\"%s %s %s\",\"seed\":%s}",
+                          prem_version(), prem_build_commit(), i ? "ttprem run" : "",
+                          i == 3 ? "null" : "\"2000-02-29T00:00:00Z\"", told,
+                          has_uuid ? ",\"uuid\":\"u\"" : "", has_driver ? ",\"driver\":\"d\"" : "",
+                          names.sysname, names.release, names.machine, i == 1 ? "null" : "\"10\""));
+    free(text_of);
+    json_decref(found);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("result");
   TCase *cases = tcase_create("result");
   tcase_set_timeout(cases, 240);
   tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, where_numbers_come_from);
   tcase_add_test(cases, json_says_where_it_comes_from);
   tcase_add_test(cases, json_rows_have_every_key);
   tcase_add_test(cases, json_numbers_are_those_of_the_row);
