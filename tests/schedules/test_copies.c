@@ -360,6 +360,33 @@ START_TEST(copies_that_no_plan_holds_are_told) {
 }
 END_TEST
 
+/* The copies take no block of the machine's, also where a plan is kept. */
+START_TEST(copies_take_no_block_of_the_machine) {
+  prem_machine machine;
+  prem_schedule *schedule =
+      prepared_schedule(two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
+                                  text("inputs = ( %s );", port_of("x", "", 100, 1, "h2d"))));
+  prem_schedule_machine(schedule, &machine);
+  strcpy(machine.backend, "cuda");
+  for (int32_t more = -1; more < 3; ++more) {
+    machine.max_blocks = more < 0 ? 0 : schedule->platform.blocks + more;
+    for (int kept = 0; kept < 2; ++kept) {
+      const prem_plan_options options = {.keep = kept ? schedule : NULL};
+      prem_plan_report report;
+      prem_plan *plan = NULL;
+      prem_diag *diag = prem_diag_new();
+      ck_assert_int_eq(prem_plan_make_reported(schedule, &machine, &options, &plan, &report, diag),
+                       PREM_OK);
+      ck_assert_uint_eq(prem_diag_count(diag), 0);
+      ck_assert_int_eq(report.moved + report.added + report.removed, 0);
+      prem_plan_free(plan);
+      prem_diag_free(diag);
+    }
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* Of one-shot tasks nothing is known of the hyperperiod before. */
 START_TEST(copies_of_one_shot_tasks_begin_within) {
   const char *live = text("inputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"));
@@ -460,6 +487,7 @@ int main(void) {
                       (int)(sizeof on_grid / sizeof *on_grid));
   tcase_add_test(cases, a_clock_without_steps_has_no_grid);
   tcase_add_test(cases, copies_that_no_plan_holds_are_told);
+  tcase_add_test(cases, copies_take_no_block_of_the_machine);
   tcase_add_test(cases, copies_of_one_shot_tasks_begin_within);
   tcase_add_test(cases, a_frame_is_chosen_before_it_is_copied);
   tcase_add_test(cases, a_result_that_misses_its_copy_is_late);
