@@ -489,6 +489,12 @@ START_TEST(a_mode_that_turns_out_impossible_stops_no_other) {
   ck_assert_uint_eq(prem_diag_count(diag), 1); /* it is told once */
   prem_result_free(result);
   result = NULL;
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, NULL),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_int_eq(result->left_out_count, 1);
+  ck_assert_str_eq(result->left_out[0].reason, ""); /* nobody wanted to know */
+  prem_result_free(result);
+  result = NULL;
   options.modes[0] = PREM_MODE_LOCK;
   options.mode_count = 1;
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag),

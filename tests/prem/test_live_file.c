@@ -332,6 +332,52 @@ START_TEST(an_overrun_that_leaves_nothing_half_is_legal) {
 }
 END_TEST
 
+/* The shortest period of the readers of `x` is what counts, wherever it stands; one-shot tasks have
+ * none. */
+START_TEST(a_frame_is_not_chosen_before_the_one_before_is_read) {
+  static const struct {
+    int periods_ns[3], shortest_ns;
+  } cases[] = {{{2000, 4000, 1000}, 1000},
+               {{1000, 4000, 2000}, 1000},
+               {{4000, 1000, 2000}, 1000},
+               {{2000, 2000, 2000}, 2000},
+               {{0, 0, 0}, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const char *tasks = "";
+    for (int t = 0; t < 3; ++t)
+      tasks = text("%s%s{ name = \"t%d\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];"
+                   " %s arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
+                   " compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; }\n",
+                   tasks, t ? "," : "", t,
+                   cases[i].periods_ns[t] ? text("period_ns = %dL;", cases[i].periods_ns[t]) : "");
+    for (int more = 0; more < 2; ++more) {
+      const int lead_ns = (cases[i].shortest_ns ? cases[i].shortest_ns : 5000) + more;
+      prem_schedule *schedule = NULL;
+      prem_diag *diag = prem_diag_new();
+      ck_assert_int_eq(
+          prem_schedule_load_text(
+              "t.cfg",
+              text("version = 1; name = \"t\"; platform: { blocks = 3; };\n"
+                   "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; } );\n"
+                   "tasks = ( %s );\nlive: { inputs = ( { array = \"x\"; lead_ns = %dL; } ); };\n",
+                   tasks, lead_ns),
+              &schedule, diag),
+          PREM_OK);
+      prem_schedule_bind(schedule, prem_registry_builtin(), diag);
+      if (more && cases[i].shortest_ns)
+        assert_only(diag, 47, "live.inputs.x.lead_ns",
+                    text("is %d ns, more than the shortest period of its readers, %d ns; frames "
+                         "would be chosen before the one before is read",
+                         lead_ns, cases[i].shortest_ns));
+      else
+        ck_assert_uint_eq(prem_diag_count(diag), 0);
+      prem_diag_free(diag);
+      prem_schedule_free(schedule);
+    }
+  }
+}
+END_TEST
+
 /* A kernel whose outputs stand around its input. */
 static prem_status spread_bind(prem_bind *bind) {
   prem_window window;
@@ -400,6 +446,7 @@ int main(void) {
   tcase_add_loop_test(cases, an_overrun_that_cannot_be_is_refused, 0,
                       (int)(sizeof bad_overruns / sizeof *bad_overruns));
   tcase_add_loop_test(cases, an_overrun_that_leaves_nothing_half_is_legal, 0, 3);
+  tcase_add_test(cases, a_frame_is_not_chosen_before_the_one_before_is_read);
   tcase_add_loop_test(cases, the_array_that_can_be_half_written_is_named, 0, 2);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

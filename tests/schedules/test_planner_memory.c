@@ -186,6 +186,23 @@ static prem_status solve(FILE *told) {
   return is_known ? PREM_OK : PREM_ERR_MEMORY;
 }
 
+/* Without time for a question: what is known is the bound, or nothing. */
+static prem_status solve_at_once(FILE *told) {
+  const prem_planning planning = planning_of(NULL);
+  prem_plan *plan = prem_plan_new();
+  if (!plan)
+    return PREM_ERR_MEMORY;
+  prem_exact_verdict verdict = {0};
+  const prem_status status = prem_plan_exact(&planning, 1, NULL, plan, &verdict);
+  failing.armed = false;
+  prem_plan_free(plan);
+  if (status != PREM_OK)
+    return status;
+  ck_assert(verdict.lower_bound_ns == 0 || verdict.lower_bound_ns > 9);
+  fprintf(told, "%d %" PRId64, verdict.verdict, verdict.lower_bound_ns);
+  return verdict.lower_bound_ns == whole_bound_ns ? PREM_OK : PREM_ERR_MEMORY;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 START_TEST(of_sets) {
@@ -236,8 +253,16 @@ END_TEST
 START_TEST(of_solvers) {
   schedule = schedule_from_text(
       _i ? sharing("precedence_ns = 5L;", "", "after = ( { task = \"w\"; } );", "") : late(0, 90));
-  if (prem_exact_engine())
+  if (prem_exact_engine()) {
     sweep(solve, PREM_OK);
+    prem_planning planning = planning_of(NULL);
+    prem_plan *plan = prem_plan_new();
+    prem_exact_verdict verdict;
+    ck_assert_int_eq(prem_plan_exact(&planning, 1, NULL, plan, &verdict), PREM_OK);
+    whole_bound_ns = verdict.lower_bound_ns;
+    prem_plan_free(plan);
+    sweep(solve_at_once, PREM_OK);
+  }
   prem_schedule_free(schedule);
 }
 END_TEST

@@ -516,6 +516,16 @@ static void tell_verdict(FILE *file, const prem_planning *planning, prem_plan *p
   }
 }
 
+/* The smallest one of the jobs that are due: the largest that any plan has is one number. */
+static int64_t slack_of(const prem_planning *planning, const prem_plan *plan) {
+  prem_draft draft = {0};
+  ck_assert_int_eq(
+      prem_plan_expand(planning->schedule, plan, &draft.slots, &draft.slot_count, NULL), PREM_OK);
+  const int64_t slack_ns = prem_planning_slack(planning, &draft);
+  free(draft.slots);
+  return slack_ns;
+}
+
 static void tell_exact(FILE *file, const char *name, const char *source) {
   prem_schedule *schedule = schedule_from_text(source);
   prem_diag *diag = prem_diag_new();
@@ -534,6 +544,8 @@ static void tell_exact(FILE *file, const char *name, const char *source) {
     const prem_status status =
         prem_plan_exact_slack(&planning, LONG_NS, NULL, PREM_NO_SLACK, plan, &verdict);
     fprintf(file, ", slack: %s", prem_status_text(status));
+    if (verdict.verdict == PREM_PLAN_FEASIBLE)
+      fprintf(file, " %" PRId64, slack_of(&planning, plan));
     tell_verdict(file, &planning, plan, &verdict);
   }
   if (verdict.verdict == PREM_PLAN_INFEASIBLE && prem_planning_explain(&planning, LONG_NS, NULL))
@@ -541,6 +553,20 @@ static void tell_exact(FILE *file, const char *name, const char *source) {
   fputc('\n', file);
   prem_schedule_free(schedule);
   prem_diag_free(diag);
+}
+
+/* Without time for a question: the bounds alone. */
+static void tell_at_once(FILE *file, const char *name, prem_schedule *schedule) {
+  const prem_planning planning = {
+      .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
+  prem_exact_verdict verdict = {0};
+  prem_plan *plan = prem_plan_new();
+  const prem_status status = prem_plan_exact(&planning, 1, NULL, plan, &verdict);
+  fprintf(file, "%s, at once: %s %s%s %" PRId64 " %" PRId64 "\n", name, prem_status_text(status),
+          prem_plan_verdict_name(verdict.verdict), verdict.optimal ? " optimal" : "",
+          verdict.lower_bound_ns, verdict.makespan_ns);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
 }
 
 /* What is drawn is drawn in its order: that of a function's arguments is the compiler's. */
@@ -674,6 +700,16 @@ START_TEST(of_exact_answers) {
     tell_exact(file, text("one-shot %" PRIu32, seed), tiny_set(seed, false));
     tell_exact(file, text("periodic %" PRIu32, seed), tiny_set(seed, true));
     tell_exact(file, text("gangs %" PRIu32, seed), tiny_gangs(seed));
+  }
+  for (uint32_t seed = 24; prem_exact_engine() && seed < 150; ++seed)
+    if (seed % 5 == 4) /* on a coarser grid */
+      tell_exact(file, text("periodic %" PRIu32, seed), tiny_set(seed, true));
+  for (uint64_t seed = 0; prem_exact_engine() && seed < 9; ++seed) {
+    char *source = NULL;
+    size_t source_bytes = 0;
+    FILE *to = open_memstream(&source, &source_bytes);
+    print_shop(to, seed, (int32_t)(seed % 3));
+    tell_at_once(file, text("shop %" PRIu64, seed), printed(to, &source));
   }
   fclose(file);
   if (prem_exact_engine())
