@@ -373,11 +373,44 @@ START_TEST(irregular_plans_come_back) {
 }
 END_TEST
 
+/* Whichever it is of the arrays; with leave to save anywhere none is. */
+START_TEST(an_array_that_is_saved_elsewhere_is_told) {
+  for (int elsewhere = -1; elsewhere < 3; ++elsewhere) {
+    const char *arrays = "";
+    for (int a = 0; a < 3; ++a)
+      arrays = text("%s%s{ name = \"a%d\"; type = \"f32\"; shape = [ 8 ]; save = \"%sa%d.f32\"; }",
+                    arrays, a ? "," : "", a, a == elsewhere ? "/nowhere/" : "", a);
+    prem_schedule *schedule = schedule_from_text(
+        text("version = 1; name = \"t\"; platform: { blocks = 1; }; arrays = ( %s );"
+             " tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+             " compute: { wcet_ns = 1L; }; } );",
+             arrays));
+    for (int anywhere = 0; anywhere < 2; ++anywhere) {
+      prem_diag *diag = prem_diag_new();
+      const bool is_told = elsewhere >= 0 && !anywhere;
+      ck_assert_int_eq(prem_schedule_judge_saves(schedule, anywhere, PREM_ERROR, diag),
+                       is_told ? PREM_ERR_INVALID : PREM_OK);
+      ck_assert_uint_eq(prem_diag_count(diag), is_told);
+      if (is_told) {
+        ck_assert_str_eq(prem_diag_at(diag, 0)->key, text("arrays.a%d.save", elsewhere));
+        ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
+                         text("'/nowhere/a%d.f32' is outside the working folder; `ttprem run` "
+                              "writes there with --save-anywhere alone",
+                              elsewhere));
+      }
+      prem_diag_free(diag);
+    }
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 int main(void) {
   TCase *cases = tcase_create("save");
   tcase_add_checked_fixture(cases, make_folder, remove_folder);
   tcase_set_timeout(cases, 240);
   tcase_add_test(cases, comes_back_equal);
+  tcase_add_test(cases, an_array_that_is_saved_elsewhere_is_told);
   tcase_add_test(cases, bytes_before_the_plan_stay);
   tcase_add_test(cases, plan_may_be_taken_out);
   tcase_add_test(cases, settings_behind_the_plan);

@@ -227,12 +227,76 @@ START_TEST(of_findings) {
 }
 END_TEST
 
+static char *script_of(const prem_findings *findings) {
+  prem_diag *diag = prem_diag_new();
+  if (prem_findings_draw(findings, golden_path("t.svg"), NULL, diag) != PREM_OK)
+    abort_with("draw", diag);
+  prem_diag_free(diag);
+  return golden_take(golden_path("gnuplot.script"));
+}
+
+/* A band is drawn wherever its columns stand in the table, the first one as well. */
+START_TEST(a_band_of_any_columns_is_drawn) {
+  static const char *const names[] = {"x", "y", "low", "high"};
+  for (int turn = 0; turn < 4; ++turn) {
+    prem_findings *findings = prem_findings_new("f", "F", "?");
+    prem_findings_verdict(findings, "v");
+    prem_table *table = prem_findings_table(findings, "t", "T", NULL);
+    for (int c = 0; c < 4; ++c)
+      prem_table_column(table, names[(c + turn) % 4], "");
+    for (int row = 1; row < 9; ++row)
+      for (int c = 0; c < 4; ++c)
+        prem_table_add_int(table, 10 * row + (c + turn) % 4);
+    prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_LINES,
+                                                .title = "c",
+                                                .table = "t",
+                                                .x = "x",
+                                                .y = "y",
+                                                .low = "low",
+                                                .high = "high"});
+    char *script = script_of(findings);
+    ck_assert_msg(strstr(script, "using 1:3:4 with filledcurves") != NULL, "%d:\n%s", turn, script);
+    free(script);
+    prem_findings_free(findings);
+  }
+}
+END_TEST
+
+/* 1400 pixels less 120 and 240 beside the drawing are 130 letters: labels of so many, and a space
+ * behind each, stand side by side, with one more they slant. */
+START_TEST(labels_slant_where_there_is_no_room) {
+  static const int places[] = {5, 10, 13, 26};
+  for (int i = 0; i < 4; ++i)
+    for (int more = -1; more < 2; ++more) {
+      prem_findings *findings = prem_findings_new("f", "F", "?");
+      prem_findings_verdict(findings, "v");
+      prem_table *table = prem_findings_table(findings, "t", "T", NULL);
+      prem_table_column(table, "x", "");
+      prem_table_column(table, "y", "");
+      for (int p = 0; p < places[i]; ++p) {
+        prem_table_add_text(table, text("%0*d", 130 / places[i] - 1 + more, p));
+        prem_table_add_int(table, p + 1);
+      }
+      prem_findings_chart(
+          findings,
+          &(prem_chart){.kind = PREM_CHART_BARS, .title = "c", .table = "t", .x = "x", .y = "y"});
+      char *script = script_of(findings);
+      ck_assert_msg((strstr(script, "rotate by -40") != NULL) == (more > 0), "%d, %d:\n%s",
+                    places[i], more, script);
+      free(script);
+      prem_findings_free(findings);
+    }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("same charts");
   TCase *all = tcase_create("findings");
   tcase_set_timeout(all, 240);
   tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
   tcase_add_test(all, of_findings);
+  tcase_add_test(all, a_band_of_any_columns_is_drawn);
+  tcase_add_test(all, labels_slant_where_there_is_no_room);
   suite_add_tcase(suite, all);
   return run_suite(suite);
 }

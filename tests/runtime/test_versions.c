@@ -5,9 +5,11 @@
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
 
+#include <math.h>
 #include <sys/stat.h>
 
 #include "prem/base/random.h"
+#include "runtime/core/arrays.h"
 #include "runtime/core/elements.h"
 
 enum {
@@ -342,12 +344,40 @@ START_TEST(runs_on_threads_equal_the_model) {
 }
 END_TEST
 
+/* Nobody knows yet how long the run will be: any version may be the last one. */
+START_TEST(poison_reaches_every_version) {
+  prem_schedule *schedule = prepared_schedule(
+      "version = 1; name = \"t\"; platform: { blocks = 1; };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+      "  { name = \"m\"; type = \"f32\"; shape = [ 8 ]; versions = 3; } );"
+      "tasks = ( { name = \"w\"; kernel = \"blend\"; blocks = [ 0 ]; tile = [ 8 ]; period_ns = "
+      "1000L;"
+      "    arrays: { a = \"m\"; b = \"x\"; out = \"m\"; }; prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; } );");
+  prem_arrays *arrays = NULL;
+  ck_assert_int_eq(prem_arrays_new(schedule, &arrays, NULL), PREM_OK);
+  const prem_storage *all = &arrays->storage[1];
+  ck_assert_int_ge(all->slots, 3);
+  for (int poisoned = 0; poisoned < 2; ++poisoned) {
+    for (int32_t slot = 0; slot < all->slots; ++slot) {
+      const prem_storage storage = prem_storage_slot(all, slot);
+      for (int32_t i = 0; i < 8; ++i)
+        ck_assert_int_eq(isnan(((const float *)(const void *)storage.base)[i]) != 0, poisoned);
+    }
+    prem_arrays_poison(arrays);
+  }
+  prem_arrays_free(arrays);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("versions");
   TCase *cases = tcase_create("versions");
   tcase_set_timeout(cases, 300);
   tcase_add_test(cases, runs_on_the_simulator_equal_the_model);
   tcase_add_test(cases, runs_on_threads_equal_the_model);
+  tcase_add_test(cases, poison_reaches_every_version);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
