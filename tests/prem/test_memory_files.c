@@ -29,6 +29,9 @@ static prem_status read_and_bind(FILE *told) {
     char *saved = golden_saved(read);
     fputs(saved, told);
     free(saved);
+    for (int32_t a = 0; a < read->array_count; ++a)
+      fprintf(told, " %s %s", read->arrays[a].file ? read->arrays[a].file : "",
+              read->arrays[a].save ? read->arrays[a].save : "");
     for (int32_t t = 0; t < read->task_count; ++t)
       fprintf(told, " %" PRId32 " %" PRId32, read->tasks[t].tile_count, read->tasks[t].after_count);
   }
@@ -126,6 +129,28 @@ START_TEST(of_examples_that_are_read) {
 }
 END_TEST
 
+/* Files that the schedule names by their whole path, or beside the working folder's. */
+START_TEST(of_named_files_that_are_read) {
+  char name[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  const int file = mkstemps(name, 4);
+  ck_assert_int_ge(file, 0);
+  const char *source =
+      text("version = 1; name = \"t\"; platform: { blocks = 1; };\n"
+           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 512, 512 ];"
+           " file = \"" SOURCE_DIR "/schedules/examples/scene.png\"; save = \"/tmp/x.f32\"; } );\n"
+           "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
+           "    compute: { wcet_ns = 1L; }; } );\n"
+           "profiles: { p = \"%s\"; };\n",
+           name);
+  ck_assert_int_eq(write(file, source, strlen(source)), (ssize_t)strlen(source));
+  close(file);
+  path = name;
+  memory_sweep_all("named files", read_and_bind,
+                   (memory_sweep){.or_else = PREM_ERR_PARSE, .most = MOST_READ});
+  unlink(name);
+}
+END_TEST
+
 START_TEST(of_sets_that_are_read) {
   with_all_of(SOURCE_DIR "/tests/fuzz/corpus/check", read_one);
 }
@@ -154,6 +179,7 @@ int main(void) {
   tcase_set_timeout(read, 240);
   tcase_add_test(read, of_examples_that_are_read);
   tcase_add_test(read, of_sets_that_are_read);
+  tcase_add_test(read, of_named_files_that_are_read);
   suite_add_tcase(suite, read);
   TCase *ready = tcase_create("run");
   tcase_set_timeout(ready, 240);
