@@ -311,6 +311,19 @@ if [ -z "$ready" ]; then
   echo "$commit" >"$base/commit"
 fi
 
+# LINE of FILE with those before it that it goes on from. What is counted of a condition of several lines may be
+# counted on another one of them.
+statement_of() { # FILE LINE
+  awk -v line="$2" '
+    NR > line { exit }
+    { text[NR] = $0 }
+    END {
+      first = line
+      while (first > 1 && (text[first - 1] ~ /[-+*\/%&|^=?,(<>]$/ || text[first] ~ /^ *[?:] /)) --first
+      for (; first <= line; ++first) printf "%d ", first
+    }' "$source/$1"
+}
+
 # The quick suites that run LINE of FILE: what killed a mutant of FILE before, then the suite of its name, then
 # the shortest first. A line without code of its own, or that nobody was seen to run (as a child that becomes
 # another program), belongs to all that run some of FILE.
@@ -319,12 +332,17 @@ order_for() { # FILE LINE
   stem=$(basename "${1%.*}")
   touch "$killers"
   if [ ! -e "$known" ]; then known=/dev/null; fi
-  awk -F'\t' -v stem="$stem" -v line=",$2," '
+  awk -F'\t' -v stem="$stem" -v line="$2" -v all="$(statement_of "$1" "$2")" '
+    BEGIN { count = split(all, lines, " ") }
+    function has(list,    i) {
+      for (i = 1; i <= count; ++i) if (index(list, "," lines[i] ",")) return 1
+      return 0
+    }
     FILENAME == ARGV[1] { killer[$1] = 10 - (FNR > 9 ? 9 : FNR); next }
     FILENAME == ARGV[2] { runs[$1] = 2; next }
     FILENAME == ARGV[3] {
-      if ($1 == "") needed = index($2, line) ? 2 : 1
-      else counted += (runs[$1] = index($2, line) ? 2 : 1) == 2
+      if ($1 == "") needed = index($2, "," line ",") ? 2 : 1
+      else counted += (runs[$1] = has($2) ? 2 : 1) == 2
       next
     }
     runs[$2] < (counted ? needed : 1) { next }
