@@ -422,6 +422,26 @@ START_TEST(all_conditions_launch_as_the_whole_does) {
 }
 END_TEST
 
+static prem_status interrupted_run(void *state, const prem_run_request *request, prem_trace *trace,
+                                   prem_diag *problems) {
+  return request->mode == PREM_MODE_LEGACY ? PREM_ERR_INTERRUPTED
+                                           : fake_run(state, request, trace, problems);
+}
+
+/* Before anything is measured: then nothing has disturbed it, and nothing was wrong. */
+START_TEST(an_interruption_while_ways_are_chosen_is_told) {
+  prem_backend backend = fake_backend();
+  backend.run = interrupted_run;
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(&backend, pair, PREM_ERR_INTERRUPTED);
+  ck_assert_ptr_nonnull(isolation);
+  ck_assert(isolation->interrupted);
+  ck_assert(isolation->valid);
+  ck_assert(isolation->output_ok);
+  ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[PREM_ISOLATED].count, 0);
+}
+END_TEST
+
 START_TEST(a_mode_that_is_not_possible_is_named) {
   const prem_backend backend = fake_backend();
   fake.refusing_from = 0;
@@ -642,6 +662,7 @@ int main(void) {
   tcase_add_test(cases, resident_launches_are_spread_over_the_rounds);
   tcase_add_test(cases, ordinary_kernels_have_response_times_alone);
   tcase_add_test(cases, all_conditions_launch_as_the_whole_does);
+  tcase_add_test(cases, an_interruption_while_ways_are_chosen_is_told);
   tcase_add_test(cases, a_mode_that_is_not_possible_is_named);
   tcase_add_test(cases, a_condition_that_is_not_possible_is_named);
   tcase_add_test(cases, a_task_alone_that_is_not_possible_is_named);
