@@ -799,6 +799,42 @@ START_TEST(broken_profiles) {
 }
 END_TEST
 
+/* Each time is the longest that a profile in use gives, the bandwidth the least; a profile may give
+ * none. */
+START_TEST(of_several_profiles_the_worst_counts) {
+  static const char *const keys[] = {"dispatch_ns", "precedence_ns", "job_turnaround_ns",
+                                     "job_prefetch_ns", "bandwidth_bytes_per_s"};
+  static const int64_t given[][2] = {{0, 7}, {7, 0}, {7, 9}, {9, 7}, {8, 8}, {0, 0}};
+  char path[256]; /* a text is good for 64 more only */
+  strcpy(path, put("main.cfg", HEAD "tasks = ( " A "profile = \"p\"; compute: { }; },\n" B
+                                    "profile = \"q\"; compute: { }; } );\n"
+                                    "profiles: { p = \"p.cfg\"; q = \"q.cfg\"; };\n"));
+  for (size_t i = 0; i < sizeof given / sizeof *given; ++i) {
+    int64_t most = 0, least = 0;
+    for (int p = 0; p < 2; ++p) {
+      const int64_t value = given[i][p];
+      const char *facts = "";
+      for (int k = 0; k < 5 && value; ++k)
+        facts = text("%s %s = %dL;", facts, keys[k], (int)value + k);
+      put(p ? "q.cfg" : "p.cfg",
+          text("version = 1;%s tasks = ( { name = \"%s\"; compute: { wcet_ns = 5L; }; } );\n",
+               facts, p ? "b" : "a"));
+      most = value > most ? value : most;
+      least = value && (!least || value < least) ? value : least;
+    }
+    prem_schedule *schedule = NULL;
+    ck_assert_str_eq(errors_in_folder(path), "");
+    ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
+    ck_assert_int_eq(schedule->dispatch_ns, most);
+    ck_assert_int_eq(schedule->precedence_ns, most ? most + 1 : 0);
+    ck_assert_int_eq(schedule->job_turnaround_ns, most ? most + 2 : 0);
+    ck_assert_int_eq(schedule->job_prefetch_ns, most ? most + 3 : 0);
+    ck_assert_int_eq(schedule->bandwidth_bytes_per_s, least ? least + 4 : 0);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 START_TEST(unknown_profile_of_the_caller) {
   const char *path = put("main.cfg", WITH_PROFILE);
   prem_schedule *schedule = NULL;
@@ -859,6 +895,7 @@ int main(void) {
   tcase_add_test(folders, include_depth);
   tcase_add_test(folders, errors_name_the_included_file);
   tcase_add_test(folders, broken_profiles);
+  tcase_add_test(folders, of_several_profiles_the_worst_counts);
   tcase_add_test(folders, unknown_profile_of_the_caller);
   Suite *suite = suite_create("reader_refusals");
   suite_add_tcase(suite, cases);
