@@ -388,6 +388,27 @@ START_TEST(of_copies) {
 END_TEST
 
 /* A case each: all in one would take too long to be asked about mutants. */
+/* Steps of what is used have an outline up to so many; more would be all outline. */
+START_TEST(of_as_many_steps_as_have_an_outline) {
+  for (int steps = 247; steps <= 254; ++steps) {
+    prem_schedule *schedule = schedule_from_text(text(
+        "version = 1; name = \"t\"; platform: { blocks = 1; };"
+        " tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = %d;"
+        " prefetch: { wcet_ns = 1L; }; } ); plan: { hyperperiod_ns = %dL; runs = ("
+        " { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; repeat = %d; step_ns = 2L; } ); };",
+        (steps + 1) / 2, steps, (steps + 1) / 2));
+    prem_diag *diag = prem_diag_new();
+    if (prem_plan_draw(schedule, golden_path("p.svg"), NULL, diag) != PREM_OK)
+      abort_with("draw", diag);
+    char *script = golden_take(golden_path("gnuplot.script"));
+    ck_assert_int_eq(strstr(script, "$use with steps") != NULL, steps <= 250);
+    free(script);
+    prem_diag_free(diag);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 static void add_case(Suite *suite, TCase *one, const TTest *test) {
   tcase_set_timeout(one, 240);
   tcase_add_checked_fixture(one, golden_make_folder, golden_remove_folder);
@@ -402,5 +423,6 @@ int main(void) {
   add_case(suite, tcase_create("many"), of_many);
   add_case(suite, tcase_create("excerpts"), of_excerpts);
   add_case(suite, tcase_create("copies"), of_copies);
+  add_case(suite, tcase_create("outlines"), of_as_many_steps_as_have_an_outline);
   return run_suite(suite);
 }
