@@ -360,6 +360,29 @@ START_TEST(a_resource_is_asked_for_too_much) {
 }
 END_TEST
 
+/* Proven is what is said of the whole set, and nothing else is a proof. */
+START_TEST(a_set_without_a_plan_is_told_as_such) {
+  for (int due_ns = 45; due_ns <= 46; ++due_ns) {
+    prem_schedule *schedule = schedule_from_text(due(due_ns, due_ns));
+    prem_diag *diag = prem_diag_new();
+    prem_plan *plan = NULL;
+    prem_plan_report report;
+    const prem_status status = prem_plan_make_reported(schedule, NULL, NULL, &plan, &report, diag);
+    ck_assert_int_eq(status, due_ns == 45 ? PREM_ERR_INFEASIBLE : PREM_OK);
+    ck_assert_int_eq(report.verdict, due_ns == 45 ? PREM_PLAN_INFEASIBLE : PREM_PLAN_FEASIBLE);
+    prem_plan_free(plan);
+    prem_diag_free(diag);
+    diag = prem_diag_new();
+    ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &(prem_plan_options){.policy = "no"},
+                                             &plan, &report, diag),
+                     PREM_ERR_INVALID);
+    ck_assert_int_eq(report.verdict, PREM_PLAN_UNKNOWN);
+    prem_diag_free(diag);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 /* No two of them go together; of four times the interval they need three times their time. */
 static const char *three_of_four(int deadline_ns) {
   const char *fetch =
@@ -484,6 +507,7 @@ int main(void) {
   tcase_add_test(why, a_smaller_set_is_looked_for_in_time);
   tcase_add_test(why, the_first_that_is_too_late_is_told);
   tcase_add_test(why, a_resource_is_asked_for_too_much);
+  tcase_add_test(why, a_set_without_a_plan_is_told_as_such);
   tcase_add_test(why, a_resource_of_several_is_asked_for_too_much);
   tcase_add_test(why, a_path_leaves_no_time);
   tcase_add_test(why, a_path_among_many_tasks);
