@@ -85,6 +85,28 @@ static prem_status run(FILE *told) {
   return status;
 }
 
+/* All tasks, in a schedule of their own: what is copied is all there. */
+static prem_status take_part(FILE *told) {
+  failing.armed = false;
+  bool *keep = calloc((size_t)schedule->task_count, sizeof *keep);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    keep[t] = true;
+  prem_schedule *some = NULL;
+  failing_arm(failing.fail_at);
+  const prem_status status = prem_schedule_subset(schedule, keep, &some);
+  failing.armed = false;
+  for (int32_t t = 0; status == PREM_OK && t < some->task_count; ++t)
+    for (int32_t a = 0; a < some->tasks[t].arg_count; ++a) {
+      const prem_arg *arg = &some->tasks[t].args[a];
+      fprintf(told, ",");
+      for (int32_t i = 0; i < arg->count; ++i)
+        fprintf(told, " %g", arg->values ? arg->values[i] : -99);
+    }
+  prem_schedule_free(some);
+  free(keep);
+  return status;
+}
+
 /* ---- the files ------------------------------------------------------------------------------- */
 
 static int is_schedule(const struct dirent *entry) {
@@ -123,6 +145,19 @@ static void run_one(const char *name) {
   }
   prem_schedule_free(schedule);
 }
+
+static void part_one(const char *name) {
+  schedule = NULL;
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
+  ck_assert_int_eq(prem_schedule_bind(schedule, prem_registry_builtin(), NULL), PREM_OK);
+  memory_sweep_all(name, take_part, (memory_sweep){.most = MOST_READ});
+  prem_schedule_free(schedule);
+}
+
+START_TEST(of_examples_in_part) {
+  with_all_of(SOURCE_DIR "/schedules/examples", part_one);
+}
+END_TEST
 
 START_TEST(of_examples_that_are_read) {
   with_all_of(SOURCE_DIR "/schedules/examples", read_one);
@@ -178,6 +213,7 @@ int main(void) {
   TCase *read = tcase_create("read");
   tcase_set_timeout(read, 240);
   tcase_add_test(read, of_examples_that_are_read);
+  tcase_add_test(read, of_examples_in_part);
   tcase_add_test(read, of_sets_that_are_read);
   tcase_add_test(read, of_named_files_that_are_read);
   suite_add_tcase(suite, read);
