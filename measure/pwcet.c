@@ -27,12 +27,15 @@ static bool PREM_PRINTF(2, 3) no_estimate(prem_pwcet *pwcet, const char *format,
   return false;
 }
 
-static int64_t *sorted_copy(const int64_t *values, int64_t count) {
+/* All of it sorted, or each half by itself. NULL: out of memory. */
+static int64_t *sorted_copy(const int64_t *values, int64_t count, bool by_halves) {
+  const int64_t first = by_halves ? count / 2 : 0;
   int64_t *copy = malloc((size_t)(count + 1) * sizeof *copy);
   if (!copy)
     return NULL;
   memcpy(copy, values, (size_t)count * sizeof *copy);
-  qsort(copy, (size_t)count, sizeof *copy, by_value);
+  qsort(copy, (size_t)first, sizeof *copy, by_value);
+  qsort(copy + first, (size_t)(count - first), sizeof *copy, by_value);
   return copy;
 }
 
@@ -54,12 +57,10 @@ static double distance(const int64_t *a, int64_t a_count, const int64_t *b, int6
   return max;
 }
 
-static bool is_stationary(const int64_t *values, int64_t count, prem_pwcet *pwcet) {
+/* `halves` has both, each sorted. */
+static bool is_stationary(const int64_t *halves, int64_t count, prem_pwcet *pwcet) {
   const int64_t first = count / 2, second = count - first;
-  int64_t *a = sorted_copy(values, first), *b = sorted_copy(values + first, second);
-  const double apart = a && b ? distance(a, first, b, second) : 1;
-  free(a);
-  free(b);
+  const double apart = distance(halves, first, halves + first, second);
   const double limit =
       kolmogorov_99 * sqrt((double)(first + second) / ((double)first * (double)second));
   return apart <= limit ||
@@ -154,9 +155,9 @@ static bool fit(const int64_t *sorted, int64_t count, prem_pwcet *pwcet) {
   return true;
 }
 
-static bool extrapolate(const int64_t *values, const int64_t *sorted, int64_t count,
-                        double probability, prem_pwcet *pwcet) {
-  if (!is_stationary(values, count, pwcet) || !is_independent(values, sorted, count, pwcet) ||
+static bool extrapolate(const int64_t *values, const int64_t *sorted, const int64_t *halves,
+                        int64_t count, double probability, prem_pwcet *pwcet) {
+  if (!is_stationary(halves, count, pwcet) || !is_independent(values, sorted, count, pwcet) ||
       !fit(sorted, count, pwcet))
     return false;
   const double share = (double)pwcet->excesses / (double)count;
@@ -172,12 +173,14 @@ prem_status prem_pwcet_estimate(const int64_t *maxima_ns, int64_t count, double 
     no_estimate(out, "%lld runs, %d are needed", (long long)count, MIN_RUNS);
     return PREM_OK;
   }
-  int64_t *sorted = sorted_copy(maxima_ns, count);
-  if (!sorted) {
+  int64_t *sorted = sorted_copy(maxima_ns, count, false);
+  int64_t *halves = sorted_copy(maxima_ns, count, true);
+  if (sorted && halves)
+    out->known = extrapolate(maxima_ns, sorted, halves, count, probability, out);
+  else
     no_estimate(out, "out of memory");
-    return PREM_ERR_MEMORY;
-  }
-  out->known = extrapolate(maxima_ns, sorted, count, probability, out);
+  const prem_status status = sorted && halves ? PREM_OK : PREM_ERR_MEMORY;
   free(sorted);
-  return PREM_OK;
+  free(halves);
+  return status;
 }

@@ -85,17 +85,17 @@ typedef struct cycle_search {
 
 /* "a -> b -> a", cut short where it is long. */
 static void report_cycle(prem_reader *reader, const cycle_search *search, int32_t again) {
+  enum { LONG = 320 };
   prem_schedule *schedule = reader->schedule;
-  char text[400] = "";
+  char text[LONG + 3 * PREM_NAME_BYTES] = "";
   size_t used = 0;
-  int32_t first = 0;
+  int32_t first = 0, i = search->length - 1;
   while (search->path[first] != again)
     ++first;
-  for (int32_t i = search->length - 1; i >= first && used < sizeof text - 80; --i)
+  for (; i >= first && used < LONG; --i)
     used += (size_t)snprintf(text + used, sizeof text - used, "'%s' -> ",
                              schedule->tasks[search->path[i]].name);
-  snprintf(text + used, sizeof text - used, "%s'%s'",
-           search->length - first > 5 && used >= sizeof text - 80 ? "... -> " : "",
+  snprintf(text + used, sizeof text - used, "%s'%s'", i >= first ? "... -> " : "",
            schedule->tasks[search->path[search->length - 1]].name);
   const prem_task *last = &schedule->tasks[search->path[search->length - 1]];
   const prem_after *closing = &last->after[search->edge[search->length - 1] - 1];
@@ -103,7 +103,7 @@ static void report_cycle(prem_reader *reader, const cycle_search *search, int32_
   snprintf(key, sizeof key, "tasks.%s.after", last->name);
   prem_diag_add(reader->diag, PREM_ERROR, 26, closing->place, key,
                 "a cycle of precedence: %s; none of them could ever start", text);
-  for (int32_t i = first; i < search->length; ++i)
+  for (i = first; i < search->length; ++i)
     schedule->tasks[search->path[i]].broken = true;
 }
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "tests/common/failing_memory.h"
 #include "tests/common/running.h"
 
 enum { RUNS = 4000 };
@@ -152,6 +153,22 @@ START_TEST(no_runs_get_no_estimate) {
 }
 END_TEST
 
+START_TEST(without_memory_that_is_what_is_said) {
+  enum { REQUESTS = 2 };
+  fill(exponential);
+  failing_prepare();
+  for (int i = 1; i <= REQUESTS + 1; ++i) {
+    prem_pwcet pwcet;
+    failing_arm(i);
+    const prem_status status = prem_pwcet_estimate(times, RUNS, 1e-6, &pwcet);
+    failing_disarm();
+    ck_assert_int_eq(status, i <= REQUESTS ? PREM_ERR_MEMORY : PREM_OK);
+    ck_assert_int_eq(pwcet.known, i > REQUESTS);
+    ck_assert_str_eq(pwcet.reason, i <= REQUESTS ? "out of memory" : "");
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("tail");
   TCase *cases = tcase_create("estimates");
@@ -165,6 +182,7 @@ int main(void) {
   tcase_add_test(cases, equal_times_get_no_estimate);
   tcase_add_test(cases, few_runs_get_no_estimate);
   tcase_add_test(cases, no_runs_get_no_estimate);
+  tcase_add_test(cases, without_memory_that_is_what_is_said);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

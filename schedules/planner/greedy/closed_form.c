@@ -89,10 +89,12 @@ static bool serves_task(const prem_planning *planning, const policy_form *form,
   return true;
 }
 
-static bool blocks_are_apart(const prem_planning *planning) {
+/* Blocks have one task each. */
+static prem_status judge_blocks(const prem_planning *planning) {
   const prem_schedule *schedule = planning->schedule;
-  bool *taken = calloc((size_t)schedule->platform.blocks + 1, sizeof *taken);
-  bool apart = taken != NULL;
+  bool apart = true, *taken = calloc((size_t)schedule->platform.blocks + 1, sizeof *taken);
+  if (!taken)
+    return PREM_ERR_MEMORY;
   for (int32_t t = 0; t < schedule->task_count && apart; ++t) {
     const prem_task *task = &schedule->tasks[t];
     for (int32_t i = 0; i < task->block_count && apart; ++i) {
@@ -102,7 +104,7 @@ static bool blocks_are_apart(const prem_planning *planning) {
     }
   }
   free(taken);
-  return apart;
+  return apart ? PREM_OK : PREM_ERR_INVALID;
 }
 
 static bool serves(const prem_planning *planning, const policy_form *form) {
@@ -110,7 +112,7 @@ static bool serves(const prem_planning *planning, const policy_form *form) {
   for (int32_t t = 0; t < planning->schedule->task_count; ++t)
     if (!serves_task(planning, form, &planning->schedule->tasks[t]))
       all = false;
-  return all && blocks_are_apart(planning);
+  return all;
 }
 
 /* ---- the times of a round ------------------------------------------------------------------- */
@@ -333,10 +335,13 @@ static prem_status judge_ends(const prem_planning *planning, prem_plan *plan) {
 prem_status prem_plan_closed_form(const prem_planning *planning, prem_plan *plan) {
   const policy_form *form = form_of(planning->policy);
   round_times times = {0};
-  if (!serves(planning, form) || !find_times(planning, form, &times) ||
-      !round_fits(planning, form, &times, plan))
+  if (!serves(planning, form))
     return PREM_ERR_INVALID;
-  prem_status status = PREM_OK;
+  prem_status status = judge_blocks(planning);
+  if (status)
+    return status;
+  if (!find_times(planning, form, &times) || !round_fits(planning, form, &times, plan))
+    return PREM_ERR_INVALID;
   for (int32_t t = 0; t < planning->schedule->task_count && times.rounds > 0 && !status; ++t)
     status = add_phases(planning, form, &times, t, plan);
   return status ? status : judge_ends(planning, plan);
