@@ -530,10 +530,14 @@ namespace {
 /* ---- the listener -----------------------------------------------------------------------------
  */
 
-/** Does the host say it last? Frames of other inputs, wishes and arguments that belong to a
- *  trigger's frame come before it, and all frames before it asks for the end. */
-__device__ __forceinline__ bool is_said_last(const prem_courier *c, int32_t lane) {
-  return lane == REQUEST || (c->trigger >= 0 && lane == STREAMS + c->trigger);
+/** In which order the host says things: wishes, arguments and frames of other inputs that belong to
+ *  a trigger's frame come before it, and all frames before it asks for the end. */
+enum said : int32_t { SAID_FIRST, SAID_BEHIND, SAID_LAST, SAID_RANKS };
+
+__device__ __forceinline__ said said_at(const prem_courier *c, int32_t lane) {
+  if (lane == REQUEST)
+    return SAID_LAST;
+  return c->trigger >= 0 && lane == STREAMS + c->trigger ? SAID_BEHIND : SAID_FIRST;
 }
 
 /** The host's words have come: answer it, and see that it lives. One warp.
@@ -559,17 +563,16 @@ __device__ __forceinline__ bool host_hear(const prem_courier_launch &launch, int
 }
 
 /** For the decider: what is said last is put down behind the rest. One warp. */
-__device__ __forceinline__ void put_down(int32_t lane, uint64_t word, bool is_last,
+__device__ __forceinline__ void put_down(int32_t lane, uint64_t word, said when,
                                          uint32_t question) {
   volatile uint64_t *own = &heard[lane];
-  if (!is_last)
-    *own = word;
-  prem_block_fence();
-  __syncwarp();
-  if (is_last)
-    *own = word;
-  prem_block_fence();
-  __syncwarp();
+#pragma unroll
+  for (int32_t rank = 0; rank < SAID_RANKS; ++rank) {
+    if (when == rank)
+      *own = word;
+    prem_block_fence();
+    __syncwarp();
+  }
   if (lane == 0)
     *(volatile uint32_t *)&answered = question;
 }
@@ -587,14 +590,15 @@ __device__ __forceinline__ uint64_t look_again(const void *at, bool is_before_it
 
 /**
  * The listener looks at the host's words, until the session is over. Of two words that it looks at
- * at the same time either can be the earlier one. So where there is one that the host says last, it
- * looks at the others once more. One warp.
+ * at the same time either can be the earlier one. So where a trigger's frame has come, it looks at
+ * the others once more; and that the host wishes to end it tells a look later. One warp.
  */
 __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
   const prem_courier *c = own_courier;
   const void *at = host_word_at(launch, lane);
-  const bool is_last = is_said_last(c, lane), is_before_it = lane >= WISH && !is_last;
-  const bool is_trigger = is_last && lane != REQUEST;
+  const said when = said_at(c, lane);
+  const bool is_trigger = when == SAID_BEHIND;
+  const bool is_before_it = lane >= WISH && when == SAID_FIRST;
   uint64_t known = 0;
   int64_t heard_ns = prem_clock_ns();
   while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0)) {
@@ -603,11 +607,13 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
     prem_block_fence();
     uint64_t word = at != nullptr ? prem_system_load_acquire(at) : 0;
     const bool has_changed = word != known, is_prepared = is_trigger && is_expected(word);
-    if (__any_sync(WHOLE_WARP, is_prepared || (is_last && has_changed)) &&
+    if (__any_sync(WHOLE_WARP, is_prepared || (is_trigger && has_changed)) &&
         !(prepared_claim(is_prepared) && prepared_begin(lane, at, is_before_it, is_trigger, &word)))
       word = look_again(at, is_before_it, is_trigger && has_changed, word);
+    /* the end is told a look later: all frames before it have been seen by then */
+    const uint64_t told = when == SAID_LAST ? known : word;
     known = word;
-    put_down(lane, word, is_last, question);
+    put_down(lane, told, when, question);
     if (!host_hear(launch, lane, word, has_changed, &heard_ns)) {
       *(volatile int32_t *)&is_leaving = 1;
       return;
@@ -620,17 +626,17 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
 
 /** What the listener has heard; of what is said last what is not newer than the rest. One warp.
  *  @return a lane's word; in `*is_answered` whether the look began behind all that was asked. */
-__device__ __forceinline__ uint64_t hear(int32_t lane, bool is_last, bool *is_answered) {
+__device__ __forceinline__ uint64_t hear(int32_t lane, said when, bool *is_answered) {
   const volatile uint64_t *own = &heard[lane];
   *is_answered = *(volatile uint32_t *)&answered == *(volatile uint32_t *)&asked;
   uint64_t word = 0;
-  prem_block_fence();
-  if (is_last)
-    word = *own;
-  prem_block_fence();
-  __syncwarp();
-  if (!is_last)
-    word = *own;
+#pragma unroll
+  for (int32_t rank = SAID_RANKS - 1; rank >= 0; --rank) {
+    prem_block_fence();
+    __syncwarp();
+    if (when == rank)
+      word = *own;
+  }
   return word;
 }
 
@@ -892,12 +898,12 @@ __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_
 
 /** Prepare the next hyperperiod, if that is not done yet: by what the host has said until now, of
  *  slots that it gave back above all. What of that has to be decided stays news. One warp. */
-__device__ __forceinline__ void next_prepare(prem_courier *c, int32_t lane, bool is_last,
+__device__ __forceinline__ void next_prepare(prem_courier *c, int32_t lane, said when,
                                              decided *own) {
   if (!own->prepares || !ahead.is_used)
     return;
   bool is_answered;
-  const uint64_t word = hear(lane, is_last, &is_answered);
+  const uint64_t word = hear(lane, when, &is_answered);
   words_hear(c, lane, word, __all_sync(WHOLE_WARP, is_answered));
   const bool lacks_slots = lane == 0 && prepare_next(c) == LACKS_SLOTS;
   own->lacks_slots = __any_sync(WHOLE_WARP, lacks_slots);
@@ -926,7 +932,7 @@ __device__ __forceinline__ bool rest_decide(prem_courier *c, int32_t lane, uint6
 __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s_ns) {
   enum { BEAT_NS = 2000 };
   prem_courier *c = own_courier;
-  const bool is_last = is_said_last(c, lane);
+  const said when = said_at(c, lane);
   decided own = {0, 0, INT64_MIN, false, INT64_MAX, INT64_MAX, false, false};
   int64_t beat_ns = 0;
   for (bool is_over = false; !is_over;) {
@@ -941,7 +947,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       over_show(c, lane, now - s_ns, &own);
     }
     if (!has_something(c, lane, own, now - s_ns)) {
-      next_prepare(c, lane, is_last, &own);
+      next_prepare(c, lane, when, &own);
       continue;
     }
     if (__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_leaving != 0))
@@ -949,7 +955,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
     if (begun_take(c, lane, now - s_ns, &own) || trigger_look(c, lane, &own.brought))
       continue;
     bool is_answered;
-    const uint64_t word = hear(lane, is_last, &is_answered);
+    const uint64_t word = hear(lane, when, &is_answered);
     const bool begins = begins_now(c, lane, word, own);
     own.known = word;
     is_answered = __all_sync(WHOLE_WARP, is_answered);
@@ -957,7 +963,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       frame_start(c, lane, word, is_answered, s_ns, &own);
     } else {
       if (!begins) /* a frame may come meanwhile */
-        next_prepare(c, lane, is_last, &own);
+        next_prepare(c, lane, when, &own);
       is_over = rest_decide(c, lane, word, is_answered, now - s_ns, s_ns, &own);
     }
   }
