@@ -8,7 +8,7 @@
 #   shared  the same as a shared library: installing and a kernel out of tree
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers, device code as well
 #   tsan    the suites that start threads under the thread sanitizer
-#   fuzz    libFuzzer on the reader, the checker and traces at the same time, for FUZZ_SECONDS (default 20)
+#   fuzz    libFuzzer on the reader, the checker and traces at the same time, for FUZZ_SECONDS (default 10)
 #   tidy    clang-tidy on every source, the GPU backend's apart, without its analyzer
 #   analyze the analyzer, which walks through all paths, on what is shipped: not among the default steps,
 #           since it takes as long as all suites
@@ -21,7 +21,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly default_steps=(format test shared asan tsan fuzz tidy) all_steps=(format test shared asan tsan fuzz tidy analyze)
-readonly fuzz_seconds=${FUZZ_SECONDS:-20}
+readonly fuzz_seconds=${FUZZ_SECONDS:-10}
 passed=0
 failed=0
 skipped=0

@@ -4,6 +4,7 @@
  * tests/common/golden.h): the search's model, schedules decoded from any keys, moves on the graph,
  * the rules as constraints, what they exclude, bounds. An answer alone would hide most of it.
  */
+/* ctest: release */
 #include "schedules/planner/common/planning.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/proof/bounds.h"
