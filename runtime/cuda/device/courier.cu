@@ -3,14 +3,14 @@
  * The courier of a live session on the GPU: one block beside the executive, which decides by the
  * GPU's own clock what prem_courier_decide() says. It has four warps:
  *
- *   the decider   looks at the blocks' words, in L2, and at what the listener has heard. Where
- *                 something has changed, or an instant has come, its first lane decides
- *   the keeper    hands results on at their instants; where no result has one, as soon as they are
- *                 made, if the decider has prepared that
- *   the listener  looks at the host's words over the bus, a lane each. That takes as long as five
- *                 looks at the blocks, and longer where a copy is under way. It begins a
- * hyperperiod that the decider has prepared (courier_ahead.cuh) the carrier   brings frames over;
- * it sleeps at a barrier until there is one
+ *   - the decider looks at the blocks' words, in L2, and at what the listener has heard. Where
+ *     something has changed, or an instant has come, its first lane decides
+ *   - the keeper hands results on at their instants; where no result has one, as soon as they are
+ *     made, if the decider has prepared that
+ *   - the listener looks at the host's words over the bus, a lane each. That takes as long as five
+ *     looks at the blocks, and longer where a copy is under way. It begins a hyperperiod that the
+ *     decider has prepared (courier_ahead.cuh)
+ *   - the carrier brings frames over; it sleeps at a barrier until there is one
  *
  * It ends when all results are shown, when the session is stopped, or when the host is silent.
  */
@@ -577,8 +577,8 @@ __device__ __forceinline__ void put_down(int32_t lane, uint64_t word, said when,
     *(volatile uint32_t *)&answered = question;
 }
 
-/** Where the host has said something last, for a decision: the words before it once more. One warp.
- *  @return the lane's word */
+/** A trigger's frame has come, for a decision: the words that the host has said before it once
+ * more. One warp. @return the lane's word */
 __device__ __forceinline__ uint64_t look_again(const void *at, bool is_before_it, bool is_frame,
                                                uint64_t word) {
   if (is_frame)
