@@ -438,8 +438,11 @@ static void fold_handovers(const profiling *all) {
     if (times->count > 0)
       *told_ns = prem_max_i64(*told_ns, (int64_t)ceil((double)longest_ns * room));
   }
-  if (all->options->raise)
-    *told_ns = prem_max_i64(*told_ns, prem_schedule_precedence_ns(all->schedule));
+  if (all->options->raise) {
+    const int64_t planned_ns = prem_schedule_precedence_ns(all->schedule);
+    all->result->raised += *told_ns > planned_ns;
+    *told_ns = prem_max_i64(*told_ns, planned_ns);
+  }
 }
 
 static prem_status fold(const profiling *all) {

@@ -40,8 +40,8 @@ typedef struct graph_setting {
   graph_bounds bounds;
   prem_scenario scenario;
   int64_t profiled;    /* runs, or hyperperiods when resident; 0: times are made up */
-  int32_t turns;       /* so often profiled again, by the plan, and planned again: the first time
-                          windows may shrink */
+  int32_t turns;       /* so often, at most, profiled again, by the plan, and planned again: the
+                          first time windows may shrink; until no time gets longer */
   int64_t runs;        /* the same */
   int64_t discard;     /* at each start */
   int32_t graph_every; /* every so many seeds a one-shot one runs as a CUDA graph as well; 0: none
@@ -66,7 +66,10 @@ typedef struct graph_ratios {
 } graph_ratios;
 
 typedef struct graph_totals {
-  int32_t graphs, tasks, periodic, without_plan, disturbed, failed;
+  int32_t graphs, tasks, periodic, without_plan, failed;
+  int32_t disturbed; /* profiles during which something else had the machine: made again */
+  int32_t turns;     /* by their plans, of all graphs */
+  int32_t moving;    /* graphs of which the last turn still made times longer */
   int64_t runs, phases, overruns, overrun_max_ns;
   int64_t releases, late, lateness_max_ns, by_cause[PREM_CAUSE_COUNT];
   int64_t jobs, jobs_late, job_late_max_ns;
@@ -87,7 +90,8 @@ static inline double graph_clock_s(void) {
 
 enum {
   GRAPH_RECORDS = 4 << 20, /* of a launch, at most */
-  GRAPH_DEEPER = 20 /* a plan runs so often, where the tasks alone run once: it is one of all */
+  GRAPH_DEEPER = 20, /* a plan runs so often, where the tasks alone run once: it is one of all */
+  GRAPH_TRIES = 3    /* so often is a profile made that something else disturbs */
 };
 
 /* ---- one graph ------------------------------------------------------------------------------- */
@@ -101,7 +105,8 @@ typedef struct graph_case {
   char *text;
   prem_diag *diag;
   prem_schedule *schedule;
-  int32_t turn; /* so often it was profiled by its plan */
+  int32_t turn;   /* so often it was profiled by its plan */
+  int32_t raised; /* so many of its times the last of these made longer */
 } graph_case;
 
 static inline void graph_fail(graph_case *at, const char *what) {
@@ -170,7 +175,7 @@ static inline prem_status graph_plan_any_order(graph_case *at) {
 }
 
 /** As `ttprem profile --margin 20 --times company`; with a plan `--times planned --anew`, which
- * makes windows as short as the plan allows; then with `--raise`. */
+ * makes windows as short as the plan allows; then with `--raise`. Again where it was disturbed. */
 static inline prem_status graph_measure_profile(graph_case *at) {
   const bool planned = at->schedule->plan != NULL,
              resident = at->setting->scenario == PREM_RESIDENT;
@@ -188,14 +193,18 @@ static inline prem_status graph_measure_profile(graph_case *at) {
                                         .margin_pct = 20};
   prem_profile *profile = NULL;
   prem_status status = planned ? PREM_OK : graph_plan_any_order(at);
-  if (status == PREM_OK)
+  for (int32_t i = 0; i < GRAPH_TRIES && status == PREM_OK && !(profile && profile->valid); ++i) {
+    prem_profile_free(profile);
+    profile = NULL;
     status = prem_profile_measure(at->schedule, at->setting->backend, &at->setting->machine,
                                   &options, &profile, at->diag);
-  if (status == PREM_OK && !profile->output_ok)
-    status = PREM_ERR_WRONG;
+    if (status == PREM_OK && !profile->output_ok)
+      status = PREM_ERR_WRONG;
+    at->totals->disturbed += profile && !profile->valid;
+  }
   if (status == PREM_OK)
     status = prem_profile_write(profile, at->profile, at->diag);
-  at->totals->disturbed += profile && !profile->valid;
+  at->raised = profile ? profile->raised : 0;
   prem_profile_free(profile);
   return status;
 }
@@ -217,13 +226,19 @@ static inline prem_status graph_plan_measured(graph_case *at) {
   return status;
 }
 
-/** Load and plan; and again, as often as the setting says, from the times of that plan. */
+/** Load and plan; then from the times of that plan, again and again until they make no time longer,
+ * as often as the setting says at most: a plan that is used was measured itself. */
 static inline prem_status graph_make_ready(graph_case *at) {
   prem_status status = graph_write_text(at);
   if (status == PREM_OK)
     status = graph_load(at);
-  for (at->turn = 0; at->turn <= at->setting->turns && status == PREM_OK; ++at->turn)
+  bool is_kept = false;
+  for (at->turn = 0; at->turn <= at->setting->turns && status == PREM_OK && !is_kept; ++at->turn) {
     status = graph_plan_measured(at);
+    is_kept = at->turn > 1 && at->raised == 0;
+  }
+  at->totals->turns += at->turn > 0 ? at->turn - 1 : 0;
+  at->totals->moving += at->setting->turns > 0 && !is_kept;
   return status;
 }
 
@@ -374,9 +389,9 @@ static inline prem_status graph_run(graph_case *at) {
 static inline void graph_tell(const graph_case *at, const graph_totals *before) {
   const graph_totals *now = at->totals;
   printf("graph %" PRIu64 ": %" PRId64 " of %" PRId64 " releases late, %" PRId64
-         " windows not kept;",
+         " windows not kept; %" PRId32 " turns, the last made %" PRId32 " times longer;",
          at->graph.seed, now->late - before->late, now->releases - before->releases,
-         now->overruns - before->overruns);
+         now->overruns - before->overruns, at->turn - 1, at->raised);
   for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
     if (now->by_cause[cause] > before->by_cause[cause])
       printf(" %s %" PRId64, prem_cause_name((prem_cause)cause),
@@ -508,10 +523,13 @@ static inline void graph_print_ratios(graph_ratios *ratios, const char *name) {
 static inline void graphs_print(const graph_setting *setting, graph_totals *totals) {
   static const char *const names[] = {"tt / plan", "plan / graph", "free / graph", "tt / graph"};
   printf("%s: %" PRId32 " graphs of %" PRId32 " tasks, %" PRId32 " periodic, %" PRId64
-         " runs, %" PRId32 " sets without a plan, %" PRId32 " profiles disturbed, %" PRId32
-         " failures, %.0f s\n",
+         " runs, %" PRId32 " sets without a plan, %" PRId32 " failures, %.0f s\n",
          prem_backend_name(setting->backend), totals->graphs, totals->tasks, totals->periodic,
-         totals->runs, totals->without_plan, totals->disturbed, totals->failed, totals->seconds);
+         totals->runs, totals->without_plan, totals->failed, totals->seconds);
+  printf("  profiled by their plans in %" PRId32
+         " turns, the last of which made times longer in %" PRId32 " graphs; %" PRId32
+         " profiles disturbed\n",
+         totals->turns, totals->moving, totals->disturbed);
   printf("  windows not kept: %" PRId64 " of %" PRId64 " (%.2g), by %" PRId64 " ns at most\n",
          totals->overruns, totals->phases, graph_share(totals->overruns, totals->phases),
          totals->overrun_max_ns);

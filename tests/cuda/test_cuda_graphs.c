@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
   graph_setting setting = {.backend = prem_backend_find("cuda"),
                            .scenario = PREM_RESIDENT, /* as they would run in earnest */
                            .profiled = 60,
-                           .turns = 3,
+                           .turns = 8,
                            .runs = 60,
                            .discard = 10,
                            .graph_every = 8, /* tuning ordinary kernels takes longest */

@@ -231,6 +231,24 @@ START_TEST(raised_times_get_no_shorter) {
 }
 END_TEST
 
+/* A hand-over that takes longer than the schedule's is one of the times that became longer. */
+START_TEST(raised_hand_overs_count) {
+  options.times = PREM_PLANNED;
+  machine.precedence_ns = 500;
+  options.raise = true;
+  measure("", "");
+  ck_assert_int_eq(profile->machine.precedence_ns, 500);
+  const int32_t with_it = profile->raised;
+  prem_profile_free(profile);
+  schedule->precedence_ns = 501;
+  ck_assert_int_eq(
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag),
+      PREM_OK);
+  ck_assert_int_eq(profile->machine.precedence_ns, 501);
+  ck_assert_int_eq(profile->raised, with_it - 1);
+}
+END_TEST
+
 /* A hand-over that was longer in the schedule gets shorter; turnarounds, which a plan hides, do
  * not. */
 START_TEST(hand_overs_anew_get_shorter) {
@@ -563,6 +581,7 @@ int main(void) {
   tcase_add_test(cases, regulated_phases_get_their_share);
   tcase_add_test(cases, the_longest_counts_without_its_stamps);
   tcase_add_test(cases, raised_times_get_no_shorter);
+  tcase_add_test(cases, raised_hand_overs_count);
   tcase_add_test(cases, hand_overs_anew_get_shorter);
   tcase_add_test(cases, turnarounds_are_measured);
   tcase_add_test(cases, a_margin_has_room_for_turnarounds);
