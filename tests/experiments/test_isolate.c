@@ -10,9 +10,9 @@
 #include "ttprem/isolation.h"
 
 /*
- * As in test_compare.c: task a every 400 ns, b every 800 ns, released at 100, planned from 200 on.
- * Left free, b's prefetch begins at 100 and meets a's writeback from 150 on: both run at half speed
- * until 210. Each of them alone takes 180.
+ * As in tests/common/compared.h: task a every 400 ns, b every 800 ns, released at 100, planned from
+ * 200 on. Left free, b's prefetch begins at 100 and meets a's writeback from 150 on: both run at
+ * half speed until 210. Each of them alone takes 180.
  */
 static const char pair[] =
     "version = 1; name = \"pair\";\n"

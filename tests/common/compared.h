@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** For tests that compare modes on the simulator, whose every time is known beforehand. */
+#ifndef TTPREM_TESTS_COMMON_COMPARED_H
+#define TTPREM_TESTS_COMMON_COMPARED_H
+
+#include "tests/common/running.h"
+#include "ttprem/ttprem_measure.h"
+
+/**
+ * Task a: every 400 ns; [0, 100) prefetch, [100, 150) compute, [150, 180) writeback. Task b: every
+ * 800 ns, released at 100, planned from 200 to 380. Left free, b's prefetch begins at 100 and meets
+ * a's writeback from 150 on: both run at half speed until 210, b's prefetch ends at 230.
+ */
+static const char pair[] =
+    "version = 1; name = \"pair\";\n"
+    "platform: { blocks = 2; clock_step_ns = 1L; };\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; period_ns = 400L; },\n"
+    "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; period_ns = 800L;\n"
+    "    release_ns = 100L; publish_ns = 500L; }\n"
+    ");\n"
+    "plan: { hyperperiod_ns = 800L; runs = (\n"
+    "  { task = \"a\"; phase = \"prefetch\"; jobs = 2; start_ns = 0L; },\n"
+    "  { task = \"a\"; phase = \"compute\"; jobs = 2; start_ns = 100L; },\n"
+    "  { task = \"a\"; phase = \"writeback\"; jobs = 2; start_ns = 150L; },\n"
+    "  { task = \"b\"; phase = \"prefetch\"; start_ns = 200L; },\n"
+    "  { task = \"b\"; phase = \"compute\"; start_ns = 300L; },\n"
+    "  { task = \"b\"; phase = \"writeback\"; start_ns = 350L; }\n"
+    "); };\n";
+enum { PHASES_OF_PAIR = 9 };
+
+/** One with data: two tiles, each of which is a chain. */
+static const char increment[] =
+    "version = 1; name = \"increment\"; platform: { blocks = 1; clock_step_ns = 1L; };\n"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; } );\n"
+    "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 32 ];\n"
+    "  arrays: { in = \"x\"; out = \"new\"; };\n"
+    "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; "
+    "};\n"
+    "} );\n"
+    "plan: { hyperperiod_ns = 60L; runs = (\n"
+    "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+    "    start_ns = 0L; repeat = 2; step_ns = 30L; } ); };\n";
+
+static prem_schedule *schedule;
+static prem_session *session;
+static prem_diag *diag;
+static prem_compare_options options;
+static prem_result *result;
+
+static inline void open_text(const char *text) {
+  schedule = checked_schedule(text);
+  session = open_on("sim", schedule);
+}
+
+static inline void set_up(void) {
+  open_text(pair);
+  diag = prem_diag_new();
+  result = NULL;
+  options = (prem_compare_options){.modes = {PREM_MODE_FREE, PREM_MODE_TT},
+                                   .mode_count = 2,
+                                   .sampling.samples = 5,
+                                   .sampling.discard = 2,
+                                   .sampling.seed = 1,
+                                   .sampling.max_records = 1000};
+}
+
+static inline void tear_down(void) {
+  prem_result_free(result);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
+/** Go on with another schedule. */
+static inline void reopen(const char *text) {
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  open_text(text);
+}
+
+static inline prem_status compare(void) {
+  prem_result_free(result);
+  return prem_compare(session, schedule, prem_backend_find("sim"), &options, &result, diag);
+}
+
+#endif
