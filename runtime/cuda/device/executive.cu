@@ -340,9 +340,12 @@ extern "C" const void *PREM_EXECUTIVE_OF_FAMILY(int32_t number, int32_t *max_thr
 
 #else
 
-extern "C" const void *prem_executive_variant(int32_t number, bool intervals,
-                                              int32_t *max_threads) {
-  return intervals ? variant<true>(number, max_threads) : variant<false>(number, max_threads);
+extern "C" const void *prem_executive_general(int32_t number, int32_t *max_threads) {
+  return variant<false>(number, max_threads);
+}
+
+extern "C" const void *prem_executive_intervals(int32_t number, int32_t *max_threads) {
+  return variant<true>(number, max_threads);
 }
 
 extern "C" void prem_executive_lay_out(prem_launch *launch, bool live) {
@@ -375,7 +378,7 @@ extern "C" int32_t prem_executive_kernel(const char *name, bool compatible) {
 }
 
 extern "C" prem_kernel_family prem_executive_family(const char *name) {
-#define PREM_COMPATIBLE_KERNEL(NAME) PREM_KERNEL(NAME, general)
+#define PREM_COMPATIBLE_KERNEL(NAME) PREM_KERNEL(NAME, intervals)
 #define PREM_KERNEL(NAME, FAMILY)                                                                  \
   if (strcmp(name, #NAME) == 0)                                                                    \
     return PREM_FAMILY_##FAMILY;

@@ -58,23 +58,27 @@
 extern "C" {
 #endif
 
-/** The executive for cudaLaunchCooperativeKernel, its one argument a prem_launch. Variants differ
- *  in registers a thread, most first; NULL behind the last. With `intervals` it runs compatible
- *  intervals as well, by more code. */
-const void *prem_executive_variant(int32_t number, bool intervals, int32_t *max_threads);
-/** The same with compatible intervals and the separate kernels of kernels.def. */
+/** An executive for cudaLaunchCooperativeKernel, its one argument a prem_launch. Variants differ
+ *  in registers a thread, most first; NULL behind the last. */
+typedef const void *prem_executive(int32_t number, int32_t *max_threads);
+/** That of all kernels but the separate ones of kernels.def. */
+const void *prem_executive_general(int32_t number, int32_t *max_threads);
+/** The same with compatible intervals, by more code; */
+const void *prem_executive_intervals(int32_t number, int32_t *max_threads);
+/** and with the separate kernels as well. */
 const void *prem_executive_separate(int32_t number, int32_t *max_threads);
-/** The same with the tiled kernels of a family and the common ones alone: less code, so that
- *  computes take less time. */
+/** With the tiled kernels of a family and the common ones alone: less code, so that computes
+ *  take less time. */
 const void *prem_executive_convolution(int32_t number, int32_t *max_threads);
 const void *prem_executive_kcf(int32_t number, int32_t *max_threads);
-/** Families of kernels.def. PREM_FAMILY_general: also compatible intervals; no family's executive
- * has them. PREM_FAMILY_separate: only prem_executive_separate() has them. */
+/** Families of kernels.def, and compatible intervals as one. From PREM_FAMILY_general on the
+ *  executive of each has the kernels of all before it. */
 typedef enum prem_kernel_family {
   PREM_FAMILY_common,
   PREM_FAMILY_convolution,
   PREM_FAMILY_kcf,
   PREM_FAMILY_general,
+  PREM_FAMILY_intervals,
   PREM_FAMILY_separate
 } prem_kernel_family;
 prem_kernel_family prem_executive_family(const char *kernel);

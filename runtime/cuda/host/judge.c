@@ -68,15 +68,8 @@ prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, bool is_live, p
   return status == PREM_OK ? prem_judge_words(schedule, diag) : status;
 }
 
-static bool has_intervals(const prem_schedule *schedule) {
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (schedule->tasks[t].definition->compatible)
-      return true;
-  return false;
-}
-
-/* The family of all kernels of a schedule; of kernels of several families `general`, or separate.
- */
+/* The family of all kernels of a schedule; of kernels of several families `general`, or one behind
+ * it. */
 static prem_kernel_family family_of(const prem_schedule *schedule) {
   prem_kernel_family family = PREM_FAMILY_common;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
@@ -92,33 +85,19 @@ static prem_kernel_family family_of(const prem_schedule *schedule) {
 }
 
 /* The executive with the fewest kernels that has all of a schedule's. */
-static const void *executive_for(const prem_schedule *schedule, int32_t number,
-                                 int32_t *max_threads) {
-  switch (family_of(schedule)) {
-  case PREM_FAMILY_common:
-  case PREM_FAMILY_convolution:
-    return prem_executive_convolution(number, max_threads);
-  case PREM_FAMILY_kcf:
-    return prem_executive_kcf(number, max_threads);
-  case PREM_FAMILY_separate:
-    return prem_executive_separate(number, max_threads);
-  default:
-    return prem_executive_variant(number, has_intervals(schedule), max_threads);
-  }
-}
-
-/* The same of live sessions. */
-static const void *live_executive_for(const prem_schedule *schedule, int32_t number,
-                                      int32_t *max_threads) {
-  switch (family_of(schedule)) {
-  case PREM_FAMILY_common:
-  case PREM_FAMILY_convolution:
-    return prem_executive_live_convolution(number, max_threads);
-  case PREM_FAMILY_kcf:
-    return prem_executive_live_kcf(number, max_threads);
-  default:
-    return prem_executive_live(number, max_threads);
-  }
+static prem_executive *executive_for(const prem_schedule *schedule, bool is_live) {
+  static const struct {
+    prem_executive *of_runs, *of_live;
+  } executives[] = {
+      [PREM_FAMILY_common] = {prem_executive_convolution, prem_executive_live_convolution},
+      [PREM_FAMILY_convolution] = {prem_executive_convolution, prem_executive_live_convolution},
+      [PREM_FAMILY_kcf] = {prem_executive_kcf, prem_executive_live_kcf},
+      [PREM_FAMILY_general] = {prem_executive_general, prem_executive_live},
+      [PREM_FAMILY_intervals] = {prem_executive_intervals, prem_executive_live},
+      [PREM_FAMILY_separate] = {prem_executive_separate, prem_executive_live},
+  };
+  const prem_kernel_family family = family_of(schedule);
+  return is_live ? executives[family].of_live : executives[family].of_runs;
 }
 
 prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag) {
@@ -213,12 +192,10 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
   const prem_status status = divide_sm(cuda, 0, diag);
   if (status != PREM_OK)
     return status;
+  prem_executive *const executive = executive_for(cuda->program->schedule, false);
   int32_t max_threads = 0, max_blocks = 0;
   const void *variant;
-  for (int32_t number = 0;; ++number) {
-    variant = executive_for(cuda->program->schedule, number, &max_threads);
-    if (!variant)
-      break;
+  for (int32_t number = 0; (variant = executive(number, &max_threads)); ++number) {
     if (cuda->threads > max_threads)
       continue;
     int blocks = 0;
@@ -289,10 +266,10 @@ prem_status prem_cuda_choose_live_variant(prem_cuda *cuda, prem_diag *diag) {
   const prem_status status = divide_sm(cuda, cuda->near_bytes + BESIDE_BYTES, diag);
   if (status != PREM_OK)
     return status;
+  prem_executive *const executive = executive_for(cuda->program->schedule, true);
   int32_t max_threads = 0;
   const void *variant;
-  for (int32_t number = 0;
-       (variant = live_executive_for(cuda->program->schedule, number, &max_threads)); ++number) {
+  for (int32_t number = 0; (variant = executive(number, &max_threads)); ++number) {
     bool fits = false;
     if (cuda->threads > max_threads)
       continue;

@@ -45,8 +45,7 @@ static cudaError_t count_resident_blocks(const prem_launch *smallest, int32_t sm
                                          int32_t *resident) {
   int32_t max = 0, max_threads;
   const void *variant;
-  for (int32_t number = 0; (variant = prem_executive_variant(number, false, &max_threads));
-       ++number) {
+  for (int32_t number = 0; (variant = prem_executive_general(number, &max_threads)); ++number) {
     int blocks = 0;
     cudaError_t error = cudaFuncSetAttribute(
         variant, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
