@@ -62,19 +62,20 @@ __device__ __forceinline__ void views_load(block_state *own, const prem_launch &
   }
 }
 
-/** A compatible interval's views: the windows where they lie in their arrays. */
+/** A compatible interval's views: the windows where they lie in their arrays. Behind the task's
+ * ports lies what nobody reads: unsigned, so that it may be anything. */
 __device__ __forceinline__ void views_place(block_state *own, const prem_device_task *task,
                                             prem_view views[PREM_MAX_PORTS]) {
   views_load(own, own->launch, views);
 #pragma unroll
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p) {
     const prem_device_port *port = port_at(own, own->launch, task->first_port + p);
-    int64_t at = 0;
+    uint64_t at = 0;
 #pragma unroll
     for (int32_t d = 0; d < 4; ++d)
-      at += views[p].origin[d] * port->dim[d].pitch_bytes;
+      at += (uint64_t)views[p].origin[d] * (uint64_t)port->dim[d].pitch_bytes;
 #if PREM_LIVE
-    at += own->shift_bytes[p];
+    at += (uint64_t)own->shift_bytes[p];
 #endif
     views[p].data = port->array + at;
   }
