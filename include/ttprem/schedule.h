@@ -149,7 +149,9 @@ typedef struct prem_task {
   int32_t *arrays;             /* the array of each port of the definition */
   unsigned char *params;       /* PREM_PARAMS_BYTES, aligned to 8 */
   prem_port_layout *layout;    /* one a port, and behind them that of the work area */
-  int32_t work_bytes;          /* of the work area, in the output buffer; 0: none */
+  int32_t work_bytes;          /* of the work area; 0: none */
+  bool work_is_input;          /* it lies in the input buffer, behind the inputs, not in the
+                                  output buffer */
   int32_t in_bytes, out_bytes; /* of one input and one output buffer, multiples of 128 */
 } prem_task;
 

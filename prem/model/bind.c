@@ -5,6 +5,7 @@
 #include "prem/model/bind_again.h"
 #include "prem/model/by_block.h"
 #include "prem/model/private.h"
+#include "prem/model/scratchpad.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BUFFER_ALIGNMENT = 128, PIECE_BYTES = 16 };
 
 const prem_kernel *prem_registry_find(const prem_registry *registry, const char *name) {
   for (int32_t i = 0; i < registry->count; ++i)
@@ -316,49 +315,6 @@ static prem_status make_new_arrays(prem_schedule *schedule, prem_task *task,
   return PREM_OK;
 }
 
-/* ---- the scratchpad -------------------------------------------------------------------------- */
-
-/* The most bytes between a 16-byte boundary and the first element of a tile's window. */
-static int64_t max_lead(const prem_task *task, const prem_window *window, int32_t element) {
-  bool varies = window->aim != 0;
-  for (int k = 0; k < PREM_MAX_GRID; ++k)
-    varies |= task->grid[k] > 1 && window->step[3][k] * element % PIECE_BYTES != 0;
-  const int64_t lead = window->base[3] * element % PIECE_BYTES;
-  return varies ? PIECE_BYTES - element : (lead + PIECE_BYTES) % PIECE_BYTES;
-}
-
-/* One port behind the other, each at a multiple of 128; false: a buffer beyond 2 GiB. */
-static bool lay_out(const prem_schedule *schedule, prem_task *task, const prem_kernel *kernel) {
-  int64_t used[2] = {0, 0};
-  for (int32_t p = 0; p < kernel->port_count; ++p) {
-    const int32_t *extent = task->windows[p].extent;
-    const int32_t element = prem_type_bytes(schedule->arrays[task->arrays[p]].type);
-    const int64_t lead = max_lead(task, &task->windows[p], element);
-    const int64_t row = prem_round_up(lead + (int64_t)extent[3] * element, PIECE_BYTES);
-    int64_t rows = extent[0], *end = &used[kernel->ports[p].access == PREM_OUT];
-    for (int d = 1; d < 3; ++d)
-      if ((rows *= extent[d]) > INT32_MAX)
-        return false;
-    if (row > INT32_MAX || *end + row * rows > INT32_MAX - BUFFER_ALIGNMENT)
-      return false;
-    task->layout[p] = (prem_port_layout){.offset_bytes = (int32_t)*end,
-                                         .row_bytes = (int32_t)row,
-                                         .rows = (int32_t)rows,
-                                         .element_bytes = element};
-    *end = prem_round_up(*end + row * rows, BUFFER_ALIGNMENT);
-  }
-  task->layout[kernel->port_count] = (prem_port_layout){.offset_bytes = (int32_t)used[1],
-                                                        .row_bytes = task->work_bytes,
-                                                        .rows = task->work_bytes > 0,
-                                                        .element_bytes = 1};
-  if (used[1] + task->work_bytes > INT32_MAX - BUFFER_ALIGNMENT)
-    return false;
-  used[1] = prem_round_up(used[1] + task->work_bytes, BUFFER_ALIGNMENT);
-  task->in_bytes = (int32_t)used[0];
-  task->out_bytes = (int32_t)used[1];
-  return true;
-}
-
 /* ---- compatible intervals -------------------------------------------------------------------- */
 
 /* Their views lie in the arrays: what a window reads beyond one cannot be 0 there, and distances in
@@ -379,7 +335,7 @@ static prem_status judge_compatible(const prem_schedule *schedule, prem_task *ta
       return refuse(task, diag, 31, task->place, "arrays",
                     "kernel '%s' reads beyond '%s', and has no scratchpad in which that is 0",
                     kernel->name, array->name);
-    if (shape[0] * shape[1] * shape[2] * (shape[3] + PIECE_BYTES) > INT32_MAX)
+    if (shape[0] * shape[1] * shape[2] * (shape[3] + PREM_PIECE_BYTES) > INT32_MAX)
       return refuse(task, diag, 31, task->place, "arrays",
                     "array '%s' has too many elements for a compatible interval; some %d are the "
                     "most",
@@ -500,7 +456,7 @@ static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem
     status = ask_kernel(schedule, task, kernel, diag);
   if (status == PREM_OK && kernel->compatible)
     status = judge_compatible(schedule, task, kernel, diag);
-  else if (status == PREM_OK && !lay_out(schedule, task, kernel))
+  else if (status == PREM_OK && !prem_scratchpad_lay_out(schedule, task, kernel))
     status = refuse(task, diag, 41, task->place, "tile",
                     "a tile needs more than 2 GiB of scratchpad; take a smaller one");
   if (status != PREM_OK)
@@ -514,29 +470,6 @@ static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem
     prem_array *array = &schedule->arrays[task->arrays[p]];
     if (kernel->ports[p].access == PREM_OUT && (array->writer < 0 || array->writer > number))
       array->writer = number;
-  }
-  return PREM_OK;
-}
-
-/* For prem_block_scratch_bytes(): the largest buffers of each block. */
-static prem_status measure_blocks(prem_schedule *schedule) {
-  struct prem_schedule_private *own = schedule->private_data;
-  const size_t blocks = (size_t)schedule->platform.blocks + 1;
-  free(own->block_in);
-  free(own->block_out);
-  own->block_in = calloc(blocks, sizeof *own->block_in);
-  own->block_out = calloc(blocks, sizeof *own->block_out);
-  if (!own->block_in || !own->block_out)
-    return PREM_ERR_MEMORY;
-  for (int32_t t = 0; t < schedule->task_count; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    for (int32_t i = 0; task->definition && i < task->block_count; ++i) {
-      const int32_t block = task->blocks[i];
-      if (own->block_in[block] < task->in_bytes)
-        own->block_in[block] = task->in_bytes;
-      if (own->block_out[block] < task->out_bytes)
-        own->block_out[block] = task->out_bytes;
-    }
   }
   return PREM_OK;
 }
@@ -586,7 +519,8 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
     return PREM_OK;
   prem_status status = PREM_OK;
   const bool did_fit = prem_schedule_fits(schedule, NULL);
-  if (bind_tasks(schedule, registry, diag) != PREM_OK || measure_blocks(schedule) != PREM_OK)
+  if (bind_tasks(schedule, registry, diag) != PREM_OK ||
+      prem_scratchpad_measure(schedule) != PREM_OK)
     return PREM_ERR_MEMORY;
   /* what the abstract tasks alone exceed was said when the file was read */
   bool is_good = prem_schedule_fits(schedule, did_fit ? diag : NULL);
@@ -599,13 +533,6 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
     return status;
   schedule->bound = is_good;
   return is_good ? PREM_OK : PREM_ERR_INVALID;
-}
-
-int64_t prem_block_scratch_bytes(const prem_schedule *schedule, int32_t block) {
-  const struct prem_schedule_private *own = schedule->private_data;
-  if (!own || !own->block_in || block < 0 || block >= schedule->platform.blocks)
-    return 0;
-  return schedule->platform.buffers * ((int64_t)own->block_in[block] + own->block_out[block]);
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -651,8 +578,8 @@ int64_t prem_task_phase_bytes(const prem_schedule *schedule, const prem_task *ta
     const int64_t element = task->layout[p].element_bytes;
     int64_t begin = first[3] * element, end = begin + size[3] * element;
     if (is_input) { /* whole 16-byte pieces; rows begin at a multiple of 16 */
-      begin = begin / PIECE_BYTES * PIECE_BYTES;
-      end = prem_round_up(end, PIECE_BYTES);
+      begin = begin / PREM_PIECE_BYTES * PREM_PIECE_BYTES;
+      end = prem_round_up(end, PREM_PIECE_BYTES);
     }
     bytes += size[0] * size[1] * size[2] * (end - begin);
   }

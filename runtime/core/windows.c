@@ -104,9 +104,9 @@ static const prem_storage *storage_of(const prem_arrays *arrays, const prem_task
   return room;
 }
 
-static void view_work(const prem_task *task, unsigned char *out, prem_view *view) {
+static void view_work(const prem_task *task, unsigned char *buffer, prem_view *view) {
   const int32_t bytes = task->work_bytes;
-  *view = (prem_view){.data = out + task->layout[task->definition->port_count].offset_bytes,
+  *view = (prem_view){.data = buffer + task->layout[task->definition->port_count].offset_bytes,
                       .extent = {1, 1, 1, bytes},
                       .pitch = {bytes, bytes, bytes}};
 }
@@ -131,7 +131,7 @@ void prem_tile_views_slots(const prem_arrays *arrays, int32_t task, int32_t tile
     memcpy(view->origin, window.origin, sizeof view->origin);
   }
   if (spec->work_bytes > 0)
-    view_work(spec, out, &views[spec->definition->port_count]);
+    view_work(spec, spec->work_is_input ? in : out, &views[spec->definition->port_count]);
 }
 
 /* The rows of one plane (i0, i1) of an input window; what lies outside the array becomes 0. */

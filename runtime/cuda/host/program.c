@@ -95,7 +95,7 @@ static void port_fill(const prem_task *task, int32_t number, const prem_device_a
 static void work_area_fill(const prem_task *task, prem_device_port *out) {
   *out = (prem_device_port){.offset_bytes = task->layout[task->definition->port_count].offset_bytes,
                             .element_bytes = 1,
-                            .is_output = 1};
+                            .is_output = !task->work_is_input};
   for (int d = 0; d < PREM_MAX_RANK; ++d) {
     const int32_t bytes = d == PREM_MAX_RANK - 1 ? task->work_bytes : 1;
     out->dim[d] = (prem_device_dim){.shape = bytes, .extent = bytes, .pitch = task->work_bytes};
