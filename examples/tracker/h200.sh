@@ -93,9 +93,10 @@ provenance() {
     timeout 20 "$build/track_ttprem" info 2>/dev/null
   } >"$out/provenance$1.txt"
 }
-readonly everything=synth:frames=0,targets=$targets,size=$size,box=24x20,scale=15
+# Their targets are up to 27 pixels wide: windows of a reach of 1 do, 42 pixels.
+readonly everything=(--reach 1 "synth:frames=0,targets=$targets,size=$size,box=24x20,scale=15")
 readonly single=synth:frames=0,scale=15
-video_of() { [ "$1" = 1 ] && echo "$single" || echo "$everything"; }
+video_of() { if [ "$1" = 1 ]; then video=("$single"); else video=("${everything[@]}"); fi; } # TARGETS: into `video`
 frames_in() { echo $(($1 * 1000000 / period_us + 1)); } # SECONDS
 
 # ---- bits ----
@@ -104,7 +105,7 @@ bits() {
   for n in $checked; do
     for s in 1 "$scales"; do
       frames=$((600 / (n * (s + 1)) + 5))
-      options=(--frames "$frames" --targets "$n" --scales "$s" "synth:targets=$n,size=$size,box=24x20,scale=15,noise=4")
+      options=(--frames "$frames" --targets "$n" --scales "$s" --reach 1 "synth:targets=$n,size=$size,box=24x20,scale=15,noise=4")
       [ ! -e "$place/bits_${n}x$s" ] || continue
       mkdir "$place/bits_${n}x$s"
       rm -rf "$place/plain" "$place/bits"
@@ -121,11 +122,12 @@ bits() {
 
 # ---- by the clock ----
 timed() { # NAME SECONDS TARGETS SCALES MODE OPTION...: frames by the clock, as many as come in so many seconds
-  local name=$1 seconds=$2 n=$3 s=$4 mode=$5
+  local name=$1 seconds=$2 n=$3 s=$4 mode=$5 video
   shift 5
+  video_of "$n"
   run "$name" $((seconds + 60)) "$tracker" --backend "$backend" --mode "$mode" --camera --queue "$queue" --period "${period_us}us" \
     --publish "${publish_us}us" --hold 60 --log 100 --frames "$(frames_in "$seconds")" --targets "$n" --scales "$s" \
-    -o "$place/$name" "$@" "$(video_of "$n")" || return 1
+    -o "$place/$name" "$@" "${video[@]}" || return 1
   keep "$name" "$place/$name/instants.csv"
   cp "$place/$name/schedule.cfg" "$out/$name.cfg"
 }
@@ -136,7 +138,7 @@ clock() {
   local quarter=$(((duration + 3) / 4)) mode company other
   timed clock_tt_alone "$duration" "$targets" "$scales" tt || # a plan may have no room in that period: the shortest then
     run clock_tt_own_period $((quarter + 60)) "$tracker" --backend "$backend" --camera --hold 60 --log 100 \
-      --frames "$(frames_in "$quarter")" --targets "$targets" --scales "$scales" -o "$place/own_period" "$everything"
+      --frames "$(frames_in "$quarter")" --targets "$targets" --scales "$scales" -o "$place/own_period" "${everything[@]}"
   timed clock_free_alone "$quarter" "$targets" "$scales" free
   for company in edges copy; do
     for mode in tt free; do
@@ -185,10 +187,11 @@ one() {
 
 # ---- as ordinary CUDA ----
 ordinary() { # NAME SECONDS TARGETS SCALES OPTION...
-  local name=$1 seconds=$2 n=$3 s=$4 way
+  local name=$1 seconds=$2 n=$3 s=$4 way video
   shift 4
+  video_of "$n"
   run "$name" $((seconds * 3 + 90)) "$baselines" --period "${period_us}us" --publish "${publish_us}us" --hold 60 --log 100 \
-    --frames "$(frames_in "$seconds")" --targets "$n" --scales "$s" --compare $((n > 8 ? 5 : 20)) -o "$place/$name" "$@" "$(video_of "$n")"
+    --frames "$(frames_in "$seconds")" --targets "$n" --scales "$s" --compare $((n > 8 ? 5 : 20)) -o "$place/$name" "$@" "${video[@]}"
   for way in stream priority graph; do
     [ ! -e "$place/$name/$way/instants.csv" ] || keep "${name}_$way" "$place/$name/$way/instants.csv"
   done
@@ -207,15 +210,15 @@ rate() {
   local mode part frames=$((duration * 20))
   for mode in tt free; do
     run "rate_$mode" 60 "$tracker" --backend "$backend" --mode "$mode" --hold 60 --log 50 --frames "$frames" --targets "$targets" \
-      --scales "$scales" -o "$place/rate" "$everything"
+      --scales "$scales" -o "$place/rate" "${everything[@]}"
     [ ! -e "$place/rate/schedule.cfg" ] || mv "$place/rate/schedule.cfg" "$out/rate_$mode.cfg"
     for part in 80 60 50 40 30 25 20; do # of the period, until there is no plan
       attempt "rate_${mode}_$part" 40 "$tracker" --backend "$backend" --mode "$mode" --period "$((period_us * part / 100))us" --hold 60 \
-        --log 50 --frames "$frames" --targets "$targets" --scales "$scales" -o "$place/rate" "$everything" || break
+        --log 50 --frames "$frames" --targets "$targets" --scales "$scales" -o "$place/rate" "${everything[@]}" || break
     done
   done
   [ ! -x "$baselines" ] || run rate_baselines 90 "$baselines" --hold 60 --compare 0 --frames "$frames" --targets "$targets" \
-    --scales "$scales" --streams 8 -o "$place/rate_baselines" "$everything"
+    --scales "$scales" --streams 8 -o "$place/rate_baselines" "${everything[@]}"
 }
 
 blocks() {
@@ -229,13 +232,13 @@ blocks() {
     for part in 30 25 20; do # not held up by its period, until there is no plan
       attempt "rate_free_${of}_$part" 40 "$tracker" --backend "$backend" --mode free --period "$((period_us * part / 100))us" --hold 60 \
         --log 50 --frames $((duration * 20)) --targets "$targets" --scales "$scales" --blocks "$count" --threads "$threads" \
-        -o "$place/rate" "$everything" || break
+        -o "$place/rate" "${everything[@]}" || break
     done
   done
 }
 
 heat() {
-  run heat 60 "$tracker" --backend "$backend" --heat --hold 60 --frames 45 --targets "$targets" --scales "$scales" -o "$place/heat" "$everything"
+  run heat 60 "$tracker" --backend "$backend" --heat --hold 60 --frames 45 --targets "$targets" --scales "$scales" -o "$place/heat" "${everything[@]}"
   [ ! -e "$place/heat/heat.json" ] || cp "$place"/heat/heat.* "$out/"
 }
 

@@ -112,17 +112,15 @@ enum { COPY_TILES = 32 /* a block */, COPY_TILE = 8192 };
 enum { BLOCK_THREADS = 96 + 256 };
 
 /* Of a GPU's SM, an H200's, blocks have so much of the scratchpad, and a live session's executive
- * takes so much of each for these tasks. Regions are cut finer there than on a CPU, into tiles that
- * take less. */
+ * takes so much of each for these tasks. */
 enum {
-  GPU_STRIPS = 8,
   SM_BYTES = 216 * 1024,
   EXECUTIVE_BYTES = 33 * 1024,
   CPU_SCRATCH_BYTES = 208 * 1024
 };
 
 static int32_t scratch_bytes(const track_setting *s) {
-  return s->strips < GPU_STRIPS ? CPU_SCRATCH_BYTES : SM_BYTES / s->an_sm - EXECUTIVE_BYTES;
+  return s->on_gpu ? SM_BYTES / s->an_sm - EXECUTIVE_BYTES : CPU_SCRATCH_BYTES;
 }
 
 const char *track_company_name(track_company company) {
@@ -332,4 +330,33 @@ prem_status track_schedule_make(const track_setting *setting, const prem_backend
   prem_schedule_free(*out);
   *out = NULL;
   return status;
+}
+
+/* ---- cutting --------------------------------------------------------------------------------- */
+
+static bool has_room(const track_setting *setting, const prem_registry *kernels) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
+  bool fits = file && track_schedule_print(setting, file);
+  if (file && fclose(file) != 0)
+    fits = false;
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  fits = fits && prem_schedule_load_text("tracker.cfg", text, &schedule, diag) == PREM_OK &&
+         prem_schedule_bind(schedule, kernels, diag) == PREM_OK;
+  for (int32_t b = 0; fits && b < setting->blocks; ++b)
+    fits = prem_block_scratch_bytes(schedule, b) <= scratch_bytes(setting);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+  free(text);
+  return fits;
+}
+
+void track_schedule_cut(track_setting *setting, const prem_registry *kernels) {
+  enum { COARSE = 4, FINE = 8 };
+  const int64_t strips = (int64_t)setting->targets * setting->scales * COARSE;
+  setting->strips = COARSE;
+  if (strips < 2 * (int64_t)setting->blocks || !has_room(setting, kernels))
+    setting->strips = FINE;
 }

@@ -41,10 +41,10 @@ typedef struct track_setting {
   int64_t period_ns;  /* from frame to frame */
   int64_t publish_ns; /* from a frame's hyperperiod's begin until its boxes can be seen; 0: none */
   int32_t blocks;
-  int32_t threads; /* of a block on a GPU */
-  int32_t an_sm;   /* blocks an SM: with more than one, each has one buffer instead of two */
-  int32_t strips;  /* of a region's features: 4 for a CPU's blocks, 8 for a GPU's, whose scratchpad
-                      has no room for larger ones */
+  int32_t threads;   /* of a block on a GPU */
+  int32_t an_sm;     /* blocks an SM: with more than one, each has one buffer instead of two */
+  bool on_gpu;       /* whose blocks have a part of an SM's scratchpad */
+  int32_t strips;    /* of a region's features */
   float wcet_factor; /* times the windows that the example brings along */
   track_feeding feeding;
   int32_t queue; /* with TRACK_CAMERA: frames that wait in a queue, each for its turn; 0: none */
@@ -61,6 +61,10 @@ const char *track_company_name(track_company company);
 
 /** Write the file. False: it could not be written. */
 bool track_schedule_print(const track_setting *setting, FILE *file);
+
+/** Cut regions' features for a GPU: into 8 strips; into 4, which share fewer rows and so take less
+ *  work, where each block has some of them and room for one. */
+void track_schedule_cut(track_setting *setting, const prem_registry *kernels);
 
 /** Of a prepared schedule: from its hyperperiod's begin to the end of its last window; -1: no
  * memory.

@@ -322,10 +322,11 @@ static void complete(options *of, int32_t targets) {
   setting->wcet_factor = (of->wcet_factor > 0 ? of->wcet_factor : 1) * (of->is_gpu ? 0.3F : 1.0F);
   setting->blocks = of->blocks ? of->blocks : usual_blocks(of, targets);
   setting->threads = of->threads ? of->threads : setting->threads;
+  setting->on_gpu = of->is_gpu;
   if (of->is_gpu) {
     setting->an_sm =
         setting->blocks > of->cores ? (setting->blocks + of->cores - 1) / of->cores : 1;
-    setting->strips = 8;
+    track_schedule_cut(setting, prem_registry_builtin());
   }
   setting->feeding = of->camera ? TRACK_CAMERA : TRACK_EACH;
   setting->period_ns = of->period_ns ? of->period_ns : usual_period_ns(of, targets);

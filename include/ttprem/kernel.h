@@ -83,6 +83,8 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
 #define PREM_APART
 #endif
 #define PREM_FN           static inline __attribute__((always_inline, unused))
+#define PREM_LANE         0 /* one lane does all */
+#define PREM_LANE_COUNT   1
 #define PREM_LANES(i, n)  for (int32_t i = 0, i##_end = (n); i < i##_end; ++i)
 #define PREM_FIRST_LANE() true
 #define PREM_LANES_2D(r, rows, c, columns)                                                         \

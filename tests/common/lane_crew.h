@@ -6,7 +6,7 @@
 #include "tests/common/lane_threads.h"
 #include "tests/common/running.h"
 
-enum { MAX_LANES = 256 };
+enum { MAX_LANES = 384 };
 
 /** What a lane does of a tile: the suite's own. */
 static void compute(const prem_task *task, const prem_view *views);

@@ -172,7 +172,7 @@ START_TEST(lanes_make_the_references_bits) {
   static const struct {
     int32_t targets, scales, strips, blocks;
     unsigned lanes;
-  } cases[] = {{1, 1, 8, 16, 256}, {2, 3, 8, 16, 160}, {1, 3, 4, 2, 33}};
+  } cases[] = {{1, 1, 8, 16, 256}, {2, 3, 8, 16, 160}, {1, 3, 4, 2, 33}, {1, 1, 4, 8, 384}};
   track_setting setting = track_setting_for(ROWS, COLUMNS, cases[_i].targets, cases[_i].scales);
   setting.strips = cases[_i].strips;
   setting.blocks = cases[_i].blocks;
@@ -212,7 +212,7 @@ END_TEST
 int main(void) {
   TCase *lanes = tcase_create("lanes");
   tcase_set_timeout(lanes, 240);
-  tcase_add_loop_test(lanes, lanes_make_the_references_bits, 0, 3);
+  tcase_add_loop_test(lanes, lanes_make_the_references_bits, 0, 4);
   Suite *suite = suite_create("track_lanes");
   suite_add_tcase(suite, lanes);
   return run_suite(suite);

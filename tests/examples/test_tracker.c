@@ -243,6 +243,7 @@ static void expect_room(int32_t rows, int32_t columns, int32_t targets, int32_t 
   track_setting setting = track_setting_for(rows, columns, targets, scales);
   setting.blocks = H200_SMS * an_sm;
   setting.an_sm = an_sm;
+  setting.on_gpu = true;
   setting.strips = 8;
   setting.company = company;
   prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
@@ -255,6 +256,23 @@ static void expect_room(int32_t rows, int32_t columns, int32_t targets, int32_t 
 #endif
   prem_schedule_free(schedule);
 }
+
+/* Fewer strips where each block has some of them, and room: a reach of 1 takes smaller windows. */
+START_TEST(regions_are_cut_as_blocks_have_room) {
+  static const struct {
+    int32_t targets, scales, an_sm, strips;
+    float reach;
+  } cases[] = {
+      {64, 5, 2, 4, 1}, {64, 5, 2, 8, 2}, {64, 5, 1, 4, 1}, {1, 1, 1, 8, 1}, {26, 5, 2, 8, 1}};
+  track_setting setting = track_setting_for(960, 1280, cases[_i].targets, cases[_i].scales);
+  setting.blocks = H200_SMS * cases[_i].an_sm;
+  setting.an_sm = cases[_i].an_sm;
+  setting.on_gpu = true;
+  setting.reach = cases[_i].reach;
+  track_schedule_cut(&setting, track_registry());
+  ck_assert_int_eq(setting.strips, cases[_i].strips);
+}
+END_TEST
 
 /* Two buffers of a block's largest tiles beside the executive, or two blocks with one each. */
 START_TEST(blocks_have_room_on_an_h200) {
@@ -465,6 +483,7 @@ int main(void) {
   TCase *schedules = tcase_create("schedules");
   tcase_add_loop_test(schedules, schedules_of_all_sizes_have_plans, 0, 4);
   tcase_add_test(schedules, blocks_have_room_on_an_h200);
+  tcase_add_loop_test(schedules, regions_are_cut_as_blocks_have_room, 0, 5);
   tcase_add_test(schedules, small_frames_are_followed);
   TCase *arithmetic = tcase_create("arithmetic");
   tcase_add_test(arithmetic, exponentials_are_near);

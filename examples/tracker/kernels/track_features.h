@@ -148,10 +148,10 @@ PREM_FN void feature_slopes(const feature_rows *rows, float *slope) {
     feature_row_slopes(rows, begin, end, slope);
     return;
   }
-  const int32_t half = (end - begin + 1) / 2;
-  PREM_LANES_2D(part, 2, column, TRACK_PIXELS) {
-    const int32_t first = begin + part * half;
-    feature_column_slopes(rows, first, first + half < end ? first + half : end, column, slope);
+  const int32_t parts = sample_lanes_a_column(), share = (end - begin + parts - 1) / parts;
+  PREM_LANES_2D(part, parts, column, TRACK_PIXELS) {
+    const int32_t first = begin + part * share;
+    feature_column_slopes(rows, first, first + share < end ? first + share : end, column, slope);
   }
 }
 

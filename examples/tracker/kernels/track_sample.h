@@ -45,24 +45,30 @@ PREM_FN float sample_pixel(const sample_window *window, sample_tap row, sample_t
   return sample_mix(above, below, column, row.share);
 }
 
-/* A GPU's lane stays in its column, of each second row, and has more than one of them in hand. */
+/* A GPU's lanes are so many for each column of a region. */
+PREM_FN int32_t sample_lanes_a_column(void) {
+  return PREM_LANE_COUNT < 2 * TRACK_PIXELS ? 1 : PREM_LANE_COUNT / TRACK_PIXELS;
+}
+
+/* A GPU's lane stays in its column, goes on by as many rows as a column has lanes, and has more
+ * than one of them in hand. */
 PREM_FN void sample_columns(const int32_t size[2], const sample_window *window,
                             const float *geometry, int32_t first, int32_t rows, float *out) {
-  enum { STARTS = 2, AT_ONCE = 3 };
+  enum { AT_ONCE = 3 };
   const float y = geometry[GEOMETRY_Y], x = geometry[GEOMETRY_X], step = geometry[GEOMETRY_STEP];
-  const int32_t height = size[0];
-  PREM_LANES_2D(start, STARTS, c, TRACK_PIXELS) {
+  const int32_t height = size[0], starts = sample_lanes_a_column();
+  PREM_LANES_2D(start, starts, c, TRACK_PIXELS) {
     const sample_tap column = sample_tap_at(fmaf(step, (float)c, x), size[1]);
-    PREM_ROLLED for (int32_t r = start; r < rows; r += AT_ONCE * STARTS) {
+    PREM_ROLLED for (int32_t r = start; r < rows; r += AT_ONCE * starts) {
       float found[AT_ONCE];
       for (int32_t i = 0; i < AT_ONCE; ++i) {
-        const int32_t at = r + i * STARTS;
+        const int32_t at = r + i * starts;
         const sample_tap row = sample_tap_at(fmaf(step, (float)(first + at), y), height);
         found[i] = at < rows ? sample_pixel(window, row, column) : 0;
       }
       for (int32_t i = 0; i < AT_ONCE; ++i)
-        if (r + i * STARTS < rows)
-          out[(r + i * STARTS) * TRACK_PIXELS + c] = found[i];
+        if (r + i * starts < rows)
+          out[(r + i * starts) * TRACK_PIXELS + c] = found[i];
     }
   }
 }
