@@ -382,7 +382,8 @@ prem_status follow(const follow_request *given, follow_result *out, prem_diag *d
   follower f = {.request = &request, .out = out, .diag = diag};
   prem_schedule *schedule = NULL;
   *out = (follow_result){.early_max_ns = INT64_MIN, .late_max_ns = INT64_MIN};
-  prem_status status = video_open(&request.video, &f.frames, diag);
+  f.frames = request.open;
+  prem_status status = f.frames ? PREM_OK : video_open(&request.video, &f.frames, diag);
   if (status == PREM_OK) {
     request.setting.rows = video_facts_of(f.frames)->height;
     request.setting.columns = video_facts_of(f.frames)->width;
@@ -396,7 +397,8 @@ prem_status follow(const follow_request *given, follow_result *out, prem_diag *d
     out->schedule = schedule;
   else
     prem_schedule_free(schedule);
-  video_close(f.frames);
+  if (!request.open)
+    video_close(f.frames);
   free(f.submitted);
   return status;
 }

@@ -15,6 +15,7 @@ typedef struct follow_request {
   const prem_backend *backend; /* NULL: without a schedule, the kernels' references one by one */
   prem_mode mode;
   video_request video;
+  video *open;           /* it, open and at its beginning, for what is read once; else NULL */
   int64_t start;         /* the video's frame that is the first one, from 0 */
   int64_t frames;        /* at most; 0: to the video's end */
   int64_t lasts_ns;      /* no frame but the first two is taken later than that; 0: no limit */

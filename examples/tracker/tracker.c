@@ -120,6 +120,10 @@ static const struct argp_option known[] = {
     {"schedule", KEY_SCHEDULE, NULL, 0, "print the schedule file and do nothing else", 0},
     {0}};
 
+static bool is_stdin(const options *of) {
+  return strcmp(of->request.video.source, "-") == 0;
+}
+
 static void add_box(struct argp_state *state, options *of, const char *text) {
   box *at = &of->boxes[of->box_count];
   char rest;
@@ -269,6 +273,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     if (!of->camera && (of->publish_ns > 0 || of->queue > 0))
       argp_error(state, "--%s is for frames that come by the clock; give --camera as well",
                  of->publish_ns > 0 ? "publish" : "queue");
+    if (is_stdin(of) && of->starts > 0)
+      argp_error(state, "--starts: stdin is read once; `trackview save` makes a file of it");
     return 0;
   default:
     return parse_measure(key, text, state, of);
@@ -625,7 +631,7 @@ static prem_status write_all(const options *of, const scored *scores, const foll
     status = write_text(of, found, "instants.csv", print_instants, diag);
   if (status == PREM_OK && scores->one_pass.frames > 0)
     status = write_findings(of, scores, diag);
-  const bool can_draw = strcmp(of->request.video.source, "-") != 0; /* it is read once more */
+  const bool can_draw = !of->request.open; /* it is read once more */
   bool has_heat = false, has_film = false;
   if (status == PREM_OK && found->trace)
     status = write_heat(of, found, &has_heat, diag);
@@ -675,10 +681,12 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
 }
 
 static prem_status work(options *of, prem_diag *diag) {
-  video *truth = NULL; /* opened once more by who reads the frames */
+  video *truth = NULL; /* opened once more by who reads the frames, but stdin */
   prem_status status = choose_backend(of, diag);
   if (status == PREM_OK)
     status = video_open(&of->request.video, &truth, diag);
+  if (status == PREM_OK && is_stdin(of))
+    of->request.open = truth; /* there is no beginning to go back to */
   if (status == PREM_OK)
     status = find_targets(of, truth, diag);
   if (status == PREM_OK) {

@@ -123,6 +123,13 @@ for setting in "1 1 20" "64 5 3"; do
   cmp plain/track.csv blocks/track.csv || fail "$targets targets on 132 blocks: another log"
 done
 
+# ---- frames from a pipe, which has no beginning to go back to ----
+"$place/build/trackview" save synth:frames=12 frames.pgm truth.csv >/dev/null
+run whole --backend plain --truth truth.csv frames.pgm
+cat frames.pgm | run pipe --backend sim --truth truth.csv -
+cmp whole/track.csv pipe/track.csv || fail "from a pipe: another log"
+grep -q '^one pass *12' said && [ ! -e pipe/track.png ] || fail "from a pipe: $(cat said)"
+
 run short --frames 5 --hold 3 --log 2
 [ "$(wc -l <short/track.csv)" -eq 3 ] || fail "--log 2: $(cat short/track.csv)"
 
@@ -205,6 +212,7 @@ refuses 1 'no such file\|No such file' nothing.pgm
 printf 'P5\n320 240\n255\nshort' >short.pgm
 refuses 1 'short.pgm' short.pgm --box 10,10,20,20
 refuses 2 "nothing says where the target is" short.pgm
+refuses 2 'stdin is read once' --starts 3 -
 : >file
 refuses 1 "is no folder" -o file
 
