@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ enum {
 typedef struct options {
   follow_request request;
   const char *backend, *folder;
+  char profile[PATH_MAX];
   box boxes[MOST_TARGETS];
   int32_t box_count, most_targets, scales, starts;
   int32_t blocks, cores; /* of the tracker, 0: the backend's usual; of the machine */
@@ -193,7 +195,10 @@ static error_t parse_measure(int key, char *text, struct argp_state *state, opti
     set_company(state, of, text);
     return 0;
   case KEY_PROFILE:
-    of->request.setting.profile = text;
+    /* a schedule's file is written elsewhere, and paths in it count from there */
+    if (!realpath(text, of->profile))
+      argp_failure(state, EXIT_FAILURE, errno, "--profile: %s", text);
+    of->request.setting.profile = of->profile;
     return 0;
   case KEY_TRUTH:
     of->request.video.truth = text;

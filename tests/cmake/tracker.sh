@@ -130,6 +130,18 @@ cat frames.pgm | run pipe --backend sim --truth truth.csv -
 cmp whole/track.csv pipe/track.csv || fail "from a pipe: another log"
 grep -q '^one pass *12' said && [ ! -e pipe/track.png ] || fail "from a pipe: $(cat said)"
 
+# ---- a profile's path counts from where it is said, not from where the schedule is written ----
+{
+  echo 'version = 1; tasks = ('
+  for task in features correlate respond locate learn_features learn train; do
+    printf '{ name = "%s"; prefetch: { wcet_ns = 9000L; }; compute: { wcet_ns = 300000L; }; writeback: { wcet_ns = 9000L; }; }' "$task"
+    [ "$task" = train ] || echo ,
+  done
+  echo ');'
+} >here.cfg
+run profile --backend sim --frames 5 --profile here.cfg
+grep -q '^# Windows: of a profile' profile/schedule.cfg || fail "--profile: $(cat profile/schedule.cfg)"
+
 run short --frames 5 --hold 3 --log 2
 [ "$(wc -l <short/track.csv)" -eq 3 ] || fail "--log 2: $(cat short/track.csv)"
 
@@ -212,6 +224,7 @@ refuses 1 'no such file\|No such file' nothing.pgm
 printf 'P5\n320 240\n255\nshort' >short.pgm
 refuses 1 'short.pgm' short.pgm --box 10,10,20,20
 refuses 2 "nothing says where the target is" short.pgm
+refuses 1 'nothing.cfg: No such file' --profile nothing.cfg
 refuses 2 'stdin is read once' --starts 3 -
 : >file
 refuses 1 "is no folder" -o file
