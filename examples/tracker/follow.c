@@ -23,6 +23,7 @@ typedef struct follower {
   int64_t *submitted; /* [taken] which frame was the n-th that was handed over */
   int64_t submitted_count, room;
   int64_t instant_room;
+  bool is_cut_short; /* the video could not be read to its end */
 } follower;
 
 /* ---- what is put down ------------------------------------------------------------------------ */
@@ -102,7 +103,15 @@ static prem_status next_frame(follower *f, int64_t n, uint8_t *pixels, size_t pi
   prem_status status = PREM_OK;
   if (n > 0)
     status = video_skip(f->frames, f->request->step - 1, f->diag);
-  return status == PREM_OK ? video_next(f->frames, pixels, pitch_bytes, f->diag) : status;
+  if (status == PREM_OK)
+    status = video_next(f->frames, pixels, pitch_bytes, f->diag);
+  f->is_cut_short = status != PREM_OK && status != PREM_ERR_ENDED;
+  return status;
+}
+
+/* Whatever ended the frames, the session has results of those before. */
+static bool has_more_results(const follower *f, prem_status end) {
+  return end == PREM_OK || end == PREM_ERR_ENDED || end == PREM_ERR_INTERRUPTED || f->is_cut_short;
 }
 
 void follow_command(const box *boxes, int32_t targets, float *rows, int64_t pitch) {
@@ -257,8 +266,7 @@ static prem_status feed_each(follower *f) {
       status = await_result(f);
   }
   const prem_status end = status;
-  while ((end == PREM_OK || end == PREM_ERR_ENDED || end == PREM_ERR_INTERRUPTED) &&
-         out->tracked < f->submitted_count)
+  while (has_more_results(f, end) && out->tracked < f->submitted_count)
     if ((status = await_result(f)) != PREM_OK)
       return status;
   return end == PREM_ERR_ENDED ? PREM_OK : end;
@@ -314,7 +322,7 @@ static prem_status feed_by_clock(follower *f) {
   }
   free(pixels);
   const prem_status end = status == PREM_ERR_ENDED ? PREM_OK : status;
-  if (end == PREM_OK || end == PREM_ERR_INTERRUPTED)
+  if (has_more_results(f, end))
     status = take_results(f, prem_live_now_ns(f->live) + (2 + setting->queue) * setting->period_ns);
   return status == PREM_OK || status == PREM_ERR_ENDED ? end : status;
 }

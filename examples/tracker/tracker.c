@@ -662,8 +662,8 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
   follow_result found;
   const prem_status followed = follow(&of->request, &found, diag);
   prem_status status = followed;
-  if (followed == PREM_ERR_INTERRUPTED)
-    status = PREM_OK; /* what there is shall be seen */
+  if (found.log.count > 0)
+    status = PREM_OK; /* what there is shall be seen: it was interrupted, or the video is broken */
   print_times(of, &found);
   snprintf(scores.sequence, sizeof scores.sequence, "%s", video_facts_of(truth)->name);
   snprintf(scores.tracker, sizeof scores.tracker, "ttprem KCF, %d scales", of->scales);

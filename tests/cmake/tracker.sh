@@ -226,6 +226,17 @@ refuses 1 'short.pgm' short.pgm --box 10,10,20,20
 refuses 2 "nothing says where the target is" short.pgm
 refuses 1 'nothing.cfg: No such file' --profile nothing.cfg
 refuses 2 'stdin is read once' --starts 3 -
+
+# ---- a video that breaks off: what there was until then is kept, on its way or not ----
+head -c 400000 frames.pgm >cut.pgm
+for options in "--backend plain" "--backend sim" "--backend sim --camera"; do
+  status=0
+  # shellcheck disable=SC2086 # words
+  timeout 60 "$tracker" $options --truth truth.csv -o cut cut.pgm >said 2>&1 || status=$?
+  [ "$status" -eq 1 ] && grep -q 'cut.pgm: frame 5 is cut short' said || fail "cut short: $options: $status: $(cat said)"
+  [ "$(wc -l <cut/track.csv)" -eq 6 ] && [ -s cut/track.png ] || fail "cut short: $options: $(cat said)"
+  rm -r cut
+done
 : >file
 refuses 1 "is no folder" -o file
 
