@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "option.h"
 #include "scene.h"
 #include "scored.h"
+#include "track.h"
 #include "windows.h"
 
 enum {
@@ -530,6 +532,26 @@ static void print_times(const options *of, const follow_result *found) {
            found->behind_max_ns);
 }
 
+/* A target that is refused in its first frame, where it has no size, is lost in all of them. */
+static void warn_of_lost(const options *of, const track_log *log, prem_diag *diag) {
+  size_t lost = 0;
+  for (size_t i = 0; i < log->count; ++i) {
+    const track_row *row = &log->rows[i];
+    char name[32];
+    lost += row->status == TRACK_LOST;
+    if (row->frame != log->rows[0].frame || row->status != TRACK_LOST || row->where.w > 0)
+      continue;
+    snprintf(name, sizeof name, "target %" PRId32, row->target);
+    prem_diag_add(diag, PREM_WARNING, 0, (prem_place){0}, name,
+                  "cannot be followed: the middle of its box has to be in the frame, the square "
+                  "root of its area %.0f to %.0f px; --reach lets it be larger",
+                  (double)TRACK_MIN_SIDE,
+                  floor((double)(of->reach * (float)TRACK_PIXELS / TRACK_REGION)));
+  }
+  if (lost > 0)
+    printf("lost: %zu of %zu boxes\n", lost, log->count);
+}
+
 /* Of the phases of the first frames. Without gnuplot its numbers are there, and no picture. */
 static prem_status write_heat(const options *of, const follow_result *found, bool *has_heat,
                               prem_diag *diag) {
@@ -665,6 +687,7 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
   if (found.log.count > 0)
     status = PREM_OK; /* what there is shall be seen: it was interrupted, or the video is broken */
   print_times(of, &found);
+  warn_of_lost(of, &found.log, diag);
   snprintf(scores.sequence, sizeof scores.sequence, "%s", video_facts_of(truth)->name);
   snprintf(scores.tracker, sizeof scores.tracker, "ttprem KCF, %d scales", of->scales);
   snprintf(scores.backend, sizeof scores.backend, "%s", of->backend);

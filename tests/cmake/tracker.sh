@@ -203,8 +203,10 @@ for box in 10,10,1,1 500,100,20,20 10,10,200,200 10,10,nan,20 10,10,-5,20; do
   run tiny --backend sim --frames 3 --box "$box"
   [ "$(status_of 1) $(status_of 3)" = "lost lost" ] || fail "--box $box: $(cat tiny/track.csv)"
 done
+grep -q 'warning: target 0: cannot be followed: .* 4 to 85 px' said && grep -q '^lost: 3 of 3 boxes' said || fail "no word of it: $(cat said)"
 run tiny --backend sim --frames 3 --box 10,10,20,20
 [ "$(status_of 1)" = started ] || fail "a good box: $(cat tiny/track.csv)"
+! grep -q 'lost\|cannot be followed' said || fail "a good box: $(cat said)"
 
 refuses() { # STATUS TEXT OPTION...
   local status=0
