@@ -478,13 +478,15 @@ static prem_status score_streaming(const options *of, const video *truth,
   return status;
 }
 
-/* From several starts, spread over the first half of the video. */
-static prem_status follow_from_starts(const options *given, const video *truth, score *out,
-                                      prem_diag *diag) {
+/* From several starts, spread over the first half of the video. Some tell their length at their end
+ * alone: then it is what was `taken` before. */
+static prem_status follow_from_starts(const options *given, const video *truth, int64_t taken,
+                                      score *out, prem_diag *diag) {
   score scores[MOST_STARTS];
   int64_t count = 0;
   prem_status status = PREM_OK;
-  const int64_t frames = video_facts_of(truth)->frames;
+  const int64_t known = video_facts_of(truth)->frames;
+  const int64_t frames = known >= 0 ? known : given->request.start + taken * given->request.step;
   for (int32_t i = 0; i < given->starts && status == PREM_OK && frames > 0; ++i) {
     options of = *given;
     follow_result found;
@@ -698,7 +700,7 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
     if (status == PREM_OK && of->camera && all_logged)
       status = score_streaming(of, truth, &found, &scores.streaming);
     if (status == PREM_OK && of->starts > 1 && followed == PREM_OK)
-      status = follow_from_starts(of, truth, &scores.robust, diag);
+      status = follow_from_starts(of, truth, found.taken, &scores.robust, diag);
     if (status == PREM_OK)
       print_scores(&scores);
   }

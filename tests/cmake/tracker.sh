@@ -130,6 +130,13 @@ cat frames.pgm | run pipe --backend sim --truth truth.csv -
 cmp whole/track.csv pipe/track.csv || fail "from a pipe: another log"
 grep -q '^one pass *12' said && [ ! -e pipe/track.png ] || fail "from a pipe: $(cat said)"
 
+# ---- several starts in a video that tells its length at its end: as in the same one that tells it before ----
+{ cat frames.pgm && echo; } >longer.pgm
+run starts --backend plain --truth truth.csv --starts 3 frames.pgm
+grep '^starts' said >expected
+run starts --backend plain --truth truth.csv --starts 3 longer.pgm
+grep '^starts' said | cmp - expected || fail "--starts: $(cat said)"
+
 # ---- a profile's path counts from where it is said, not from where the schedule is written ----
 {
   echo 'version = 1; tasks = ('
