@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "follow.h"
 #include "heat.h"
@@ -446,12 +447,15 @@ static place in_folder(const options *of, const char *name) {
   return at;
 }
 
-static prem_status make_folder(const options *of, prem_diag *diag) {
+/* Before anything is followed: who comes back to a long run shall find its results. */
+static prem_status make_folder(const options *of, bool *is_new, prem_diag *diag) {
   struct stat found;
-  if (mkdir(of->folder, 0777) == 0 || (stat(of->folder, &found) == 0 && S_ISDIR(found.st_mode)))
+  *is_new = mkdir(of->folder, 0777) == 0;
+  if (*is_new || (stat(of->folder, &found) == 0 && S_ISDIR(found.st_mode) &&
+                  access(of->folder, W_OK | X_OK) == 0))
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--output", "'%s' is no folder: %s",
-                of->folder, strerror(errno));
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--output",
+                "'%s' is no folder to write to: %s", of->folder, strerror(errno));
   return PREM_ERR_IO;
 }
 
@@ -650,9 +654,8 @@ static prem_status film_all(const options *of, const follow_result *found, bool 
 
 static prem_status write_all(const options *of, const scored *scores, const follow_result *found,
                              prem_diag *diag) {
-  prem_status status = make_folder(of, diag);
-  if (status == PREM_OK)
-    status = track_log_write(&found->log, in_folder(of, "track.csv").path, of->camera, diag);
+  prem_status status =
+      track_log_write(&found->log, in_folder(of, "track.csv").path, of->camera, diag);
   if (status == PREM_OK)
     status = write_text(of, found, "schedule.cfg", print_schedule, diag);
   const bool has_instants = of->camera && of->publish_ns > 0;
@@ -684,6 +687,10 @@ static prem_status write_all(const options *of, const scored *scores, const foll
 static prem_status follow_and_show(options *of, const video *truth, prem_diag *diag) {
   scored scores = {0};
   follow_result found;
+  bool is_new;
+  const prem_status made = make_folder(of, &is_new, diag);
+  if (made != PREM_OK)
+    return made;
   const prem_status followed = follow(&of->request, &found, diag);
   prem_status status = followed;
   if (found.log.count > 0)
@@ -706,6 +713,8 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
   }
   if (status == PREM_OK && found.log.count > 0)
     status = write_all(of, &scores, &found, diag);
+  else if (is_new)
+    rmdir(of->folder);
   follow_free(&found);
   return status == PREM_OK ? followed : status;
 }

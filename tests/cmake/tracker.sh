@@ -247,7 +247,8 @@ for options in "--backend plain" "--backend sim" "--backend sim --camera"; do
   rm -r cut
 done
 : >file
-refuses 1 "is no folder" -o file
+refuses 1 "is no folder to write to" -o file
+! grep -q 'with a result' said || fail "-o file: it is said when all is followed: $(cat said)"
 
 # ---- the script for a GPU, on sim: what fails is told, and the next step begins ----
 h200=$here/../../examples/tracker/h200.sh
