@@ -18,6 +18,9 @@ typedef struct prem_recorder {
   char pad[64]; /* two blocks' counters never share a cache line */
 } prem_recorder;
 
+/** Was the trace made for the schedule, or for one with as many jobs of each task? */
+bool prem_trace_is_of(const prem_trace *trace, const prem_schedule *schedule);
+
 /** One recorder a block; the trace's room is divided by the blocks' numbers of records. */
 prem_status prem_recorders_new(const prem_program *program, const prem_run_request *request,
                                prem_trace *trace, prem_recorder **out);

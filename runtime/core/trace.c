@@ -90,6 +90,14 @@ prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods, 
   return PREM_OK;
 }
 
+bool prem_trace_is_of(const prem_trace *trace, const prem_schedule *schedule) {
+  bool is_of = trace->task_count == schedule->task_count;
+  for (int32_t t = 0; is_of && t < schedule->task_count; ++t)
+    is_of = trace->first_job[t + 1] - trace->first_job[t] ==
+            prem_task_jobs(schedule, &schedule->tasks[t]);
+  return is_of;
+}
+
 void prem_trace_free(prem_trace *trace) {
   if (!trace)
     return;

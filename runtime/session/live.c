@@ -3,6 +3,7 @@
  * here are the checks of what the caller does, and the frames that he has in hand. */
 #include "ttprem/live.h"
 
+#include "runtime/core/recorder.h"
 #include "runtime/session/live.h"
 #include "runtime/session/live_parts.h"
 
@@ -266,7 +267,7 @@ static prem_status judge_request(const prem_live *live, const prem_live_request 
       request->submit_timeout_ns > PREM_MAX_NS || request->stall_timeout_ns < 0 ||
       request->silence_ns < 0)
     return prem_live_refuse(diag, "start", "a time is below 0 or above 2^62 ns");
-  if (request->trace && request->trace->task_count != live->schedule->task_count)
+  if (request->trace && !prem_trace_is_of(request->trace, live->schedule))
     return prem_live_refuse(diag, "start", "the trace was made for another schedule");
   return PREM_OK;
 }

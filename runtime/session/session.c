@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: a schedule made ready on a backend. */
 #include "runtime/core/backend.h"
+#include "runtime/core/recorder.h"
 #include "runtime/session/dispatch.h"
 #include "runtime/session/telling.h"
 
@@ -162,7 +163,7 @@ static prem_status judge_request(const prem_session *session, const prem_run_req
                   (long long)request->hyperperiods, (long long)trace->hyperperiod_capacity);
     return PREM_ERR_ARGUMENT;
   }
-  if (trace->task_count != session->schedule->task_count)
+  if (!prem_trace_is_of(trace, session->schedule))
     return refuse(diag, "run", "the trace was made for another schedule");
   return PREM_OK;
 }

@@ -604,6 +604,41 @@ START_TEST(mistakes_of_a_run_are_told) {
 }
 END_TEST
 
+/* Two tasks, the second with a job every so often, and room in a trace. */
+static prem_schedule *two_tasks(int64_t period_ns, prem_trace **trace) {
+  const char *task = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
+                     "  period_ns = %lldL; compute: { wcet_ns = 9L; }; }";
+  prem_schedule *schedule = prepared_schedule(
+      text("version = 1; name = \"two\"; platform: { blocks = 2; }; tasks = ( %s, %s );",
+           text(task, "a", 0, 1000LL), text(task, "b", 1, (long long)period_ns)));
+  ck_assert_int_eq(prem_trace_new(schedule, 2, 100, trace), PREM_OK);
+  return schedule;
+}
+
+/* As many tasks, but other numbers of jobs: their ends would find no room. */
+START_TEST(a_trace_of_other_jobs_is_refused) {
+  prem_trace *of_few, *of_many;
+  prem_schedule *few = two_tasks(1000, &of_few), *many = two_tasks(500, &of_many);
+  prem_diag *diag = prem_diag_new();
+  prem_session *session = open_on("sim", many);
+  prem_run_request run = {.mode = PREM_MODE_TT, .hyperperiods = 2};
+  assert_argument(prem_session_run(session, &run, of_few, diag), diag, "another schedule");
+  ck_assert_int_eq(prem_session_run(session, &run, of_many, diag), PREM_OK);
+  prem_session_close(session);
+  prem_live *live = open_live_on("sim", many);
+  assert_argument(prem_live_start(live, &(prem_live_request){.trace = of_few}, diag), diag,
+                  "another schedule");
+  start_live(live, &(prem_live_request){.trace = of_many});
+  ck_assert_int_eq(prem_live_stop(live, true, 9999, NULL), PREM_OK);
+  prem_live_close(live);
+  prem_diag_free(diag);
+  prem_trace_free(of_few);
+  prem_trace_free(of_many);
+  prem_schedule_free(few);
+  prem_schedule_free(many);
+}
+END_TEST
+
 START_TEST(a_start_too_soon_is_told) {
   bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
   prem_diag *diag = prem_diag_new();
@@ -675,6 +710,7 @@ int main(void) {
   tcase_add_test(cases, mistakes_are_told);
   tcase_add_test(cases, what_is_not_ready_is_not_opened);
   tcase_add_test(cases, mistakes_of_a_run_are_told);
+  tcase_add_test(cases, a_trace_of_other_jobs_is_refused);
   tcase_add_test(cases, a_start_too_soon_is_told);
   tcase_add_test(cases, a_session_that_never_started_can_be_stopped_and_closed);
   tcase_add_test(cases, a_machine_without_a_gpu_says_so);
