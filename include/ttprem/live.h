@@ -64,8 +64,9 @@ typedef struct prem_frame {
                            application's: prem_live_adopt() */
   int64_t shape[4];       /* right-aligned, leading 1s */
   int64_t pitch_bytes[3]; /* from one index of dimension 0, 1, 2 to the next; elements are dense */
-  int64_t captured_ns;    /* input: when it was taken, which its age counts from; 0: when it is
-                             submitted. Output: that of the oldest input in it, 0 where it has none */
+  int64_t captured_ns;    /* input: when it was taken, which its age counts from, on the host's
+                             clock and at most a second ahead of it; 0: when it is submitted. Output:
+                             that of the oldest input in it, 0 where it has none */
   int64_t published_ns;   /* output: when it was handed on, as its executor stamped it */
   int64_t job;            /* output: of its writer, counted from the session's start */
   uint64_t input;         /* output: number of the frame in it of the first of the file's inputs

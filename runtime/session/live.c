@@ -265,7 +265,8 @@ static prem_status judge_request(const prem_live *live, const prem_live_request 
     return prem_live_refuse(diag, "start", "a live session runs in mode tt, free or lock");
   if (request->start_ns < 0 || request->start_ns > PREM_MAX_NS || request->submit_timeout_ns < 0 ||
       request->submit_timeout_ns > PREM_MAX_NS || request->stall_timeout_ns < 0 ||
-      request->silence_ns < 0)
+      request->stall_timeout_ns > PREM_MAX_NS || request->silence_ns < 0 ||
+      request->silence_ns > PREM_MAX_NS)
     return prem_live_refuse(diag, "start", "a time is below 0 or above 2^62 ns");
   if (request->trace && !prem_trace_is_of(request->trace, live->schedule))
     return prem_live_refuse(diag, "start", "the trace was made for another schedule");
@@ -369,6 +370,22 @@ static prem_status judge_acquired(const prem_live *live, const prem_frame *frame
   return status;
 }
 
+/* When a frame was taken, on the host's clock; a camera's may be a little ahead of it. One of
+ * another clock would never be too old, or always. */
+static prem_status judge_capture(const prem_live *live, const prem_frame *frame, prem_diag *diag) {
+  enum { MAX_AHEAD_NS = 1000000000 };
+  if (frame->captured_ns < 0)
+    return prem_live_refuse(diag, "submit", "captured_ns of a frame of '%s' is below 0",
+                            name_of(live, frame->stream));
+  const int64_t ahead_ns = frame->captured_ns - prem_live_now_ns(live);
+  if (frame->captured_ns > 0 && ahead_ns > MAX_AHEAD_NS)
+    return prem_live_refuse(diag, "submit",
+                            "a frame of '%s' was captured %lld ns from now: captured_ns is an "
+                            "instant of prem_live_now_ns(), of CLOCK_MONOTONIC",
+                            name_of(live, frame->stream), (long long)ahead_ns);
+  return PREM_OK;
+}
+
 static prem_status hand_on(prem_live *live, prem_frame *frame, const prem_note *note,
                            prem_diag *diag) {
   const prem_live_engine *engine = prem_live_engine_of(live);
@@ -384,6 +401,8 @@ static prem_status hand_on(prem_live *live, prem_frame *frame, const prem_note *
 
 prem_status prem_live_submit(prem_live *live, prem_frame *frame, prem_diag *diag) {
   prem_status status = judge_acquired(live, frame, "submit", diag);
+  if (status == PREM_OK)
+    status = judge_capture(live, frame, diag);
   if (status)
     return status;
   if (!prem_live_enter(live))

@@ -506,6 +506,12 @@ START_TEST(mistakes_are_told) {
                   "below 0");
   assert_argument(prem_live_start(b.live, &(prem_live_request){.silence_ns = -1}, diag), diag,
                   "below 0");
+  assert_argument(
+      prem_live_start(b.live, &(prem_live_request){.stall_timeout_ns = PREM_MAX_NS + 1}, diag),
+      diag, "above 2^62 ns");
+  assert_argument(
+      prem_live_start(b.live, &(prem_live_request){.silence_ns = PREM_MAX_NS + 1}, diag), diag,
+      "above 2^62 ns");
   prem_trace strange = {.task_count = 2};
   assert_argument(prem_live_start(b.live, &(prem_live_request){.trace = &strange}, diag), diag,
                   "the trace was made for another schedule");
@@ -520,6 +526,29 @@ START_TEST(mistakes_are_told) {
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "release each once");
   frame.stream = 99;
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "no stream 99");
+  prem_diag_free(diag);
+  close_bench(&b);
+}
+END_TEST
+
+/* By the wall clock, say, whose frames would never be too old. The buffer stays in hand. */
+START_TEST(a_frame_of_another_clock_is_refused) {
+  static const int64_t wrong_ns[] = {-1, INT64_MIN, INT64_C(1000000801),
+                                     INT64_C(1700000000000000000), INT64_MAX};
+  bench b = increments("max_age_ns = 900L;", "");
+  prem_diag *diag = prem_diag_new();
+  prem_frame frame;
+  prem_live_sleep_until(b.live, 800);
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_OK);
+  fill_frame(&frame, 5);
+  for (size_t i = 0; i < sizeof wrong_ns / sizeof *wrong_ns; ++i) {
+    frame.captured_ns = wrong_ns[i];
+    assert_argument(prem_live_submit(b.live, &frame, diag), diag,
+                    wrong_ns[i] < 0 ? "is below 0" : "an instant of prem_live_now_ns()");
+  }
+  frame.captured_ns = 1000000800;
+  ck_assert_int_eq(prem_live_submit(b.live, &frame, NULL), PREM_OK);
+  assert_shown(&b, 1400, 5, 0);
   prem_diag_free(diag);
   close_bench(&b);
 }
@@ -708,6 +737,7 @@ int main(void) {
   tcase_add_test(cases, draining_works_off_what_was_submitted);
   tcase_add_test(cases, stopping_at_once_shows_no_half_frame);
   tcase_add_test(cases, mistakes_are_told);
+  tcase_add_test(cases, a_frame_of_another_clock_is_refused);
   tcase_add_test(cases, what_is_not_ready_is_not_opened);
   tcase_add_test(cases, mistakes_of_a_run_are_told);
   tcase_add_test(cases, a_trace_of_other_jobs_is_refused);
