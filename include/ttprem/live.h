@@ -231,8 +231,8 @@ PREM_API prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t unt
  * hangs over an edge of the array, where the GPU needs zeros. Bytes between rows are the
  * application's, but for what fills an output's last word.
  *
- * @param buffers      as many as the file gives the stream, each a frame; they stay the
- * application's, and must live until close. prem_frame::buffer counts them
+ * @param buffers      as many as the file gives the stream, each a frame, with no byte in common;
+ * they stay the application's, and must live until close. prem_frame::buffer counts them
  * @param pitch_bytes  from row to row; planes of arrays of more dimensions lie densely behind each
  *                     other
  * @retval PREM_ERR_UNAVAILABLE  the GPU cannot reach or use that memory, and `diag` says why: the

@@ -197,6 +197,29 @@ static prem_status judge_place(const prem_live *live, int32_t stream, const char
   return PREM_OK;
 }
 
+/* Have two frames of rows at the same distance bytes in common? They may lie between each other's
+ * rows. */
+static bool share_bytes(const void *one, const void *other, const prem_storage *storage,
+                        int64_t pitch_bytes) {
+  const uintptr_t a = (uintptr_t)one, b = (uintptr_t)other, apart = a > b ? a - b : b - a;
+  const uintptr_t pitch = (uintptr_t)pitch_bytes,
+                  rows = (uintptr_t)(storage->shape[0] * storage->shape[1] * storage->shape[2]),
+                  row_bytes = (uintptr_t)(storage->shape[3] * storage->element_bytes);
+  const uintptr_t row = apart / pitch, within = apart % pitch;
+  return (row < rows && within < row_bytes) || (row + 1 < rows && pitch - within < row_bytes);
+}
+
+static prem_status judge_apart(const prem_live *live, int32_t stream, void *const *buffers,
+                               int32_t count, int64_t pitch_bytes, prem_diag *diag) {
+  const prem_storage *storage = &live->arrays->storage[live->schedule->live[stream].array];
+  for (int32_t b = 1; b < count; ++b)
+    for (int32_t a = 0; a < b; ++a)
+      if (share_bytes(buffers[a], buffers[b], storage, pitch_bytes))
+        return prem_live_refuse(diag, "adopt", "buffers %d and %d of '%s' lie over each other", a,
+                                b, name_of(live, stream));
+  return PREM_OK;
+}
+
 static prem_status judge_memory(const prem_live *live, int32_t stream, void *const *buffers,
                                 int32_t count, int64_t pitch_bytes, prem_diag *diag) {
   const prem_status status = judge_place(live, stream, "adopt", diag);
@@ -222,7 +245,7 @@ static prem_status judge_memory(const prem_live *live, int32_t stream, void *con
       return prem_live_refuse(
           diag, "adopt", "buffer %d of '%s' is NULL, or not aligned to its elements of %d bytes", b,
           name_of(live, stream), storage->element_bytes);
-  return PREM_OK;
+  return judge_apart(live, stream, buffers, count, pitch_bytes, diag);
 }
 
 prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffers, int32_t count,

@@ -103,6 +103,41 @@ START_TEST(memory_that_does_not_fit_is_refused) {
 }
 END_TEST
 
+/* Two frames in one place would be torn; beside each other in the same rows is no harm. */
+START_TEST(frames_over_each_other_are_refused) {
+  enum { ROW = COLUMNS * (int)sizeof(float), WIDE = 3 * ROW, LAST = (ROWS - 1) * WIDE };
+  static const struct {
+    int at[BUFFERS];
+    bool is_right;
+  } cases[] = {
+      {{0, ROW, 2 * ROW}, true},
+      {{2 * ROW, 0, ROW}, true},
+      {{0, LAST + ROW, 2 * (LAST + ROW)}, true},
+      {{0, ROW, 0}, false},
+      {{0, ROW, 2 * ROW - 4}, false},
+      {{0, ROW, 2 * ROW + 4}, false}, /* its rows reach into the next ones of the first */
+      {{WIDE, ROW, LAST + WIDE + ROW - 4}, false},
+      {{0, ROW, LAST + 2 * ROW + 4}, true}, /* where the first has no further row */
+  };
+  static float memory[3 * (LAST + ROW) / sizeof(float)];
+  prem_schedule *schedule = prepared_schedule(blurred);
+  prem_live *live = open_live_on("sim", schedule);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    void *buffers[BUFFERS];
+    prem_diag *diag = prem_diag_new();
+    for (int b = 0; b < BUFFERS; ++b)
+      buffers[b] = (char *)memory + cases[i].at[b];
+    ck_assert_int_eq(prem_live_adopt(live, 0, buffers, BUFFERS, WIDE, diag),
+                     cases[i].is_right ? PREM_OK : PREM_ERR_ARGUMENT);
+    if (!cases[i].is_right)
+      ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "2 of 'x' lie over each other"));
+    prem_diag_free(diag);
+  }
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("live_memory");
   TCase *cases = tcase_create("live_memory");
@@ -112,6 +147,7 @@ int main(void) {
   tcase_add_loop_test(cases, frames_stay_where_blocks_have_them, 0, 2);
   tcase_add_test(cases, several_can_be_in_hand);
   tcase_add_test(cases, memory_that_does_not_fit_is_refused);
+  tcase_add_test(cases, frames_over_each_other_are_refused);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
