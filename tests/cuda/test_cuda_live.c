@@ -135,6 +135,42 @@ START_TEST(a_second_session_is_refused) { /* E1 */
 }
 END_TEST
 
+/* With no time at all the first block that waits says what for: it failed. Every call then says so,
+ * the end says why, and the GPU serves the next session. */
+START_TEST(a_session_that_fails_says_why) { /* E5, E6 */
+  bench b = open_bench(queues(4));
+  prem_diag *diag = prem_diag_new();
+  prem_frame in, out;
+  prem_live_state state;
+  prem_live_event event;
+  bool has_ended = false;
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &in, NULL), PREM_OK);
+  start_live(b.live,
+             &(prem_live_request){.mode = PREM_MODE_TT, .stall_timeout_ns = 1, .events = true});
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, in_ms(&b, 60000), &out, NULL), PREM_ERR_MACHINE);
+  ck_assert_int_eq(prem_live_submit(b.live, &in, NULL), PREM_ERR_MACHINE);
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, in_ms(&b, 60000), &in, NULL), PREM_ERR_MACHINE);
+  while (prem_live_listen(b.live, in_ms(&b, 60000), &event, NULL) == PREM_OK)
+    has_ended |= event.kind == PREM_EVENT_ENDED && event.value == PREM_LIVE_FAILED;
+  ck_assert(has_ended);
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.phase, PREM_LIVE_ENDED);
+  ck_assert_int_eq(state.end, PREM_LIVE_FAILED);
+  ck_assert_int_eq(prem_live_stop(b.live, true, 0, diag), PREM_ERR_MACHINE);
+  ck_assert_uint_ge(prem_diag_errors(diag), 1);
+  ck_assert_msg(strncmp(prem_diag_at(diag, 0)->reason, "block ", 6) == 0, "%s",
+                prem_diag_at(diag, 0)->reason); /* who waits in vain: mostly for the courier */
+  prem_diag_free(diag);
+  close_bench(&b);
+  b = start_bench(queues(4));
+  float value;
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 10000), &value, NULL), PREM_OK);
+  ck_assert_float_eq(value, 2);
+  close_bench(&b);
+}
+END_TEST
+
 /* Half a GiB is on its way to the GPU, which takes some 10 ms: to stop is a word that does not wait
  * behind it. */
 START_TEST(stopping_does_not_wait_for_copies) { /* E7 */
@@ -486,6 +522,7 @@ int main(int argc, char **argv) {
   add_live_tests(cases);
   tcase_add_test(cases, large_frames_of_queues_come_whole_and_in_order);
   tcase_add_test(cases, a_second_session_is_refused);
+  tcase_add_test(cases, a_session_that_fails_says_why);
   if (!IS_EMULATED) { /* these judge how quick it is */
     tcase_add_test(cases, large_frames_of_samples_come_whole_and_in_order);
     tcase_add_test(cases, stopping_does_not_wait_for_copies);

@@ -83,6 +83,14 @@ static bool have_left(prem_cuda_live *live) {
   return prem_cuda_live_has_ended(live, live->serving);
 }
 
+/* Blocks that raise a fault make all others leave, often before anybody here looks for it. */
+static bool has_raised_fault(prem_cuda_live *live) {
+  const bool can_look =
+      live->error == cudaSuccess && live->cuda->gpu->loss == PREM_CUDA_THERE &&
+      !atomic_load(&live->is_asked_to_leave); /* which makes them leave in the same way */
+  return can_look && (live->stop_by_ns != INT64_MAX || prem_cuda_has_to_end(live->cuda));
+}
+
 static void pause_for(bool is_idle, int64_t now, int64_t busy_until_ns) {
   if (is_idle && now > busy_until_ns)
     nanosleep(&(struct timespec){.tv_nsec = PREM_CUDA_NAP_NS}, NULL);
@@ -119,9 +127,8 @@ void *prem_cuda_live_watch(void *argument) {
     pause_for(is_idle && question.asked_ns == 0, now, busy_until_ns);
   }
   prem_cuda_live_leave(live);
-  atomic_store(&live->has_failed,
-               live->error != cudaSuccess || live->cuda->gpu->loss != PREM_CUDA_THERE ||
-                   (live->stop_by_ns != INT64_MAX && !atomic_load(&live->is_asked_to_leave)));
+  atomic_store(&live->has_failed, has_raised_fault(live) || live->error != cudaSuccess ||
+                                      live->cuda->gpu->loss != PREM_CUDA_THERE);
   atomic_store(&live->is_over, true);
   return NULL;
 }
