@@ -269,6 +269,82 @@ START_TEST(a_job_behind_an_overrun_is_skipped) {
 }
 END_TEST
 
+/* Every job ends behind its deadline, and frame i is job i's: what the other policies make of it.
+ */
+static const prem_overrun late_policies[] = {PREM_OVERRUN_RECORD, PREM_OVERRUN_ABORT,
+                                             PREM_OVERRUN_STOP, PREM_OVERRUN_DEGRADE};
+
+static const char *late_jobs(prem_overrun policy) {
+  static const char *const words[] = {"record", "skip", "abort", "stop", "degrade"};
+  return text(
+      "version = 1; name = \"late\"; platform: { blocks = 1; block_threads = 256; };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8192 ]; },"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 8192 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1;"
+      "    tile = [ 1024 ]; period_ns = 500000L; deadline_ns = 2048L; overrun = \"%s\";"
+      "    arrays: { in = \"x\"; out = \"y\"; }; prefetch: { wcet_ns = 64L; };"
+      "    compute: { wcet_ns = 64L; }; writeback: { wcet_ns = 64L; }; } );"
+      "live: { inputs = ( { array = \"x\"; kind = \"queuing\"; buffers = 8; } );"
+      "  outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 8; } );"
+      "  operating_modes = ( { name = \"full\"; }, { name = \"less\"; off = [ \"a\" ]; } ); "
+      "};",
+      words[policy]);
+}
+
+START_TEST(each_policy_does_what_it_says) { /* E22 to E24 */
+  enum { LATE = 8, TILES = 8 };
+  const prem_overrun policy = late_policies[_i];
+  bench b = {.schedule = prepared_schedule(late_jobs(policy))};
+  b.live = open_live_on("cuda", b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  for (int i = 0; i < LATE; ++i)
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(b.schedule, 1, 1, &trace), PREM_OK);
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT, .trace = trace});
+  const prem_status asked = prem_live_stop(b.live, true, 0, NULL);
+  ck_assert(asked == PREM_OK || asked == PREM_ERR_TIMEOUT);
+  uint64_t seen = 0;
+  float value;
+  prem_frame frame;
+  while (fetch(b.live, b.y, in_ms(&b, 60000), &value, &frame) == PREM_OK) {
+    ck_assert_float_eq(value, (float)(frame.input + 1)); /* whole, and its own */
+    ck_assert_int_eq(frame.job, (int64_t)frame.input);
+    ck_assert_int_eq(frame.operating_mode, 0);
+    ++seen;
+  }
+  ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 60000), NULL), PREM_OK);
+  prem_live_state state;
+  prem_live_counts y;
+  prem_live_look(b.live, &state);
+  prem_live_count(b.live, b.y, &y);
+  ck_assert_uint_eq(y.frames, seen);
+  ck_assert_uint_eq(seen + y.missing + y.dropped + y.aborted, (uint64_t)state.hyperperiods);
+  ck_assert_int_ge(state.overruns, 1);
+  ck_assert_uint_eq(y.aborted, (uint64_t)state.aborted);
+  ck_assert_int_eq(state.skipped, 0);
+  if (policy == PREM_OVERRUN_RECORD) {
+    ck_assert_uint_eq(seen, LATE);
+    ck_assert_int_eq(state.overruns, LATE);
+    ck_assert_int_eq(trace->stats[PREM_WRITEBACK].count, LATE * TILES);
+  } else if (policy == PREM_OVERRUN_ABORT) {
+    ck_assert_int_gt(state.aborted, 0);
+    ck_assert_uint_eq(seen + y.aborted, LATE);
+    ck_assert_int_lt(trace->stats[PREM_WRITEBACK].count, LATE * TILES); /* the rest is left out */
+  } else if (policy == PREM_OVERRUN_STOP) {
+    ck_assert_int_eq(state.end, PREM_LIVE_OVERRUN);
+    ck_assert_int_lt(state.hyperperiods, LATE);
+  } else {
+    ck_assert_int_eq(state.operating_mode, 1);
+    ck_assert_int_lt(state.mode_from, LATE);
+    ck_assert_uint_eq(seen, (uint64_t)state.mode_from); /* those before it, and no other */
+  }
+  close_bench(&b);
+  prem_trace_free(trace);
+}
+END_TEST
+
 /* ---- counts -----------------------------------------------------------------------------------
  */
 
@@ -537,6 +613,7 @@ int main(int argc, char **argv) {
   tcase_add_test(cases, results_that_are_kept_stop_nothing);
   tcase_add_test(cases, no_halo_reaches_into_another_slot);
   tcase_add_test(cases, a_job_behind_an_overrun_is_skipped);
+  tcase_add_loop_test(cases, each_policy_does_what_it_says, 0, 4);
   tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);
   tcase_add_test(cases, results_are_the_same_wherever_frames_lie);
   tcase_add_test(cases, frames_stay_where_blocks_have_them);
