@@ -240,13 +240,17 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
 cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned) {
   return allocate(out, bytes);
 }
+/* What is under way may still use it: both wait for that, as on a GPU. */
 cudaError_t cudaFreeHost(void *memory) {
+  cudaDeviceSynchronize();
   free(memory);
   return cudaSuccess;
 }
 cudaError_t cudaFree(void *memory) {
-  const std::lock_guard<std::mutex> lock(memory_guard);
-  device_memory.erase((const char *)memory);
+  {
+    const std::lock_guard<std::mutex> lock(memory_guard);
+    device_memory.erase((const char *)memory);
+  }
   return cudaFreeHost(memory);
 }
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *at) {
