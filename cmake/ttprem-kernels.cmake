@@ -6,6 +6,11 @@
 # adds the executable TARGET, the ttprem command with the kernels of HEADER... added to its own; or
 # with LIBRARY a library to link instead of ttprem::ttprem. NAME.h holds the kernel NAME. Of ttprem's
 # own kernels it has all, or those that BUILTIN names: on a GPU the fewer, the faster.
+#
+#   ttprem_add_command(TARGET LIBRARY)
+#
+# adds the executable TARGET, the ttprem command with the kernels of such a library: they are compiled
+# once for both.
 
 # A macro, because languages are enabled where the caller is.
 macro(ttprem_add_kernels target)
@@ -104,17 +109,16 @@ function(_ttprem_add_kernels target)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}-kernels)
   _ttprem_list_kernels(${folder} "${given_BUILTIN}" ${given_KERNELS})
 
-  set(source_dir ${ttprem_SOURCE_DIR}/sources)
-  list(TRANSFORM ttprem_KERNEL_SOURCES PREPEND ${source_dir}/ OUTPUT_VARIABLE sources)
+  list(TRANSFORM ttprem_KERNEL_SOURCES PREPEND ${ttprem_SOURCE_DIR}/sources/ OUTPUT_VARIABLE sources)
   if(given_LIBRARY)
     add_library(${target} OBJECT ${sources})
     target_link_libraries(${target} PUBLIC ttprem::base)
   else()
-    add_executable(${target} ${source_dir}/tools/main.c ${sources})
-    target_link_libraries(${target} PRIVATE ttprem::verbs ttprem::measure_base ttprem::base)
+    ttprem_add_command(${target} ttprem::base)
+    target_sources(${target} PRIVATE ${sources})
   endif()
   target_link_libraries(${target} PRIVATE ttprem::kernel_flags)
-  target_include_directories(${target} PRIVATE ${folder} ${source_dir})
+  target_include_directories(${target} PRIVATE ${folder} ${ttprem_SOURCE_DIR}/sources)
   # Kernels of a build without a type would be slow.
   target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:>>:-O3>)
   set_target_properties(${target} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON)
@@ -124,4 +128,10 @@ function(_ttprem_add_kernels target)
       CUDA_ARCHITECTURES "${TTPREM_CUDA_ARCHITECTURES}" CUDA_RUNTIME_LIBRARY Static
       CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
   endif()
+endfunction()
+
+function(ttprem_add_command target library)
+  add_executable(${target} ${ttprem_SOURCE_DIR}/sources/tools/main.c)
+  target_include_directories(${target} PRIVATE ${ttprem_SOURCE_DIR}/sources)
+  target_link_libraries(${target} PRIVATE ttprem::verbs ttprem::measure_base ${library} ttprem::kernel_flags)
 endfunction()

@@ -154,7 +154,7 @@ run short --frames 5 --hold 3 --log 2
 
 # ---- its schedule is a file as any other ----
 "$tracker" --schedule >tracker.cfg
-"$place/build/track_ttprem" plan tracker.cfg -o planned.cfg 2>/dev/null && "$place/build/track_ttprem" check planned.cfg >/dev/null ||
+"$place/build/track_ttprem" plan tracker.cfg --time-limit 1 -o planned.cfg 2>/dev/null && "$place/build/track_ttprem" check planned.cfg >/dev/null ||
   fail "its schedule has no plan that the checker accepts"
 
 # ---- the commands of the tutorial's last chapter ----
@@ -247,7 +247,7 @@ for options in "--backend plain" "--backend sim" "--backend sim --camera"; do
   rm -r cut
 done
 : >file
-refuses 1 "is no folder to write to" -o file
+refuses 1 "is no folder to write to" -o file --frames 5
 ! grep -q 'with a result' said || fail "-o file: it is said when all is followed: $(cat said)"
 
 # ---- the script for a GPU, on sim: what fails is told, and the next step begins ----

@@ -13,7 +13,7 @@ trap 'rm -rf "$place"' EXIT
 flags=$(sed -n 's/^CMAKE_CUDA_FLAGS:[A-Z]*=//p' "$build/CMakeCache.txt")
 options=(-DCMAKE_PREFIX_PATH="$place/usr") target=all
 if ! nvidia-smi -L >/dev/null 2>&1; then
-  options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS="$flags -Xptxas=-O0")
+  options+=(-DCMAKE_BUILD_TYPE=Debug -DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS="$flags -Xptxas=-O0")
   target=run_again
 fi
 cmake --install "$build" --prefix "$place/usr" >/dev/null
