@@ -87,7 +87,7 @@ sources() { # FIND CONDITION...
   find include prem schedules kernels runtime measure report experiments tools tests examples -type f \( "$@" \) | sort
 }
 
-format() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | xargs clang-format --dry-run -Werror; }
+format() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | xargs -P "$(nproc)" -n 100 clang-format --dry-run -Werror; }
 untagged() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' | grep -v '^\(tests/cmake/consumer\|examples/own_kernel\)/' |
   xargs grep -L 'SPDX-License-Identifier: Apache-2.0'; }
 licences() { ! untagged | sed 's/$/: says no licence; see any other file/' | grep .; }
