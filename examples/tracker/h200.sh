@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measure the tracker on a GPU, an H200 say, and its baselines beside it: one folder of results in nine minutes at most.
-#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat; default: all. And: blocks, long, stopped
+#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat ffts; default: all. And: blocks, long, stopped
 #     bits       the log is that of the kernels' references, bit for bit: 1, 3 and 64 targets
 #     clock      all targets at the period: frames lost, boxes against their planned instant; alone and in company
 #     one        one target: from a frame to its position, shown at once and at its instant
 #     baselines  the same two as ordinary CUDA
 #     rate       frames a second, as fast as they go
 #     heat       where a frame's time goes
+#     ffts       Fourier transforms beside cuFFT's
 #     blocks     one target at once, and frames a second, with other numbers of blocks and threads
 #     long       clock alone, for LONG seconds
 #     stopped    clock alone, the host stopped (SIGSTOP) for 3 ms twenty times; without a queue, and with one of 8 frames
@@ -26,7 +27,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=$(realpath "$1") && mkdir -p "$2" && out=$(realpath "$2") || exit 2
 shift 2
 steps=("$@")
-[ $# -gt 0 ] || steps=(bits clock one baselines rate heat)
+[ $# -gt 0 ] || steps=(bits clock one baselines rate heat ffts)
 readonly tracker=$build/tracker trackview=$build/trackview baselines=$build/track_baselines hostile=$build/hostile
 for program in "$tracker" "$trackview" "$hostile" "$build/track_ttprem"; do
   [ -x "$program" ] || { echo "h200: $program is not built" >&2; exit 1; }
@@ -42,8 +43,8 @@ for number in "$targets" "$scales" "$period_us" "$publish_us" "$duration" "$long
 done
 for step in "${steps[@]}"; do
   case $step in
-  bits | clock | one | baselines | rate | heat | blocks | long | stopped) ;;
-  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, blocks, long, stopped" >&2 && exit 2 ;;
+  bits | clock | one | baselines | rate | heat | ffts | blocks | long | stopped) ;;
+  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, ffts, blocks, long, stopped" >&2 && exit 2 ;;
   esac
 done
 commit=${TTPREM_COMMIT:-$(git -C "$here" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo unknown)}
@@ -240,6 +241,11 @@ blocks() {
 heat() {
   run heat 60 "$tracker" --backend "$backend" --heat --hold 60 --frames 45 --targets "$targets" --scales "$scales" -o "$place/heat" "${everything[@]}"
   [ ! -e "$place/heat/heat.json" ] || cp "$place"/heat/heat.* "$out/"
+}
+
+ffts() {
+  [ -x "$build/track_ffts" ] || { missed ffts "track_ffts is not built: there was no CUDA compiler, or no cuFFT"; return; }
+  run ffts 60 "$build/track_ffts"
 }
 
 # ---- what was found ----

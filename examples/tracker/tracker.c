@@ -726,13 +726,13 @@ static prem_status work(options *of, prem_diag *diag) {
     status = video_open(&of->request.video, &truth, diag);
   if (status == PREM_OK && is_stdin(of))
     of->request.open = truth; /* there is no beginning to go back to */
-  if (status == PREM_OK)
-    status = find_targets(of, truth, diag);
   if (status == PREM_OK) {
     of->request.setting.rows = video_facts_of(truth)->height;
     of->request.setting.columns = video_facts_of(truth)->width;
-    status = find_windows(of, diag);
+    status = find_targets(of, truth, diag);
   }
+  if (status == PREM_OK)
+    status = find_windows(of, diag);
   if (status == PREM_OK) {
     if (of->prints_schedule)
       status = track_schedule_print(&of->request.setting, stdout) && fflush(stdout) == 0
