@@ -428,9 +428,11 @@ static prem_status choose_backend(options *of, prem_diag *diag) {
     of->cores = status == PREM_OK ? machine.cores : 1;
     return status;
   }
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--backend",
-                "there is no backend '%s' in this build; name cpu, sim, cuda or plain",
-                of->backend);
+  prem_diag_add(
+      diag, PREM_ERROR, 0, (prem_place){0}, "--backend",
+      "there is no backend '%s' in this build; cpu, sim and plain are in all, cuda in those "
+      "for GPUs",
+      of->backend);
   return PREM_ERR_ARGUMENT;
 }
 

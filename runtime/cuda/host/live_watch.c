@@ -34,7 +34,8 @@ void prem_cuda_live_take_answer(prem_cuda_live *live, int64_t asked_ns, int64_t 
 static void compare_clocks(prem_cuda_live *live, clock_question *question, int64_t s_ns) {
   volatile prem_courier_talk *talk = live->talk;
   const int64_t now = prem_host_clock_ns();
-  if (question->asked_ns > 0 && talk->pong == question->number) {
+  if (question->asked_ns > 0 &&
+      __atomic_load_n(&talk->pong, __ATOMIC_ACQUIRE) == question->number) {
     atomic_store_explicit(&live->heard_ns, now, memory_order_relaxed);
     prem_cuda_live_take_answer(live, question->asked_ns, talk->pong_ns, now);
     talk->base_ns = s_ns - prem_clock_match_offset_ns(&live->match);
