@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "track.h"
 
@@ -113,11 +112,7 @@ enum { BLOCK_THREADS = 96 + 256 };
 
 /* Of a GPU's SM, an H200's, blocks have so much of the scratchpad, and a live session's executive
  * takes so much of each for these tasks. */
-enum {
-  SM_BYTES = 216 * 1024,
-  EXECUTIVE_BYTES = 33 * 1024,
-  CPU_SCRATCH_BYTES = 208 * 1024
-};
+enum { SM_BYTES = 216 * 1024, EXECUTIVE_BYTES = 33 * 1024, CPU_SCRATCH_BYTES = 208 * 1024 };
 
 static int32_t scratch_bytes(const track_setting *s) {
   return s->on_gpu ? SM_BYTES / s->an_sm - EXECUTIVE_BYTES : CPU_SCRATCH_BYTES;
@@ -305,21 +300,25 @@ int64_t track_schedule_end_ns(const prem_schedule *schedule) {
 
 /* ---- reading it again ------------------------------------------------------------------------ */
 
-prem_status track_schedule_make(const track_setting *setting, const prem_backend *backend,
-                                prem_schedule **out, prem_diag *diag) {
-  char path[] = "/tmp/tracker-XXXXXX";
-  *out = NULL;
-  const int descriptor = mkstemp(path);
-  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+/* What is wrong is said of schedule.cfg: `tracker --schedule` prints it. */
+static prem_status load(const track_setting *setting, prem_schedule **out, prem_diag *diag) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
   bool good = file && track_schedule_print(setting, file);
   if (file && fclose(file) != 0)
     good = false;
-  if (!good)
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, "", "cannot be written");
-  prem_status status = good ? prem_schedule_load(path, NULL, out, diag) : PREM_ERR_IO;
-  if (descriptor >= 0)
-    unlink(path);
+  const prem_status status =
+      good ? prem_schedule_load_text("schedule.cfg", text, out, diag) : PREM_ERR_MEMORY;
+  free(text);
+  return status;
+}
+
+prem_status track_schedule_make(const track_setting *setting, const prem_backend *backend,
+                                prem_schedule **out, prem_diag *diag) {
   prem_machine machine;
+  *out = NULL;
+  prem_status status = load(setting, out, diag);
   if (status == PREM_OK && backend)
     status = prem_backend_probe(backend, &machine, diag);
   if (status == PREM_OK)
@@ -335,21 +334,14 @@ prem_status track_schedule_make(const track_setting *setting, const prem_backend
 /* ---- cutting --------------------------------------------------------------------------------- */
 
 static bool has_room(const track_setting *setting, const prem_registry *kernels) {
-  char *text = NULL;
-  size_t bytes = 0;
-  FILE *file = open_memstream(&text, &bytes);
-  bool fits = file && track_schedule_print(setting, file);
-  if (file && fclose(file) != 0)
-    fits = false;
   prem_schedule *schedule = NULL;
   prem_diag *diag = prem_diag_new();
-  fits = fits && prem_schedule_load_text("tracker.cfg", text, &schedule, diag) == PREM_OK &&
-         prem_schedule_bind(schedule, kernels, diag) == PREM_OK;
+  bool fits = load(setting, &schedule, diag) == PREM_OK &&
+              prem_schedule_bind(schedule, kernels, diag) == PREM_OK;
   for (int32_t b = 0; fits && b < setting->blocks; ++b)
     fits = prem_block_scratch_bytes(schedule, b) <= scratch_bytes(setting);
   prem_schedule_free(schedule);
   prem_diag_free(diag);
-  free(text);
   return fits;
 }
 

@@ -697,7 +697,8 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
   prem_status status = followed;
   if (found.log.count > 0)
     status = PREM_OK; /* what there is shall be seen: it was interrupted, or the video is broken */
-  print_times(of, &found);
+  if (followed == PREM_OK || found.taken > 0)
+    print_times(of, &found);
   warn_of_lost(of, &found.log, diag);
   snprintf(scores.sequence, sizeof scores.sequence, "%s", video_facts_of(truth)->name);
   snprintf(scores.tracker, sizeof scores.tracker, "ttprem KCF, %d scales", of->scales);
