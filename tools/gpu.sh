@@ -152,13 +152,15 @@ task_graph() { # NAME RUNS HYPERPERIODS RECORDED OPTION OF profile...
   if [ ! -s "$name.profile.cfg" ]; then return; fi
   limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
   # By a plan phases take other times than in company. The first turn makes windows as short as the
-  # plan allows; those behind it only widen them, where shorter ones have moved something.
+  # plan allows; those behind it only widen them, where shorter ones have moved something, until no
+  # time gets longer: then this plan is the one that was measured.
   if [ "$name" != h200_multi_rate ]; then
-    for turn in 1 2 3 4; do
+    for turn in 1 2 3 4 5 6; do
       # shellcheck disable=SC2086
       until_end "${name}_turn$turn" 60 profile "$name.cfg" --times planned $how --scenario resident "$@" \
         --repeat 20000 --rounds 2 ${PROFILING-} -o "$name.profile.cfg"
       limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
+      if grep -qs '^ttprem: 0 times are longer' "${name}_turn$turn.txt"; then break; fi
       how=--raise
     done
   fi
