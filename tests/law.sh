@@ -62,6 +62,16 @@ epochs() {
   }
 }
 
+# A word that threads or a GPU write as well is an atomic one: `volatile` orders nothing. On the GPU it is for words of
+# a block's own scratchpad.
+words() {
+  ! find prem runtime measure report schedules tools -name '*.c' -print0 |
+    xargs -0 grep -nE '(^|[^_[:alnum:]])volatile[^_[:alnum:]]' | grep -vE 'asm__? volatile|volatile sig_atomic_t' >&2 || {
+    echo "law: words that others write as well are atomic, not volatile" >&2
+    return 1
+  }
+}
+
 # Lines "i FILE LINE INCLUDED".
 includes() {
   find include prem schedules kernels runtime measure report experiments tools tests -type f \
@@ -84,6 +94,7 @@ objects() { # BUILD
 }
 
 epochs
+words
 
 # A check that looks at nothing finds nothing: `files` and `calls` are how much was looked at.
 {

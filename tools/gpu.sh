@@ -51,6 +51,8 @@ step_check() {
   done
   # As if the GPU had one queue for all streams: nothing in them may wait for another.
   CUDA_DEVICE_MAX_CONNECTIONS=1 limit test_cuda_live.one_queue 300 "$here/bin/test_cuda_live" "$here"
+  # Kernels are loaded at their first launch, if not told otherwise; a session may wait for none of them.
+  CUDA_MODULE_LOADING=EAGER limit test_cuda_live.eager 300 "$here/bin/test_cuda_live" "$here"
   for schedule in $(schedules_with_data); do
     name=$(basename "$schedule" .cfg)
     for engine in "${engines[@]}"; do

@@ -32,18 +32,20 @@ void prem_cuda_live_take_answer(prem_cuda_live *live, int64_t asked_ns, int64_t 
 }
 
 static void compare_clocks(prem_cuda_live *live, clock_question *question, int64_t s_ns) {
-  volatile prem_courier_talk *talk = live->talk;
+  prem_courier_talk *talk = live->talk;
   const int64_t now = prem_host_clock_ns();
   if (question->asked_ns > 0 &&
       __atomic_load_n(&talk->pong, __ATOMIC_ACQUIRE) == question->number) {
     atomic_store_explicit(&live->heard_ns, now, memory_order_relaxed);
-    prem_cuda_live_take_answer(live, question->asked_ns, talk->pong_ns, now);
-    talk->base_ns = s_ns - prem_clock_match_offset_ns(&live->match);
+    prem_cuda_live_take_answer(live, question->asked_ns,
+                               __atomic_load_n(&talk->pong_ns, __ATOMIC_RELAXED), now);
+    __atomic_store_n(&talk->base_ns, s_ns - prem_clock_match_offset_ns(&live->match),
+                     __ATOMIC_RELAXED);
     question->asked_ns = 0;
   } else if (question->asked_ns == 0 && now >= question->next_ns) {
     question->next_ns = now + CLOCK_NS;
     question->asked_ns = prem_host_clock_ns();
-    talk->ping = ++question->number;
+    __atomic_store_n(&talk->ping, ++question->number, __ATOMIC_RELEASE);
   }
 }
 
@@ -104,12 +106,13 @@ void *prem_cuda_live_watch(void *argument) {
   const int64_t s_ns = live->talk->s_ns;
   int64_t look_ns = prem_host_clock_ns() + LOOK_NS, busy_until_ns = 0;
   clock_question question = {0};
+  uint64_t beat = 0;
   pthread_setname_np(pthread_self(), "prem-live");
   live->error = prem_cuda_enter(live->cuda->gpu);
   while (live->error == cudaSuccess) {
     const int64_t now = prem_host_clock_ns();
     bool is_idle = true;
-    ++*(volatile uint64_t *)&live->talk->host_beat;
+    __atomic_store_n(&live->talk->host_beat, ++beat, __ATOMIC_RELAXED);
     compare_clocks(live, &question, s_ns);
     const bool has_ended = have_left(live);
     const cudaError_t error = prem_cuda_live_fetch(live, &is_idle);
