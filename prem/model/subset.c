@@ -97,7 +97,8 @@ static bool copy_bound(prem_task *task) {
   const size_t ports = (size_t)bound_ports(task);
   bool whole = copy_member((void **)&task->windows, ports, sizeof *task->windows);
   whole &= copy_member((void **)&task->arrays, ports, sizeof *task->arrays);
-  whole &= copy_member((void **)&task->layout, ports, sizeof *task->layout);
+  whole &= copy_member((void **)&task->layout, task->definition ? ports + 1 : 0,
+                       sizeof *task->layout); /* and the work area's */
   whole &= copy_member((void **)&task->params, PREM_PARAMS_BYTES, 1);
   return whole;
 }

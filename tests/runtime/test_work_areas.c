@@ -194,11 +194,32 @@ START_TEST(noise_in_them_disturbs_nobody) {
 }
 END_TEST
 
+/* Some of the tasks, as `profile` runs them: the same layout, work areas included. */
+START_TEST(subsets_have_the_same_places) {
+  sizes of[MOST_TASKS];
+  bool keep[MOST_TASKS] = {false};
+  fixture f;
+  prem_schedule *subset = NULL;
+  drawn = (uint64_t)_i + 2000;
+  const int32_t count = draw_sizes(of);
+  of[0].work = 1000;
+  load(&f, of, count, 1, 1 + _i % 3);
+  keep[0] = keep[count - 1] = true;
+  ck_assert_int_eq(prem_schedule_subset(f.schedule, keep, &subset), PREM_OK);
+  const prem_task *whole = &f.schedule->tasks[0], *part = &subset->tasks[0];
+  ck_assert_int_eq(part->work_is_input, whole->work_is_input);
+  ck_assert_mem_eq(part->layout, whole->layout, 3 * sizeof *part->layout);
+  prem_schedule_free(subset);
+  fixture_close(&f);
+}
+END_TEST
+
 int main(void) {
   TCase *places = tcase_create("places"), *runs = tcase_create("runs");
   tcase_add_loop_test(places, blocks_need_no_more_than_they_have_to, 0, CASES);
   tcase_add_test(places, outputs_come_first);
   tcase_add_loop_test(runs, noise_in_them_disturbs_nobody, 0, 12);
+  tcase_add_loop_test(runs, subsets_have_the_same_places, 0, 12);
   tcase_set_timeout(runs, 60);
   Suite *suite = suite_create("work areas");
   suite_add_tcase(suite, places);
