@@ -64,8 +64,8 @@ typedef struct prem_profile {
                                 alone */
   bool all_preempted;        /* of some phase there are no other times: they count for wcet_ns */
   bool by_plan;              /* of the runs by the plan alone */
-  bool raises;               /* no wcet_ns is below the schedule's */
-  int32_t raised;            /* so many of them are above it then */
+  bool raises;               /* no time is below the schedule's */
+  int32_t raised;            /* so many are above it then, turnarounds and hand-overs included */
   bool counts_cold;          /* no warm-up: first tiles count in wcet_ns */
   bool valid;                /* false: the machine was disturbed while measuring */
   char disturbed[512];       /* by what; "" when valid */

@@ -83,13 +83,13 @@ static bool has_work_area(const prem_task *task) {
   return task->definition && task->work_bytes > 0;
 }
 
-/* Its input buffer with the work area in it. A tile without inputs has none. */
+/* Its input buffer with the work area in it. INT64_MAX: it cannot be there, as the tile has no
+ * inputs, or too large ones. */
 static int64_t with_work_bytes(const prem_task *task) {
-  const int64_t work = prem_round_up(task->work_bytes, BUFFER_ALIGNMENT);
-  return task->work_is_input ? task->in_bytes
-         : task->in_bytes > 0 && task->in_bytes + work <= INT32_MAX - BUFFER_ALIGNMENT
-             ? task->in_bytes + work
-             : INT64_MAX;
+  if (task->work_is_input)
+    return task->in_bytes;
+  const int64_t bytes = task->in_bytes + prem_round_up(task->work_bytes, BUFFER_ALIGNMENT);
+  return task->in_bytes > 0 && bytes <= INT32_MAX - BUFFER_ALIGNMENT ? bytes : INT64_MAX;
 }
 
 static void work_area_move(prem_task *task, bool is_input) {
@@ -121,9 +121,10 @@ prem_status prem_scratchpad_measure(prem_schedule *schedule) {
     return PREM_ERR_MEMORY;
   int64_t best_in = 0, least = measure_blocks(schedule, own->block_in, own->block_out);
   for (int32_t t = 0; t < schedule->task_count; ++t) {
-    if (!has_work_area(&schedule->tasks[t]) || with_work_bytes(&schedule->tasks[t]) == INT64_MAX)
+    const int64_t in =
+        has_work_area(&schedule->tasks[t]) ? with_work_bytes(&schedule->tasks[t]) : INT64_MAX;
+    if (in == INT64_MAX)
       continue;
-    const int64_t in = with_work_bytes(&schedule->tasks[t]);
     work_areas_place(schedule, in);
     const int64_t most = measure_blocks(schedule, own->block_in, own->block_out);
     if (most < least || (most == least && in < best_in)) {

@@ -101,4 +101,16 @@ static inline int run_suite(Suite *suite) {
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/** Two runs over poisoned outputs: they are right. */
+static inline void run_and_verify(const char *backend, const prem_schedule *schedule,
+                                  prem_mode mode) {
+  prem_verdict verdict;
+  prem_session *session = open_on(backend, schedule);
+  ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+  prem_trace_free(run_in(session, schedule, mode, 2));
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+  ck_assert(verdict.ok);
+  prem_session_close(session);
+}
+
 #endif

@@ -166,16 +166,6 @@ static void load(fixture *f, int32_t rows, int32_t columns, int32_t numbers, int
   fixture_expect(f, prem_prepare(f->schedule, &registry, NULL, NULL, f->diag), PREM_OK);
 }
 
-static void run_and_verify(const char *backend, const prem_schedule *schedule, prem_mode mode) {
-  prem_verdict verdict;
-  prem_session *session = open_on(backend, schedule);
-  ck_assert_int_eq(prem_session_poison(session), PREM_OK);
-  prem_trace_free(run_in(session, schedule, mode, 2));
-  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
-  ck_assert(verdict.ok);
-  prem_session_close(session);
-}
-
 /* ---- they look where they are told ----------------------------------------------------------- */
 
 /* Random numbers of 32 bits: nearly all are far outside. */

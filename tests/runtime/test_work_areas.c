@@ -170,16 +170,6 @@ START_TEST(outputs_come_first) {
 }
 END_TEST
 
-static void run_and_verify(const char *backend, const prem_schedule *schedule, prem_mode mode) {
-  prem_verdict verdict;
-  prem_session *session = open_on(backend, schedule);
-  ck_assert_int_eq(prem_session_poison(session), PREM_OK);
-  prem_trace_free(run_in(session, schedule, mode, 2));
-  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
-  ck_assert(verdict.ok);
-  prem_session_close(session);
-}
-
 START_TEST(noise_in_them_disturbs_nobody) {
   sizes of[MOST_TASKS];
   fixture f;
