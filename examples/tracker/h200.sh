@@ -106,7 +106,8 @@ bits() {
   for n in $checked; do
     for s in 1 "$scales"; do
       frames=$((600 / (n * (s + 1)) + 5))
-      options=(--frames "$frames" --targets "$n" --scales "$s" --reach 1 "synth:targets=$n,size=$size,box=24x20,scale=15,noise=4")
+      options=(--frames "$frames" --targets "$n" --scales "$s" "synth:targets=$n,size=$size,box=24x20,scale=15,noise=4")
+      [ "$n" = 1 ] || options+=(--reach 1) # as below: regions are cut otherwise
       [ ! -e "$place/bits_${n}x$s" ] || continue
       mkdir "$place/bits_${n}x$s"
       rm -rf "$place/plain" "$place/bits"
