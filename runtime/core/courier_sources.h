@@ -51,10 +51,14 @@ PREM_SHARED_CODE prem_decision new_frame(const prem_courier *c, prem_stream *sou
   return frame_with(source, slot, number, &note);
 }
 
+PREM_SHARED_CODE void mark_repeated(prem_decision *frame) {
+  frame->ticket.flags = PREM_TICKET_REPEAT;
+  frame->note.flags = PREM_FRAME_REPEATED;
+}
+
 PREM_SHARED_CALL void repeat_frame(prem_courier *c, prem_stream *source) {
   prem_decision frame = source->last;
-  frame.ticket.flags = PREM_TICKET_REPEAT;
-  frame.note.flags = PREM_FRAME_REPEATED;
+  mark_repeated(&frame);
   prem_channel_hold(&source->consumer, frame.ticket.slot);
   use_frame(c, source, &frame);
 }
@@ -124,10 +128,8 @@ PREM_SHARED_CALL bool sample_frame(prem_courier *c, prem_stream *source) {
   prem_decision frame;
   const sample found = look_at_newest(c, source, &frame);
   if (found == SAMPLE_NEW || (found == SAMPLE_OLD && source->port.missing == PREM_MISSING_REPEAT)) {
-    if (found == SAMPLE_OLD) {
-      frame.ticket.flags = PREM_TICKET_REPEAT;
-      frame.note.flags = PREM_FRAME_REPEATED;
-    }
+    if (found == SAMPLE_OLD)
+      mark_repeated(&frame);
     use_frame(c, source, &frame);
     return true;
   }

@@ -6,6 +6,7 @@
  */
 #define LIVE_BACKEND "cuda"
 #include "tests/common/live_ahead.h"
+#include "tests/common/live_ahead_samples.h"
 #include "tests/common/live_memory.h"
 #include "tests/common/live_threads.h"
 #include "tests/common/mode_plans.h"
@@ -607,6 +608,8 @@ int main(int argc, char **argv) {
   tcase_add_loop_test(cases, a_frame_that_was_waited_for_is_not_decided, 0, AHEAD_KINDS);
   tcase_add_loop_test(cases, frames_in_any_order_have_what_belongs_to_them, 0, 2 * AHEAD_KINDS);
   tcase_add_test(cases, a_frame_in_another_slot_is_found_there);
+  tcase_add_loop_test(cases, a_frame_is_begun_with_the_sample_that_there_is, 0, SAMPLED_KINDS);
+  tcase_add_loop_test(cases, each_frame_has_the_newest_sample_before_it, 0, 2 * SAMPLED_KINDS);
   tcase_add_loop_test(cases, state_goes_on_from_frame_to_frame, 0, 2);
   tcase_add_test(cases, frames_before_the_end_are_used);
   tcase_add_loop_test(cases, hyperperiods_without_a_frame_lose_none, 0, 2);

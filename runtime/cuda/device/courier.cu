@@ -74,7 +74,8 @@ struct promised_word {
 struct shown_result {
   uint64_t begun; /* its hyperperiod + 1; 0: none */
   int64_t job;
-  uint64_t number, input; /* of its frame; of the trigger's */
+  uint64_t number, input; /* of its frame; of the first one that it is made of */
+  int64_t sampled_ns;     /* when the oldest sample was captured that it is made of */
   const unsigned char *from;
   unsigned char *to;
   prem_channel *channel;
@@ -103,6 +104,7 @@ constexpr int32_t CAPTURED = 4; /* more than are open; a power of two */
 struct prepared_hyperperiod {
   /* constant: */
   bool is_used, shows_results;
+  int32_t source_count;
   /* whoever may: */
   uint32_t state; /* ahead_state */
   /* the decider: */
@@ -112,10 +114,12 @@ struct prepared_hyperperiod {
   unsigned char *to;
   const prem_note *note;
   int64_t earliest_ns, lead_ns;
+  int64_t from_ns;      /* before that it is too early for its samples */
   int64_t *epoch;       /* where blocks look */
   prem_word *permitted; /* likewise; */
   uint64_t begun;       /* what it becomes */
   int32_t bytes, slot;
+  uint64_t samples[PREM_DEVICE_STREAMS];          /* [source]: the words of those that it has */
   uint8_t slots[PREM_DEVICE_STREAMS];             /* of results */
   uint8_t filled[SHOWN_SINKS], kept[SHOWN_SINKS]; /* counts: results put down; seen shown */
   bool is_put[SHOWN_SINKS], lacks_results;        /* this one's; not all of them */

@@ -5,10 +5,10 @@
  * else is to be done. So what is between a frame and its result is short, and done by warps that
  * wait for it:
  *
- *   - the decider prepares it: its row, the ticket of the frame that will come next, slots and
- *     tickets of its results; and it catches up when it has begun
+ *   - the decider prepares it: its row, the ticket of the frame that will come next, those of the
+ *     newest samples, slots and tickets of its results; and it catches up when it has begun
  *   - the listener begins it, where the frame is the one that was expected and nothing came with it
- *     that would have to be decided: a wish, newer arguments
+ *     that would have to be decided: a wish, newer arguments, a newer sample
  *   - the keeper shows its results as soon as their writer's job is over on all blocks
  *
  * Whose it is says one word, `ahead.state`. Two of its steps can be taken by the listener and by
@@ -16,17 +16,19 @@
  *
  *   - NONE -> PREPARED, the decider: what it has written to `ahead` is before it
  *   - PREPARED -> CLAIMED, the listener: it reads `ahead`, and begins
- *   - PREPARED -> NONE, the decider, before it decides the next hyperperiod otherwise: it clears
- *     the tickets, before it permits anything, and puts the slots back
+ *   - PREPARED -> NONE, the decider, before it decides the next hyperperiod otherwise, or prepares
+ *     it with a newer sample: it clears the tickets, before it permits anything, and puts the slots
+ *     back
  *   - CLAIMED -> BEGUN, the listener, behind `permitted`: the decider has to catch up
  *   - CLAIMED -> GIVEN_BACK, the listener, which has changed nothing: as if it were withdrawn
  *   - BEGUN, GIVEN_BACK -> NONE, the decider
  *
  * All orders of their steps are gone through in tests/runtime/test_ahead.c.
  *
- * Limits: sessions with a trigger that is the only input and whose jobs are never left out; frames
- * of one row of up to 4.5 KiB, or such as others bring. Other frames, or what cannot be prepared,
- * go by prem_courier_start() and prem_courier_decide(). The keeper shows results of the first four
+ * Limits: sessions with a trigger whose jobs are never left out, and beside it samples alone that
+ * are taken when the hyperperiod begins, whatever their age (is_plain_sample); frames of one row of
+ * up to 4.5 KiB, or such as others bring. Other frames, or what cannot be prepared, go by
+ * prem_courier_start() and prem_courier_decide(). The keeper shows results of the first four
  * outputs, of the same size, and only in sessions in which no result has an instant.
  */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_COURIER_AHEAD_CUH
@@ -95,13 +97,36 @@ __device__ bool has_simple_tasks(const prem_courier *c) {
   return !c->leaves_out_jobs;
 }
 
+/** From the begin of a hyperperiod: when a sample is taken, which has one job in it. */
+__device__ __forceinline__ int64_t sampled_ns(const prem_stream *source) {
+  return source->release_ns - source->port.lead_ns;
+}
+
+/** Is a sample taken as soon as a frame begins a hyperperiod, and is the newest one used, however
+ *  old it is? */
+__device__ bool is_plain_sample(const prem_courier *c, const prem_stream *source) {
+  return source->port.kind == PREM_LIVE_SAMPLING && is_once(source) &&
+         source->port.missing == PREM_MISSING_REPEAT && source->port.max_age_ns == 0 &&
+         sampled_ns(source) + c->streams[c->trigger].port.lead_ns <= 0;
+}
+
+/** Are all inputs but the trigger such samples? One lane. */
+__device__ bool has_plain_samples(const prem_courier *c) {
+  for (int32_t s = 0; s < c->source_count; ++s)
+    if (s != c->trigger && !is_plain_sample(c, &c->streams[s]))
+      return false;
+  return true;
+}
+
 /** What never changes: are hyperperiods prepared ahead, and are their results shown by the keeper?
  *  One lane. */
 __device__ void ahead_set_up(const prem_courier *c) {
   ahead.state = AHEAD_NONE;
   ahead.trigger_word = 0;
-  ahead.is_used = c->trigger >= 0 && c->source_count == 1 && is_once(&c->streams[c->trigger]) &&
-                  is_short_row(&own_carries[c->trigger]) && has_simple_tasks(c);
+  ahead.source_count = c->source_count;
+  ahead.is_used = c->trigger >= 0 && is_once(&c->streams[c->trigger]) &&
+                  is_short_row(&own_carries[c->trigger]) && has_simple_tasks(c) &&
+                  has_plain_samples(c);
   ahead.shows_results = ahead.is_used;
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     ahead.shows_results &= c->streams[s].port.publish_ns == 0;
@@ -131,11 +156,102 @@ __device__ bool can_prepare(const prem_courier *c) {
   for (int32_t i = 0; i < c->version_count; ++i) /* the version that it finds is known */
     if (c->versions[i].slots > 1 && c->versions[i].next <= c->begun)
       return false;
-  for (int32_t s = c->source_count; s < c->stream_count; ++s)
+  for (int32_t s = 0; s < c->stream_count; ++s)
     if (is_once(&c->streams[s]) && !is_at_next(c, &c->streams[s]))
       return false;
   return is_ready(c);
 }
+
+/* ---- the decider: samples -------------------------------------------------------------------- */
+
+/** Its next job's decision is where it will be when that is decided. */
+__device__ __forceinline__ prem_decision *next_decision(const prem_stream *source) {
+  return decision_of(source, source->next);
+}
+
+/** A job has the newest one still: its slot is held. */
+__device__ __forceinline__ bool is_held_newest(const prem_stream *source) {
+  const prem_consumer *consumer = &source->consumer;
+  const int32_t slot = (int32_t)(consumer->seen & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
+  return consumer->has_taken && consumer->seen >> PREM_CHANNEL_SLOT_BITS == consumer->first &&
+         source->has_last && source->last.note.input + 1 == consumer->first &&
+         consumer->holds[slot] > 0;
+}
+
+/** The newest, and its slot is held. One lane. */
+__device__ sample newest_take(const prem_courier *c, prem_stream *source, prem_decision *out) {
+  if (!is_held_newest(source))
+    return look_at_newest(c, source, out);
+  *out = no_decision();
+  out->ticket.slot = (int32_t)(source->consumer.seen & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
+  out->note = source->last.note;
+  prem_channel_hold(&source->consumer, out->ticket.slot);
+  return SAMPLE_OLD;
+}
+
+/** As if it had not been taken: what was new to its consumer is so again. One lane. */
+__device__ void sample_put_back(prem_stream *source) {
+  const prem_decision *taken = next_decision(source);
+  if (!(taken->ticket.flags & PREM_TICKET_REPEAT))
+    source->consumer.first = taken->note.input;
+  prem_channel_release(&source->consumer, taken->ticket.slot);
+}
+
+/** Has the host two of its slots left, beside those that are held? */
+__device__ bool has_slots_left(const prem_stream *source) {
+  int32_t held = 0;
+  for (int32_t slot = 0; slot < source->port.buffers; ++slot)
+    held += source->consumer.holds[slot] > 0;
+  return held + 2 <= source->port.buffers;
+}
+
+/** The newest sample, as it is now: the listener sees to it that it still is when the frame comes.
+ *  One lane.
+ *  @return false: there is none, or the host would lack a slot; nothing is held. */
+__device__ bool sample_take(const prem_courier *c, prem_stream *source) {
+  prem_decision *taken = next_decision(source);
+  const sample found = newest_take(c, source, taken);
+  if (found != SAMPLE_OLD && found != SAMPLE_NEW)
+    return false;
+  if (found == SAMPLE_OLD)
+    mark_repeated(taken);
+  if (!has_slots_left(source)) {
+    sample_put_back(source);
+    return false;
+  }
+  begin_to_bring(c, source, taken->ticket.slot, taken->note.input);
+  end_to_bring(c, source);
+  ahead.samples[source - c->streams] =
+      (taken->note.input + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)taken->ticket.slot;
+  return true;
+}
+
+/** Of those before source `end`. One lane. */
+__device__ void samples_put_back(prem_courier *c, int32_t end) {
+  for (int32_t s = 0; s < end; ++s)
+    if (s != c->trigger)
+      sample_put_back(&c->streams[s]);
+}
+
+/** One lane. @return false: one lacks, and none is held. */
+__device__ bool samples_take(prem_courier *c) {
+  for (int32_t s = 0; s < c->source_count; ++s)
+    if (s != c->trigger && !sample_take(c, &c->streams[s])) {
+      samples_put_back(c, s);
+      return false;
+    }
+  return true;
+}
+
+/** Is there a newer one than what is prepared has? */
+__device__ bool has_newer_sample(const prem_courier *c) {
+  bool has_one = false;
+  for (int32_t s = 0; s < c->source_count; ++s)
+    has_one |= s != c->trigger && prem_channel_has_new(&c->streams[s].consumer);
+  return has_one;
+}
+
+/* ---- the decider: results -------------------------------------------------------------------- */
 
 /** Put back the slots of its results, of those before stream `end`. One lane. */
 __device__ void slots_put_back(prem_courier *c, int32_t end) {
@@ -175,6 +291,35 @@ __device__ __forceinline__ uint32_t slots_in_hand(const prem_stream *sink) {
   return count;
 }
 
+/** Is its result made of the trigger's frame, perhaps of samples too, or of no frame at all? Of one
+ *  that is made of samples alone the decider has to count those that are repeated. */
+__device__ bool is_told_by_frame(const prem_courier *c, const prem_stream *sink) {
+  const prem_live_task *writer = &c->tasks[sink->writer];
+  bool has_trigger = writer->gate_count == 0;
+  for (int32_t g = 0; g < writer->gate_count; ++g)
+    has_trigger |= writer->gates[g].source == c->trigger;
+  return has_trigger;
+}
+
+/** Number of the first frame that it is made of. */
+__device__ __forceinline__ uint64_t first_input(const prem_courier *c, const prem_live_task *of) {
+  const int32_t source = of->gates[0].source;
+  return source == c->trigger ? c->streams[source].consumer.first
+                              : next_decision(&c->streams[source])->note.input;
+}
+
+/** When the oldest of the samples was captured that it is made of. */
+__device__ int64_t oldest_sample_ns(const prem_courier *c, const prem_live_task *of) {
+  int64_t oldest_ns = INT64_MAX;
+  for (int32_t g = 0; g < of->gate_count; ++g) {
+    const int32_t source = of->gates[g].source;
+    if (source != c->trigger)
+      oldest_ns = min((long long)oldest_ns,
+                      (long long)next_decision(&c->streams[source])->note.captured_ns);
+  }
+  return oldest_ns;
+}
+
 /** Does the keeper show all results of a sink that come before the next one? It has two places. */
 __device__ __forceinline__ bool is_kept_up(int32_t place, uint32_t before) {
   return before <= 1 && before == (uint8_t)(ahead.filled[place] - ahead.kept[place]);
@@ -195,8 +340,10 @@ __device__ void result_put_down(const prem_courier *c, const prem_stream *sink, 
   of->channel = sink->producer.channel;
   of->slot = slot;
   of->writer = sink->writer;
-  of->is_of_frame = c->tasks[sink->writer].gate_count > 0;
-  of->input = of->is_of_frame ? c->streams[c->trigger].consumer.first : 0;
+  const prem_live_task *writer = &c->tasks[sink->writer];
+  of->is_of_frame = writer->gate_count > 0;
+  of->input = of->is_of_frame ? first_input(c, writer) : 0;
+  of->sampled_ns = oldest_sample_ns(c, writer);
   of->mode = c->mode_begun;
   prem_block_fence(); /* the hyperperiod may have begun: the keeper takes it from here on */
   *(volatile uint64_t *)&of->begun = (uint64_t)c->begun + 1;
@@ -209,7 +356,8 @@ __device__ void results_put_down(const prem_courier *c) {
   for (int32_t s = c->source_count; s < c->stream_count; ++s) {
     const prem_stream *sink = &c->streams[s];
     const int32_t place = shown_place(c, sink);
-    if (place < 0 || ahead.is_put[place] || !is_once(sink) || !is_short_row(&own_carries[s]))
+    if (place < 0 || ahead.is_put[place] || !is_once(sink) || !is_short_row(&own_carries[s]) ||
+        !is_told_by_frame(c, sink))
       continue;
     const uint32_t before = slots_in_hand(sink) - 1;
     ahead.is_put[place] = is_kept_up(place, before);
@@ -233,6 +381,10 @@ __device__ void result_take_back(const prem_courier *c, const prem_stream *sink)
 __device__ void tickets_put_down(const prem_courier *c, int32_t frame_slot) {
   const prem_stream *trigger = &c->streams[c->trigger];
   prem_store_relaxed(next_ticket(trigger), word_of_ticket(trigger, prem_ticket{0, frame_slot}));
+  for (int32_t s = 0; s < c->source_count; ++s)
+    if (s != c->trigger)
+      prem_store_relaxed(next_ticket(&c->streams[s]),
+                         word_of_ticket(&c->streams[s], next_decision(&c->streams[s])->ticket));
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     if (is_once(&c->streams[s]))
       prem_store_relaxed(next_ticket(&c->streams[s]),
@@ -251,6 +403,11 @@ __device__ void frame_expect(const prem_courier *c, int32_t slot) {
   ahead.bytes = carry->host == nullptr ? 0 : carry->row_bytes;
   ahead.note = &trigger->face->channel.note[slot];
   ahead.earliest_ns = earliest_epoch_ns(c);
+  ahead.from_ns = INT64_MIN;
+  for (int32_t s = 0; s < c->source_count; ++s)
+    if (s != c->trigger)
+      ahead.from_ns = max((long long)ahead.from_ns,
+                          (long long)(ahead.earliest_ns + sampled_ns(&c->streams[s])));
   ahead.lead_ns = trigger->port.lead_ns;
   ahead.epoch = &c->block_epochs_ns[row];
   ahead.permitted = &c->near->permitted.value;
@@ -268,15 +425,27 @@ __device__ __forceinline__ int32_t next_slot(const prem_stream *trigger) {
 
 enum outlook : int32_t { NOT_NOW, LACKS_SLOTS, IS_PREPARED };
 
-/** Prepare the next hyperperiod, if a frame is all that it lacks. One lane. */
+__device__ void prepared_undo(prem_courier *c);
+
+/** The decider's own step, where the listener has not claimed it. One lane. */
+__device__ __forceinline__ bool is_withdrawn(void) {
+  return atomicCAS(&ahead.state, (uint32_t)AHEAD_PREPARED, (uint32_t)AHEAD_NONE) == AHEAD_PREPARED;
+}
+
+/** Prepare the next hyperperiod, if a frame is all that it lacks; anew, if there is a newer sample.
+ *  One lane. */
 __device__ __noinline__ outlook prepare_next(prem_courier *c) {
-  if (!ahead.is_used || ahead_look() != AHEAD_NONE)
+  if (has_newer_sample(c) && is_withdrawn())
+    prepared_undo(c);
+  if (ahead_look() != AHEAD_NONE)
     return NOT_NOW;
   make_ready(c);
-  if (!can_prepare(c))
+  if (!can_prepare(c) || !samples_take(c))
     return NOT_NOW;
-  if (!slots_take(c))
+  if (!slots_take(c)) {
+    samples_put_back(c, c->source_count);
     return LACKS_SLOTS;
+  }
   const int32_t slot = next_slot(&c->streams[c->trigger]);
   tickets_put_down(c, slot);
   for (int32_t i = 0; i < SHOWN_SINKS; ++i)
@@ -301,7 +470,8 @@ __device__ __forceinline__ void results_go_on(const prem_courier *c) {
 /** It is decided otherwise: as if it had not been prepared. Tickets are cleared before it is
  *  permitted, since the same lane permits it then, with a release. One lane. */
 __device__ void prepared_undo(prem_courier *c) {
-  prem_store_relaxed(next_ticket(&c->streams[c->trigger]), 0);
+  for (int32_t s = 0; s < c->source_count; ++s)
+    prem_store_relaxed(next_ticket(&c->streams[s]), 0);
   for (int32_t s = c->source_count; s < c->stream_count; ++s) {
     if (!is_once(&c->streams[s]))
       continue;
@@ -309,6 +479,20 @@ __device__ void prepared_undo(prem_courier *c) {
     result_take_back(c, &c->streams[s]);
   }
   slots_put_back(c, c->stream_count);
+  samples_put_back(c, c->source_count);
+}
+
+/** The samples that it has, as use_frame() does. One lane. */
+__device__ void samples_count(prem_courier *c) {
+  for (int32_t s = 0; s < c->source_count; ++s) {
+    prem_stream *source = &c->streams[s];
+    if (s == c->trigger)
+      continue;
+    const prem_decision *taken = next_decision(source);
+    count(source,
+          taken->ticket.flags & PREM_TICKET_REPEAT ? PREM_COUNT_REPEATED : PREM_COUNT_TAKEN);
+    settle(c, source, taken);
+  }
 }
 
 /** The frame that has begun it is taken, as new_frame() and use_frame() do. One lane. */
@@ -326,6 +510,7 @@ __device__ __noinline__ void catch_up(prem_courier *c) {
   const int64_t hyperperiod = c->begun;
   count_begun(c, ahead.epoch_ns);
   frame_count(c, &c->streams[c->trigger]);
+  samples_count(c);
   for (int32_t s = c->source_count; s < c->stream_count; ++s) {
     prem_stream *sink = &c->streams[s];
     prem_decision decision;
@@ -354,7 +539,7 @@ __device__ __forceinline__ uint32_t claimed_await(void) {
 __device__ bool has_begun_ahead(prem_courier *c) {
   if (ahead_look() == AHEAD_NONE)
     return false;
-  if (atomicCAS(&ahead.state, (uint32_t)AHEAD_PREPARED, (uint32_t)AHEAD_NONE) == AHEAD_PREPARED) {
+  if (is_withdrawn()) {
     prepared_undo(c);
     return false;
   }
@@ -406,13 +591,17 @@ __device__ __forceinline__ bool prepared_claim(bool is_expected_here) {
 
 /** A lane's part of the second look: nothing came with the frame that would have to be decided. And
  *  it is the frame that is expected now: between the look at the word and the claim it may have
- * been withdrawn, and another one prepared. */
+ *  been withdrawn, and another one prepared. Samples are taken now, so the hyperperiod may not have
+ *  to wait until it is their time. */
 __device__ __forceinline__ bool is_as_prepared(int32_t lane, bool is_trigger, uint64_t word) {
   if (lane == WISH)
     return word == ahead.wish;
   if (lane == NEWEST)
     return word == ahead.newest;
-  return !is_trigger || word == ahead.trigger_word;
+  if (is_trigger)
+    return word == ahead.trigger_word && prem_clock_ns() - zero_ns >= ahead.from_ns;
+  return lane < STREAMS || lane - STREAMS >= ahead.source_count ||
+         word == ahead.samples[lane - STREAMS];
 }
 
 /** All lanes have stored the frame: permit. One lane.
@@ -474,7 +663,9 @@ __device__ __forceinline__ uint64_t note_word_of(const shown_result *of, int32_t
                                                  int64_t published_ns) {
   switch (word) {
   case 0:
-    return of->is_of_frame ? (uint64_t)ahead.captured_ns[of->begun & (CAPTURED - 1)] : 0;
+    return of->is_of_frame ? (uint64_t)min((long long)of->sampled_ns,
+                                           (long long)ahead.captured_ns[of->begun & (CAPTURED - 1)])
+                           : 0;
   case 1:
     return (uint64_t)published_ns;
   case 2:
