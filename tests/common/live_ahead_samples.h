@@ -8,7 +8,7 @@
 
 typedef struct sampled_kind {
   const char *trigger, *sample; /* settings of the ports */
-  const char *task;             /* and of the tasks */
+  const char *task;             /* and of the tasks, */
   bool is_begun;                /* by the listener, where nothing speaks against it */
   bool is_first;                /* the sample, among the inputs: results bear its number */
 } sampled_kind;
@@ -20,13 +20,13 @@ static const sampled_kind sampled_kinds[] = {
     {"", "buffers = 3;", "release_ns = 1000L;", false, true},
     {"lead_ns = 2000L;", "buffers = 3;", "", false, false},
 };
-enum { SAMPLED_KINDS = sizeof sampled_kinds / sizeof *sampled_kinds };
+enum { SAMPLED_KINDS = sizeof sampled_kinds / sizeof *sampled_kinds, SAMPLED_NS = 400000 };
 
 /* y and z are made of both, w of the sample alone. */
-static prem_schedule *sampled_schedule(const sampled_kind *kind) {
-  const char *phases = text("period_ns = 400000L; prefetch: { wcet_ns = 9000L; };"
+static prem_schedule *sampled_schedule(const sampled_kind *kind, int64_t period_ns) {
+  const char *phases = text("period_ns = %lldL; prefetch: { wcet_ns = 9000L; };"
                             " compute: { wcet_ns = 9000L; }; writeback: { wcet_ns = 9000L; }; %s",
-                            kind->task);
+                            (long long)period_ns, kind->task);
   const char *sample = text("{ array = \"p\"; kind = \"sampling\"; %s }", kind->sample);
   const char *trigger =
       text("{ array = \"x\"; kind = \"trigger\"; buffers = 4; %s }", kind->trigger);
@@ -92,11 +92,14 @@ static void sampled_fetch(sampled_run *of, int32_t stream, float value, uint64_t
   ck_assert_uint_eq(frame.flags & ~(uint32_t)PREM_FRAME_LATE, flags);
 }
 
-/* A frame, and its results. */
-static void sampled_turn(sampled_run *of) {
-  const float x = (float)(of->frames * 4 + 6), p = of->value;
+/* A frame, perhaps a sample behind it that comes before its hyperperiod begins, and its results. */
+static void sampled_turn(sampled_run *of, bool is_sampled_later) {
+  const float x = (float)(of->frames * 4 + 6);
   prem_frame frame;
   ck_assert_int_eq(feed_until(of->b.live, of->b.x, x, in_ms(&of->b, 60000), &frame), PREM_OK);
+  if (is_sampled_later)
+    sample_send(of);
+  const float p = of->value;
   const int64_t sampled_ns = of->sample.captured_ns;
   const int64_t captured_ns = frame.captured_ns < sampled_ns ? frame.captured_ns : sampled_ns;
   const uint64_t input = of->kind->is_first ? of->sample.number : frame.number;
@@ -110,9 +113,10 @@ static void sampled_turn(sampled_run *of) {
   of->is_new = false;
 }
 
-static sampled_run sampled_start(const sampled_kind *kind, uint32_t seed, prem_mode mode) {
+static sampled_run sampled_start(const sampled_kind *kind, int64_t period_ns, uint32_t seed,
+                                 prem_mode mode) {
   sampled_run of = {.kind = kind, .dice = seed * 2654435761U + 1};
-  of.b.schedule = sampled_schedule(kind);
+  of.b.schedule = sampled_schedule(kind, period_ns);
   of.b.live = open_live_on(LIVE_BACKEND, of.b.schedule);
   of.b.x = prem_live_find(of.b.live, "x");
   of.b.y = prem_live_find(of.b.live, "y");
@@ -146,13 +150,13 @@ static uint32_t sampled_end(sampled_run *of, uint32_t *shown) {
 START_TEST(a_frame_is_begun_with_the_sample_that_there_is) {
   enum { SAMPLED_TURNS = IS_EMULATED ? 30 : 300 };
   const sampled_kind *kind = &sampled_kinds[_i];
-  sampled_run of = sampled_start(kind, 1, PREM_MODE_TT);
+  sampled_run of = sampled_start(kind, SAMPLED_NS, 1, PREM_MODE_TT);
   uint32_t shown;
   for (int i = 0; i < SAMPLED_TURNS; ++i) {
     if (i % 5 == 0)
       sample_send(&of);
     sampled_pause(&of);
-    sampled_turn(&of);
+    sampled_turn(&of, false);
   }
   const uint32_t begun = sampled_end(&of, &shown);
   ck_assert(kind->is_begun ? begun > SAMPLED_TURNS / 2 : begun == 0);
@@ -164,7 +168,8 @@ END_TEST
 START_TEST(each_frame_has_the_newest_sample_before_it) {
   enum { SAMPLED_TURNS = IS_EMULATED ? 40 : 1000 };
   const sampled_kind *kind = &sampled_kinds[_i % SAMPLED_KINDS];
-  sampled_run of = sampled_start(kind, (uint32_t)_i, _i & 1 ? PREM_MODE_FREE : PREM_MODE_TT);
+  sampled_run of =
+      sampled_start(kind, SAMPLED_NS, (uint32_t)_i, _i & 1 ? PREM_MODE_FREE : PREM_MODE_TT);
   const uint64_t before = sampled_throw(&of, 3);
   prem_live_counts y = {0};
   uint32_t shown;
@@ -179,10 +184,27 @@ START_TEST(each_frame_has_the_newest_sample_before_it) {
       sample_send(&of);
     if (sampled_throw(&of, 3) == 0)
       sampled_pause(&of);
-    sampled_turn(&of);
+    sampled_turn(&of, false);
   }
   const uint32_t begun = sampled_end(&of, &shown);
   ck_assert(kind->is_begun ? begun > 0 : begun == 0);
+}
+END_TEST
+
+/* Frames that come before a period is over: their hyperperiods begin at its end, with the sample
+ * that there is by then. What was prepared has an older one. */
+START_TEST(a_sample_is_taken_when_the_hyperperiod_begins) {
+  enum { SAMPLED_TURNS = IS_EMULATED ? 10 : 100 };
+  sampled_run of =
+      sampled_start(&sampled_kinds[_i], (IS_EMULATED ? 100 : 10) * MS, 1, PREM_MODE_TT);
+  uint32_t shown;
+  sample_send(&of);
+  for (int i = 0; i < SAMPLED_TURNS; ++i) {
+    if (i > 0)
+      sampled_pause(&of);
+    sampled_turn(&of, i > 0);
+  }
+  ck_assert_uint_le(sampled_end(&of, &shown), 1);
 }
 END_TEST
 

@@ -610,6 +610,7 @@ int main(int argc, char **argv) {
   tcase_add_test(cases, a_frame_in_another_slot_is_found_there);
   tcase_add_loop_test(cases, a_frame_is_begun_with_the_sample_that_there_is, 0, SAMPLED_KINDS);
   tcase_add_loop_test(cases, each_frame_has_the_newest_sample_before_it, 0, 2 * SAMPLED_KINDS);
+  tcase_add_loop_test(cases, a_sample_is_taken_when_the_hyperperiod_begins, 0, 2);
   tcase_add_loop_test(cases, state_goes_on_from_frame_to_frame, 0, 2);
   tcase_add_test(cases, frames_before_the_end_are_used);
   tcase_add_loop_test(cases, hyperperiods_without_a_frame_lose_none, 0, 2);
