@@ -97,8 +97,10 @@ static void sampled_turn(sampled_run *of, bool is_sampled_later) {
   const float x = (float)(of->frames * 4 + 6);
   prem_frame frame;
   ck_assert_int_eq(feed_until(of->b.live, of->b.x, x, in_ms(&of->b, 60000), &frame), PREM_OK);
-  if (is_sampled_later)
+  if (is_sampled_later) {
+    sampled_pause(of); /* the listener has seen the frame */
     sample_send(of);
+  }
   const float p = of->value;
   const int64_t sampled_ns = of->sample.captured_ns;
   const int64_t captured_ns = frame.captured_ns < sampled_ns ? frame.captured_ns : sampled_ns;
