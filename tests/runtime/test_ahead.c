@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A hyperperiod that a GPU's courier has prepared ahead: runtime/cuda/device/courier_ahead.cuh,
- * step by step. The host makes wishes and sends frames, the listener begins what is prepared, the
- * decider prepares, takes back, decides otherwise and catches up, a block works, the keeper shows
- * results. Every order of all their loads and stores is gone through, as far as a few frames lead:
- * each frame is worked once, whole, in order and in the mode that was wished for before it, and so
- * are results; no slot is written that somebody has. Whoever leaves a step out, or takes two in the
- * wrong order, is found.
+ * step by step. The host makes wishes, sends samples and frames, the listener begins what is
+ * prepared, the decider prepares, takes back, decides otherwise and catches up, a block works, the
+ * keeper shows results. Every order of all their loads and stores is gone through, as far as a few
+ * frames lead: each frame is worked once, whole, in order, in the mode that was wished for before
+ * it and with the sample that was sent before it, and so are results; no slot is written that
+ * somebody has. Whoever leaves a step out, or takes two in the wrong order, is found.
  */
 /* ctest: long release */
 #include <check.h>
@@ -36,6 +36,7 @@ enum {
   PUBLISH,
   TAKE_BACK,
   TAKE_BACK_BLINDLY,
+  WITHDRAW,
   AWAIT_BACK,
   UNDO_TICKET,
   UNDO_SINK,
@@ -55,28 +56,30 @@ typedef struct ticket {
 /* All that there is, a byte each, so that states compare. */
 typedef struct state {
   /* the host's memory: */
-  uint8_t sent, sent_slot, wish, bytes[SLOTS], in_use; /* bit: a slot that the courier still has */
+  uint8_t sent, sent_slot, wish, sample, bytes[SLOTS],
+      in_use; /* bit: a slot that the courier still has */
   uint8_t shown, shown_slot, slot_of[RING], results[SLOTS], out_use; /* likewise, of results */
   /* the blocks': */
-  uint8_t permitted, mode[RING], frames[SLOTS], made[SLOTS], ended;
+  uint8_t permitted, mode[RING], samples[RING], frames[SLOTS], made[SLOTS], ended;
   ticket tickets[RING], sinks[RING]; /* [job % RING] */
   /* what warps share: */
-  uint8_t heard, heard_slot, heard_wish;
+  uint8_t heard, heard_slot, heard_wish, heard_sample;
   struct {
-    uint8_t state, word, slot, wish, begun, sink, is_put, until;
+    uint8_t state, word, slot, wish, sample, begun, sink, is_put, until;
   } ahead;
   struct {
     uint8_t begun, job, number, slot;
   } places[2];
   struct {
-    uint8_t at, slot, wishes[MOST_FRAMES], taken;
+    uint8_t at, slot, wishes[MOST_FRAMES], samples[MOST_FRAMES], taken;
   } host;
   struct {
-    uint8_t at, word, slot, known, value, wish;
+    uint8_t at, word, slot, known, value, wish, sample;
   } listener;
   struct {
     uint8_t at, begun, first, wish, completed, oldest, next, number, filled, kept, timeouts;
-    uint8_t slot, has_frame, last_slot, came, heard_wish, slots[RING], sinks[RING];
+    uint8_t slot, has_frame, last_slot, came, heard_wish, sample, renews;
+    uint8_t slots[RING], sinks[RING];
   } decider;
   struct {
     uint8_t at, slot, value, next;
@@ -93,6 +96,8 @@ typedef enum careless {
   TAKES_BACK_BLINDLY,
   PERMITS_BEFORE_BYTES,
   LOOKS_AT_NO_WISH,
+  LOOKS_AT_NO_SAMPLE,
+  RENEWS_BLINDLY,
   TRUSTS_ITS_FIRST_LOOK,
   LOOKS_EARLY,
   SHOWS_WORD_FIRST,
@@ -105,8 +110,8 @@ typedef enum careless {
 
 typedef struct exploration {
   careless how;
-  uint8_t frames, wishes, timeouts; /* so many of each, at most */
-  bool is_wrong, is_begun_ahead, is_shown_ahead, is_taken_back, is_given_back, is_over;
+  uint8_t frames, wishes, samples, timeouts; /* so many of each, at most */
+  bool is_wrong, is_renewed, is_begun_ahead, is_shown_ahead, is_taken_back, is_given_back, is_over;
   size_t count;
   state *met;      /* [MOST_STATES] */
   uint32_t *table; /* [PLACES]: 1 + which of them, by their sums; 0: none */
@@ -128,10 +133,14 @@ static bool host_step(state *s, int which, const exploration *of) {
       return false;
     if (which == 0 && s->wish == of->wishes)
       return false;
+    if (which == 2 && s->sample == of->samples)
+      return false;
     if (which == 0)
       ++s->wish;
-    s->host.at = FILL;
-    return which < 2;
+    if (which == 2)
+      ++s->sample;
+    s->host.at = which == 2 ? MAKE_WISH : FILL;
+    return which < 3;
   case FILL: /* slots in turn, or not */
     if (which >= SLOTS || s->in_use >> which & 1)
       return false;
@@ -142,6 +151,7 @@ static bool host_step(state *s, int which, const exploration *of) {
     return true;
   default:
     s->host.wishes[s->sent] = s->wish;
+    s->host.samples[s->sent] = s->sample;
     s->sent_slot = s->host.slot;
     ++s->sent;
     s->host.at = MAKE_WISH;
@@ -172,16 +182,19 @@ static void compare(state *s) {
     s->listener.at = s->listener.word != s->listener.known ? LOOK_TWICE : PUT_DOWN;
 }
 
-/* The second look and the frame, and what follows from them: of what it reads the wish alone can
- * change meanwhile. */
+/* The second look and the frame, and what follows from them: of what it reads the wish and the
+ * sample alone can change meanwhile. */
 static void look_again(state *s, const exploration *of) {
-  if (of->how != LOOKS_EARLY)
+  if (of->how != LOOKS_EARLY) {
     s->listener.wish = s->wish;
+    s->listener.sample = s->sample;
+  }
   const bool is_other = s->listener.word != s->ahead.word || s->listener.slot != s->ahead.slot;
   const bool is_wished = s->listener.wish != s->ahead.wish && of->how != LOOKS_AT_NO_WISH;
+  const bool is_newer = s->listener.sample != s->ahead.sample && of->how != LOOKS_AT_NO_SAMPLE;
   s->listener.value = s->bytes[s->ahead.slot];
   s->listener.at = of->how == PERMITS_BEFORE_BYTES ? PERMIT : STORE;
-  if (is_wished || (is_other && of->how != TRUSTS_ITS_FIRST_LOOK)) {
+  if (is_wished || is_newer || (is_other && of->how != TRUSTS_ITS_FIRST_LOOK)) {
     s->ahead.state = GIVEN_BACK;
     s->listener.at = PUT_DOWN;
   }
@@ -190,9 +203,11 @@ static void look_again(state *s, const exploration *of) {
 static void put_down(state *s, const exploration *of) {
   if (s->listener.word != s->listener.known)
     s->heard_wish = s->listener.wish;
+  s->heard_sample = s->listener.sample;
   s->heard = s->listener.known = s->listener.word;
   s->heard_slot = s->listener.slot;
   s->listener.word = s->listener.slot = s->listener.value = s->listener.wish = 0;
+  s->listener.sample = 0;
   s->listener.at = of->how == LOOKS_EARLY ? LOOK_EARLY : LOOK;
 }
 
@@ -201,11 +216,14 @@ static void listener_step(state *s, const exploration *of) {
   switch (s->listener.at) {
   case LOOK_EARLY:
     s->listener.wish = s->wish;
+    s->listener.sample = s->sample;
     s->listener.at = LOOK;
     break;
   case LOOK:
     s->listener.word = s->sent;
     s->listener.slot = s->sent_slot;
+    if (of->how != LOOKS_EARLY)
+      s->listener.sample = s->sample;
     s->listener.at = COMPARE;
     break;
   case COMPARE:
@@ -233,8 +251,10 @@ static void listener_step(state *s, const exploration *of) {
     s->listener.at = PUT_DOWN;
     break;
   case LOOK_TWICE:
-    if (of->how != LOOKS_EARLY)
+    if (of->how != LOOKS_EARLY) {
       s->listener.wish = s->wish;
+      s->listener.sample = s->sample;
+    }
     s->listener.at = PUT_DOWN;
     break;
   default:
@@ -288,6 +308,7 @@ static void catch_up(state *s, exploration *of) {
   ++s->decider.first;
   s->ahead.state = NONE;
   s->ahead.word = s->ahead.slot = s->ahead.wish = s->ahead.begun = s->ahead.sink = 0;
+  s->ahead.sample = 0;
 }
 
 static void take_back_result(state *s, const exploration *of) {
@@ -315,11 +336,16 @@ static bool decider_choose(state *s, int which, exploration *of) {
     return true;
   case 1: /* hear */
     if (s->heard == s->decider.came && s->heard_wish == s->decider.heard_wish &&
-        s->ahead.state != BEGUN)
+        s->heard_sample == s->decider.sample && s->ahead.state != BEGUN)
       return false;
     s->decider.at = HEAR;
     return true;
-  case 2: /* prepare */
+  case 2: /* prepare; anew, with a newer sample */
+    if (s->ahead.state == PREPARED && s->ahead.sample != s->decider.sample) {
+      s->decider.renews = 1;
+      s->decider.at = of->how == RENEWS_BLINDLY ? TAKE_BACK_BLINDLY : WITHDRAW;
+      return true;
+    }
     if (!may_prepare(s, of) || s->decider.wish != s->decider.heard_wish)
       return false;
     s->ahead.sink = (uint8_t)free_slot(s);
@@ -358,7 +384,7 @@ static void forget(state *s, uint8_t job) {
   if (slot != NOTHING)
     s->bytes[slot] = s->frames[slot] = 0;
   s->tickets[row] = s->sinks[row] = (ticket){0, 0};
-  s->mode[row] = s->decider.slots[row] = s->decider.sinks[row] = 0;
+  s->samples[row] = s->mode[row] = s->decider.slots[row] = s->decider.sinks[row] = 0;
 }
 
 /* The oldest result, whose job is over: its frame's slot is given back as well. */
@@ -433,10 +459,12 @@ static bool decider_step(state *s, int which, exploration *of) {
       catch_up(s, of);
     s->decider.came = s->heard;
     s->decider.heard_wish = s->heard_wish;
+    s->decider.sample = s->heard_sample;
     s->decider.at = TOP;
     return true;
   case PUT_TICKET:
     s->tickets[row] = (ticket){job + 1, s->decider.slot};
+    s->samples[row] = s->ahead.sample = s->decider.sample;
     s->decider.at = PUT_SINK;
     return true;
   case PUT_SINK:
@@ -470,6 +498,13 @@ static bool decider_step(state *s, int which, exploration *of) {
       s->decider.at = AWAIT_BACK;
     }
     return true;
+  case WITHDRAW:
+    s->decider.at = s->ahead.state == PREPARED ? UNDO_TICKET : TOP;
+    if (s->ahead.state == PREPARED)
+      s->ahead.state = NONE;
+    else
+      s->decider.renews = 0;
+    return true;
   case TAKE_BACK_BLINDLY: /* what it saw a step ago was PREPARED */
     s->ahead.state = NONE;
     s->decider.at = UNDO_TICKET;
@@ -495,7 +530,9 @@ static bool decider_step(state *s, int which, exploration *of) {
     if (of->how != CLEARS_NO_TICKETS && of->how != CLEARS_TICKETS_LATE)
       s->sinks[row] = (ticket){0, 0};
     take_back_result(s, of);
-    s->decider.at = DECIDE_MODE;
+    of->is_renewed |= s->decider.renews;
+    s->decider.at = s->decider.renews ? TOP : DECIDE_MODE;
+    s->decider.renews = 0;
     return true;
   case DECIDE_MODE:
     s->decider.wish = s->decider.heard_wish;
@@ -524,6 +561,7 @@ static bool decider_step(state *s, int which, exploration *of) {
     return true;
   default:
     s->tickets[row] = (ticket){job + 1, s->decider.slot};
+    s->samples[row] = s->decider.slot == NOTHING ? 0 : s->decider.sample;
     s->decider.slots[row] = s->decider.slot;
     if (s->decider.slot == NOTHING) { /* so is its result */
       s->sinks[row] = (ticket){job + 1, NOTHING};
@@ -558,7 +596,8 @@ static bool block_step(state *s, exploration *of) {
     assert_that(of, s->block.value == s->block.next + 1);
     assert_that(of, s->block.next < MOST_FRAMES &&
                         s->mode[row] >= s->host.wishes[s->block.next % MOST_FRAMES]);
-    s->host.wishes[s->block.next % MOST_FRAMES] = 0;
+    assert_that(of, s->samples[row] >= s->host.samples[s->block.next % MOST_FRAMES]);
+    s->host.wishes[s->block.next % MOST_FRAMES] = s->host.samples[s->block.next % MOST_FRAMES] = 0;
     ++s->block.next;
     s->block.at = AWAIT_SINK;
     return true;
@@ -698,8 +737,22 @@ START_TEST(each_frame_is_worked_once_and_as_it_was_wished) {
 }
 END_TEST
 
+START_TEST(each_frame_is_worked_with_the_sample_before_it) {
+  exploration right = {.frames = 2, .samples = _i == 0 ? 2 : 1, .timeouts = (uint8_t)_i};
+  explore(&right);
+  ck_assert(!right.is_wrong);
+  ck_assert(right.is_begun_ahead && right.is_renewed && right.is_given_back && right.is_over);
+  ck_assert_uint_gt(right.count, 1000000);
+}
+END_TEST
+
 START_TEST(whoever_is_careless_is_found) {
-  exploration wrong = {.how = (careless)_i, .frames = 3, .wishes = 1, .timeouts = 1};
+  const bool is_of_samples = _i == LOOKS_AT_NO_SAMPLE || _i == RENEWS_BLINDLY;
+  exploration wrong = {.how = (careless)_i,
+                       .frames = 3,
+                       .wishes = !is_of_samples,
+                       .samples = is_of_samples,
+                       .timeouts = 1};
   explore(&wrong);
   ck_assert(wrong.is_wrong);
 }
@@ -709,6 +762,7 @@ int main(void) {
   TCase *orders = tcase_create("orders");
   tcase_set_timeout(orders, 120);
   tcase_add_loop_test(orders, each_frame_is_worked_once_and_as_it_was_wished, 0, 2);
+  tcase_add_loop_test(orders, each_frame_is_worked_with_the_sample_before_it, 0, 2);
   tcase_add_loop_test(orders, whoever_is_careless_is_found, CAREFUL + 1, WAYS);
   Suite *suite = suite_create("ahead");
   suite_add_tcase(suite, orders);
