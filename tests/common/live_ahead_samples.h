@@ -82,7 +82,7 @@ static void sample_send(sampled_run *of) {
 /* What is expected of a result's own frame. */
 static void sampled_fetch(sampled_run *of, int32_t stream, float value, uint64_t input,
                           int64_t captured_ns, uint32_t flags) {
-  prem_frame frame;
+  prem_frame frame = {0};
   float found;
   ck_assert_int_eq(fetch(of->b.live, stream, in_ms(&of->b, 60000), &found, &frame), PREM_OK);
   ck_assert_float_eq(found, value);
@@ -95,7 +95,7 @@ static void sampled_fetch(sampled_run *of, int32_t stream, float value, uint64_t
 /* A frame, perhaps a sample behind it that comes before its hyperperiod begins, and its results. */
 static void sampled_turn(sampled_run *of, bool is_sampled_later) {
   const float x = (float)(of->frames * 4 + 6);
-  prem_frame frame;
+  prem_frame frame = {0};
   ck_assert_int_eq(feed_until(of->b.live, of->b.x, x, in_ms(&of->b, 60000), &frame), PREM_OK);
   if (is_sampled_later) {
     sampled_pause(of); /* the listener has seen the frame */
