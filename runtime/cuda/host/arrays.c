@@ -63,11 +63,17 @@ static edge_margins margins_of(const prem_schedule *schedule, int32_t array) {
   return result;
 }
 
+static bool has_halos(const edge_margins *around) {
+  bool has_one = false;
+  for (int d = 0; d < 4; ++d)
+    has_one |= around->low[d] > 0 || (around->high[d] > 0 && !(d == 3 && around->has_aims));
+  return has_one;
+}
+
 int64_t prem_cuda_row_room(const prem_schedule *schedule, int32_t array) {
   const edge_margins around = margins_of(schedule, array);
-  for (int d = 0; d < 4; ++d)
-    if (around.low[d] > 0 || (around.high[d] > 0 && !(d == 3 && around.has_aims)))
-      return -1;
+  if (has_halos(&around))
+    return -1;
   return round_up((schedule->arrays[array].shape[3] + around.high[3]) *
                       prem_type_bytes(schedule->arrays[array].type),
                   PIECE_BYTES);
@@ -75,8 +81,16 @@ int64_t prem_cuda_row_room(const prem_schedule *schedule, int32_t array) {
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
+/* Frames of a session lie in rows as long as the host's, if no halo lies between them: then a frame
+ * is copied as one row. */
+static bool lies_as_the_hosts(const prem_arrays *host, int32_t array, const edge_margins *around) {
+  return host->is_live && prem_schedule_live_port(host->schedule, array) >= 0 &&
+         host->storage[array].pitch_bytes % PIECE_BYTES == 0 && !has_halos(around);
+}
+
+/* @param pitch_bytes  of its rows; 0: its own, with each row at the begin of a line. */
 static cudaError_t box_new(const prem_storage *storage, const edge_margins *margins,
-                           prem_device_array *out) {
+                           int64_t pitch_bytes, prem_device_array *out) {
   const int32_t bytes = storage->element_bytes;
   const int64_t left_bytes = round_up(margins->low[3] * bytes, BOX_ALIGNMENT);
   const int64_t right_bytes = (storage->shape[3] + margins->high[3]) * bytes;
@@ -85,11 +99,14 @@ static cudaError_t box_new(const prem_storage *storage, const edge_margins *marg
     size[d] = margins->low[d] + storage->shape[d] + margins->high[d];
   *out = (prem_device_array){.element_bytes = bytes, .type = (int32_t)storage->type};
   memcpy(out->shape, storage->shape, sizeof out->shape);
-  out->pitch_bytes[2] = left_bytes + round_up(right_bytes, BOX_ALIGNMENT);
+  out->pitch_bytes[2] =
+      pitch_bytes > 0 ? pitch_bytes : left_bytes + round_up(right_bytes, BOX_ALIGNMENT);
   out->pitch_bytes[1] = out->pitch_bytes[2] * size[2];
   out->pitch_bytes[0] = out->pitch_bytes[1] * size[1];
   out->slot_bytes = out->pitch_bytes[0] * size[0];
   out->box_bytes = out->slot_bytes * (storage->slots > 1 ? storage->slots : 1);
+  if (pitch_bytes > 0) /* the last row's last piece may reach behind it */
+    out->box_bytes += PIECE_BYTES;
   cudaError_t error = cudaMalloc((void **)&out->box, (size_t)out->box_bytes);
   if (error != cudaSuccess) {
     out->box = NULL;
@@ -135,11 +152,13 @@ cudaError_t prem_cuda_arrays_new(const prem_program *program, const prem_arrays 
     goto fail;
   for (int32_t a = 0; a < out->count; ++a) {
     const edge_margins around = margins_of(schedule, a);
-    CUDA_TRY(box_new(&host->storage[a], &around, &out->arrays[a]));
+    const int64_t pitch_bytes =
+        lies_as_the_hosts(host, a, &around) ? host->storage[a].pitch_bytes : 0;
+    CUDA_TRY(box_new(&host->storage[a], &around, pitch_bytes, &out->arrays[a]));
     CUDA_TRY(planes_copy(&out->arrays[a], &host->storage[a], cudaMemcpyHostToDevice));
     if (host->reference[a].base) {
       const edge_margins none = {0};
-      CUDA_TRY(box_new(&host->reference[a], &none, &out->reference[a]));
+      CUDA_TRY(box_new(&host->reference[a], &none, 0, &out->reference[a]));
       CUDA_TRY(planes_copy(&out->reference[a], &host->reference[a], cudaMemcpyHostToDevice));
     }
   }

@@ -105,6 +105,9 @@ void prem_cuda_live_keep_frames(prem_cuda_live *live, int32_t stream, prem_frame
 cudaError_t prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry *out);
 /* ---- frames (live_frames.c) ------------------------------------------------------------------ */
 
+/** A frame that lies on the GPU as on the host: how many bytes it has as one row, those between its
+ *  rows included; 0: it has to go row by row. */
+int64_t prem_cuda_live_one_row(const prem_device_array *device, const prem_storage *host);
 /** See prem_live_engine::submit. */
 prem_status prem_cuda_live_submit(void *state, int32_t stream, int32_t slot, const prem_note *note,
                                   uint64_t *number, prem_diag *diag);

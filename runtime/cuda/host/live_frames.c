@@ -10,17 +10,33 @@ static size_t row_bytes_of(const prem_storage *storage) {
   return (size_t)(storage->shape[3] * storage->element_bytes);
 }
 
-/* A frame, one plane of the two innermost dimensions at a time. */
+/* Bytes between rows of the application's memory stay as they are. */
+int64_t prem_cuda_live_one_row(const prem_device_array *device, const prem_storage *host) {
+  const int64_t pitch = host->pitch_bytes, width = (int64_t)row_bytes_of(host);
+  const bool is_alike = device->pitch_bytes[2] == pitch &&
+                        device->pitch_bytes[1] == pitch * host->shape[2] &&
+                        device->pitch_bytes[0] == pitch * host->shape[2] * host->shape[1];
+  if (!is_alike || (host->adopted && width < pitch))
+    return 0;
+  return (host->row_count - 1) * pitch + width;
+}
+
+/* A frame, as one row where it lies so, else one plane of the two innermost dimensions at a time.
+ */
 static cudaError_t copy_frame(const prem_cuda_live *live, int32_t s, int32_t device_slot,
                               int32_t host_slot, bool to_device, cudaStream_t stream) {
   const int32_t a = live->courier->streams[s].port.array;
   const prem_device_array *device = &live->cuda->arrays.arrays[a];
   const prem_storage host = prem_storage_slot(&live->cuda->host->storage[a], host_slot);
+  const size_t one_row = (size_t)prem_cuda_live_one_row(device, &host);
+  unsigned char *first = device->origin + device_slot * device->slot_bytes;
+  if (one_row > 0)
+    return to_device ? cudaMemcpyAsync(first, host.base, one_row, cudaMemcpyHostToDevice, stream)
+                     : cudaMemcpyAsync(host.base, first, one_row, cudaMemcpyDeviceToHost, stream);
   const size_t width = row_bytes_of(&host), rows = (size_t)host.shape[2];
   for (int64_t i = 0; i < host.shape[0]; ++i)
     for (int64_t j = 0; j < host.shape[1]; ++j) {
-      unsigned char *there = device->origin + device_slot * device->slot_bytes +
-                             i * device->pitch_bytes[0] + j * device->pitch_bytes[1];
+      unsigned char *there = first + i * device->pitch_bytes[0] + j * device->pitch_bytes[1];
       unsigned char *here = host.base + (i * host.shape[1] + j) * host.shape[2] * host.pitch_bytes;
       const size_t there_pitch = (size_t)device->pitch_bytes[2];
       const size_t here_pitch = (size_t)host.pitch_bytes;

@@ -283,6 +283,11 @@ cudaError_t prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry
         .shape = {(int32_t)host->shape[0], (int32_t)host->shape[1], (int32_t)host->shape[2]},
         .row_bytes = (int32_t)row_bytes_of(host)};
     memcpy(out[s].device_pitch, device->pitch_bytes, sizeof out[s].device_pitch);
+    const int64_t one_row = prem_cuda_live_one_row(device, &first);
+    if (one_row > 0) {
+      out[s].row_bytes = (int32_t)one_row;
+      memcpy(out[s].shape, (const int32_t[3]){1, 1, 1}, sizeof out[s].shape);
+    }
   }
   return cudaSuccess;
 }
