@@ -50,6 +50,32 @@ prem_status scored_log(const struct video *truth, const track_log *log, int64_t 
   return there ? PREM_OK : PREM_ERR_MEMORY;
 }
 
+/* ---- as it was seen ---- */
+
+prem_status scored_streaming(const struct video *truth, const track_log *log, const box *began,
+                             int32_t targets, const taken_frames *frames, score *out) {
+  const int64_t count = frames->count;
+  *out = (score){0};
+  box *seen = calloc((size_t)count + 1, 2 * sizeof *seen), *real = seen + count;
+  score *all = calloc((size_t)targets + 1, sizeof *all);
+  prem_status status = seen && all ? PREM_OK : PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < targets && status == PREM_OK; ++t) {
+    status = score_by_time(log, t, frames->at_ns, seen, count);
+    for (int64_t i = 0; i < count; ++i) {
+      if (!box_is_known(&seen[i]))
+        seen[i] = began[t]; /* nothing was shown yet but where it began */
+      if (!video_truth(truth, frames->start + i * frames->step, t, &real[i]))
+        real[i] = (box){0};
+    }
+    score_boxes(real, seen, count, &all[t]);
+  }
+  if (status == PREM_OK)
+    score_mean(all, targets, out);
+  free(seen);
+  free(all);
+  return status;
+}
+
 /* ---- findings ---- */
 
 typedef const score *choice(const scored *of);

@@ -30,6 +30,22 @@ struct video;
 prem_status scored_log(const struct video *truth, const track_log *log, int64_t late, score *out,
                        prem_diag *diag);
 
+/** Frames that were taken by a clock, in order. */
+typedef struct taken_frames {
+  int64_t start, step; /* the n-th is the video's frame start + n * step */
+  int64_t count;
+  const int64_t *at_ns; /* [count] when, on the clock of a log's published_ns */
+} taken_frames;
+
+/**
+ * Score a log as it was seen: in each frame that was taken the boxes that were published last,
+ * until then those of the beginning. The mean over the targets.
+ *
+ * @param began  of the log's targets, in the first frame
+ */
+prem_status scored_streaming(const struct video *truth, const track_log *log, const box *began,
+                             int32_t targets, const taken_frames *frames, score *out);
+
 typedef enum curve_kind {
   CURVE_PRECISION, /* share of frames over the distance that is allowed */
   CURVE_SUCCESS    /* share of frames over the overlap that is asked for */

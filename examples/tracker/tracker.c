@@ -464,24 +464,8 @@ static prem_status make_folder(const options *of, bool *is_new, prem_diag *diag)
 /* The boxes that could be seen when each frame was taken, against where the targets were. */
 static prem_status score_streaming(const options *of, const video *truth,
                                    const follow_result *found, score *out) {
-  score scores[MOST_TARGETS];
-  const int32_t targets = of->request.setting.targets;
-  box *seen = calloc((size_t)found->taken + 1, 2 * sizeof *seen), *real = seen + found->taken;
-  prem_status status = seen ? PREM_OK : PREM_ERR_MEMORY;
-  for (int32_t t = 0; t < targets && status == PREM_OK; ++t) {
-    status = score_by_time(&found->log, t, found->taken_ns, seen, found->taken);
-    for (int64_t i = 0; i < found->taken; ++i) {
-      if (!box_is_known(&seen[i]))
-        seen[i] = of->boxes[t]; /* nothing was shown yet but where it began */
-      if (!video_truth(truth, of->request.start + i * of->request.step, t, &real[i]))
-        real[i] = (box){0};
-    }
-    score_boxes(real, seen, found->taken, &scores[t]);
-  }
-  if (status == PREM_OK)
-    score_mean(scores, targets, out);
-  free(seen);
-  return status;
+  const taken_frames frames = {of->request.start, of->request.step, found->taken, found->taken_ns};
+  return scored_streaming(truth, &found->log, of->boxes, of->request.setting.targets, &frames, out);
 }
 
 /* From several starts, spread over the first half of the video. Some tell their length at their end

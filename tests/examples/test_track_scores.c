@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "examples/tracker/instants.h"
-#include "examples/tracker/score.h"
+#include "examples/tracker/scored.h"
 #include "examples/tracker/truth.h"
+#include "examples/tracker/video.h"
 #include "prem/base/random.h"
 
 static char folder[] = "/tmp/ttprem-track-XXXXXX";
@@ -221,6 +222,43 @@ START_TEST(what_was_published_last_counts) {
 }
 END_TEST
 
+/* Exact boxes of every second frame, each seen from the frame behind its own on: those of the first
+ * frame until then, and behind that boxes of one or two frames ago. */
+START_TEST(what_was_seen_is_scored_where_the_targets_are_by_then) {
+  enum { FRAMES = 9, TARGETS = 2, START = 4, STEP = 3 };
+  const video_request request = {.source = "synth:targets=2,frames=0,speed=1024"};
+  video *truth = NULL;
+  track_log log = {0};
+  int64_t taken_ns[FRAMES];
+  box real[FRAMES], began[TARGETS];
+  double expected[TARGETS] = {0};
+  score found;
+  ck_assert_int_eq(video_open(&request, &truth, NULL), PREM_OK);
+  for (int32_t t = 0; t < TARGETS; ++t) {
+    for (int i = 0; i < FRAMES; ++i) {
+      taken_ns[i] = 1000 * i;
+      ck_assert(video_truth(truth, START + i * STEP, t, &real[i]));
+      const track_row row = {.frame = START + i * STEP,
+                             .target = t,
+                             .where = real[i],
+                             .published_ns = 1000 * i + 1000};
+      if (i % 2 == 0)
+        ck_assert_int_eq(track_log_add(&log, &row), PREM_OK);
+    }
+    began[t] = real[0];
+    for (int i = 1; i < FRAMES; ++i)
+      expected[t] += box_distance(&real[i], &real[(i - 1) / 2 * 2]) / FRAMES;
+  }
+  const taken_frames frames = {START, STEP, FRAMES, taken_ns};
+  ck_assert_int_eq(scored_streaming(truth, &log, began, TARGETS, &frames, &found), PREM_OK);
+  ck_assert_int_eq(found.frames, TARGETS * FRAMES);
+  ck_assert_double_gt(expected[0], 1);
+  ck_assert_double_eq_tol(found.centre_error, (expected[0] + expected[1]) / TARGETS, 1e-9);
+  track_log_free(&log);
+  video_close(truth);
+}
+END_TEST
+
 /* ---- logs ---- */
 
 static bool same_bits(float one, float other) {
@@ -427,6 +465,7 @@ int main(void) {
   tcase_add_test(scores, starts_and_their_mean);
   tcase_add_test(scores, a_frame_without_a_row_keeps_the_last_box);
   tcase_add_test(scores, what_was_published_last_counts);
+  tcase_add_test(scores, what_was_seen_is_scored_where_the_targets_are_by_then);
   tcase_add_test(scores, quantiles_are_as_counted_by_hand);
   suite_add_tcase(suite, scores);
   tcase_add_unchecked_fixture(files, make_folder, remove_folder);

@@ -16,7 +16,7 @@
 #include "gpu.h"
 #include "instants.h"
 #include "option.h"
-#include "score.h"
+#include "scored.h"
 #include "track_box.h"
 
 enum { MOST_TARGETS = 64, NO_GPU = 77, MEASURES = 3 };
@@ -196,6 +196,8 @@ typedef struct way_result {
   int64_t compared;
   double distance_px, overlap; /* from the references: largest, least */
   track_log log;
+  int64_t taken;   /* frames of the video until its end, those that were lost too */
+  score streaming; /* no frames: without a period, or not all were logged */
   FILE *instants_file, *times_file;
 } way_result;
 
@@ -443,6 +445,7 @@ static prem_status fly(flight *f) {
   while (status == PREM_OK && f->ended < n)
     status = note_end(f, f->ended);
   f->out->frames = f->ended;
+  f->out->taken = frame;
   f->out->rate = f->ended > 0 ? (double)f->ended * 1e9 / (double)(now_ns() - f->zero_ns) : 0;
   return status;
 }
@@ -508,6 +511,23 @@ static prem_status commit_files(run *of, way_files *files) {
   return status;
 }
 
+/* What could be seen when each frame came, as of the tracker's camera. */
+static prem_status score_streaming(const run *of, way_result *out) {
+  const int64_t period_ns = of->of->period_ns;
+  if (period_ns == 0 || out->taken == 0 || out->frames > of->of->logged)
+    return PREM_OK;
+  int64_t *due_ns = malloc((size_t)out->taken * sizeof *due_ns);
+  if (!due_ns)
+    return PREM_ERR_MEMORY;
+  for (int64_t i = 0; i < out->taken; ++i)
+    due_ns[i] = i * period_ns;
+  const taken_frames frames = {0, 1, out->taken, due_ns};
+  const prem_status status =
+      scored_streaming(of->frames, &out->log, of->boxes, of->targets, &frames, &out->streaming);
+  free(due_ns);
+  return status;
+}
+
 /* What was measured until something failed is kept. */
 static prem_status measure(run *of, baseline_way way) {
   const char *name = baseline_way_name(way);
@@ -528,6 +548,8 @@ static prem_status measure(run *of, baseline_way way) {
     if (status == PREM_OK)
       status =
           track_log_write(&out->log, in_folder(of->of, name, "track.csv").path, true, of->diag);
+    if (status == PREM_OK)
+      status = score_streaming(of, out);
     status = flown == PREM_OK ? status : flown;
     out->left_out = baseline_gpu_left_out(f.gpu);
   }
@@ -542,6 +564,22 @@ static prem_status measure(run *of, baseline_way way) {
 
 static const char *const measures[MEASURES] = {
     "submitted to boxes on the host", "begin to boxes on the GPU", "begin to end on the GPU"};
+
+/* By the clock: how old boxes are, and how well they fit by then. */
+static void print_shown(const run *of, baseline_way way) {
+  const way_result *r = &of->results[way];
+  const char *name = baseline_way_name(way);
+  double sum_ns = 0;
+  for (size_t i = 0; i < r->shown.count; ++i)
+    sum_ns += (double)(r->shown.behind_ns[i] + of->of->publish_ns);
+  if (r->shown.count > 0)
+    printf("%s: frame to boxes: mean %.3f ms, longest %.3f ms\n", name,
+           sum_ns / (double)r->shown.count / 1e6,
+           (double)(instants_at(&r->shown, 1) + of->of->publish_ns) / 1e6);
+  if (r->streaming.frames > 0)
+    printf("%s: streaming: %" PRId64 " frames, P20 %.3f, AUC %.3f, CLE %.2f px\n", name,
+           r->streaming.frames, r->streaming.p20, r->streaming.auc, r->streaming.centre_error);
+}
 
 static void print_results(const run *of) {
   printf("%-8s %-31s %8s %9s %9s %9s %9s %9s\n", "way", "us", "frames", "p50", "p99", "p99.9",
@@ -564,6 +602,7 @@ static void print_results(const run *of) {
       printf("%s: %" PRId64 " frames, %" PRId64 " lost, %.1f a second; company left out %" PRId64
              " times\n",
              baseline_way_name((baseline_way)way), r->frames, r->lost, r->rate, r->left_out);
+    print_shown(of, (baseline_way)way);
   }
 }
 
@@ -598,6 +637,7 @@ static void tell_ways(const run *of, prem_findings *findings) {
   prem_table_column(table, "compared", "");
   prem_table_column(table, "furthest from the references", "px");
   prem_table_column(table, "least overlap with them", "");
+  prem_table_column(table, "AUC when shown", "");
   for (int way = 0; way < BASELINE_WAYS; ++way) {
     const way_result *r = &of->results[way];
     if (r->frames == 0 && r->compared == 0)
@@ -610,6 +650,7 @@ static void tell_ways(const run *of, prem_findings *findings) {
     prem_table_add_int(table, r->compared);
     prem_table_add_real(table, r->compared > 0 ? r->distance_px : NAN);
     prem_table_add_real(table, r->compared > 0 ? r->overlap : NAN);
+    prem_table_add_real(table, r->streaming.frames > 0 ? r->streaming.auc : NAN);
   }
 }
 
