@@ -325,6 +325,8 @@ heat() { # three targets that grow and shrink, so that there is something to sha
 # ---- all of it ----
 page() {
   local name files=() logs=()
+  local -A heading=([accuracy]="How well it follows" [lateness]="What lateness costs" [load]="Accuracy over load"
+    [instants]="When boxes are shown" [speed]="What tasks take" [heat]="Where the time goes")
   {
     echo "examples/tracker/figures.sh: the tracker of commit $commit"
     echo "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(uname -sr), $(date -u +%FT%TZ)"
@@ -332,11 +334,10 @@ page() {
   files+=(--add "$out/provenance.txt")
   for name in accuracy lateness load instants speed heat; do
     if [ -e "$out/$name.json" ]; then
-      files+=(--add "$out/$name.txt")
-      files+=(--add "$out/$name.svg")
+      files+=(--head "${heading[$name]}" --add "$out/$name.txt" --add "$out/$name.svg")
     fi
   done
-  [ ! -e "$out/timeline.svg" ] || files+=(--add "$out/timeline.svg")
+  [ ! -e "$out/timeline.svg" ] || files+=(--head "One frame as a plan" --add "$out/timeline.svg")
   follow --scales 5 "$page_video" >/dev/null
   mv "$place/followed/track.csv" "$place/ttprem KCF.csv"
   logs+=("$page_video" "$place/ttprem KCF.csv")

@@ -11,11 +11,13 @@
 
 static const char style[] =
     ":root{color-scheme:light dark}"
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:0 12px 3rem}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:0 auto;padding:0 12px 3rem}"
     "h1{font-size:1.5rem;line-height:1.2}h2{font-size:1.15rem;margin:2rem 0 .5rem}"
     "figure{margin:1rem 0}figcaption{font-size:.9rem}"
     "img,video{width:100%;height:auto;display:block}"
-    ".wide{overflow-x:auto}pre{font-size:.8rem;line-height:1.35;overflow-x:auto}"
+    ".wide{overflow-x:auto}pre{font-size:.75rem;line-height:1.35;overflow-x:auto}"
+    "pre span{display:block;white-space:normal;font:.9rem/1.5 system-ui,sans-serif}"
+    "pre span.name{font-weight:bold}"
     "img.drawn{background:#fff}"
     "table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums;width:100%}"
     "td,th{padding:3px 0 3px 8px;text-align:right;border-bottom:1px solid #8885}"
@@ -93,6 +95,23 @@ static char *read_all(const char *path, size_t *bytes) {
   return good ? all : NULL;
 }
 
+/* A table's rows have columns, two spaces or more between them. All else are words, which are
+ * broken where the page ends; what is not indented is a name. */
+static void write_text(FILE *file, char *text) {
+  fputs("<pre>", file);
+  for (char *line = text, *next; line && *line; line = next) {
+    next = strchr(line, '\n');
+    if (next)
+      *next++ = '\0';
+    const char *words = line + strspn(line, " ");
+    const bool is_row = !*words || words - line > 2 || strstr(words, "  ");
+    fputs(is_row ? "" : words == line ? "<span class='name'>" : "<span>", file);
+    html_text(file, is_row ? line : words);
+    fputs(is_row ? "\n" : "</span>", file);
+  }
+  fputs("</pre>\n", file);
+}
+
 static prem_status write_file(FILE *file, const page_file *of, prem_diag *diag) {
   const char *dot = strrchr(of->path, '.');
   const bool is_text = dot && strcmp(dot, ".txt") == 0, is_svg = dot && strcmp(dot, ".svg") == 0;
@@ -102,16 +121,13 @@ static prem_status write_file(FILE *file, const page_file *of, prem_diag *diag) 
   char *all = read_all(of->path, &bytes);
   if (!all)
     return no_file(of->path, strerror(errno), diag);
+  if (of->heading) {
+    fputs("<h2>", file);
+    html_text(file, of->heading);
+    fputs("</h2>\n", file);
+  }
   if (is_text) {
-    fputs("<pre>", file);
-    for (char *line = all, *next; line && *line; line = next) {
-      next = strchr(line, '\n');
-      if (next)
-        *next++ = '\0';
-      html_text(file, line);
-      fputc('\n', file);
-    }
-    fputs("</pre>\n", file);
+    write_text(file, all);
   } else {
     fprintf(file, "<figure><img class='drawn' alt='");
     html_text(file, of->path);
@@ -163,7 +179,8 @@ static void write_table(FILE *file, const scored *list, size_t count) {
   }
   fprintf(file, "</table></div>\n<p>P20, P5: share of frames whose centre is at most 20 or 5 px "
                 "off. AUC: area under the success curve, 0.952 at best. CLE: mean distance of the "
-                "centres, px.</p>\n");
+                "centres, px. A box counts in its own frame, however late it came, if not said "
+                "otherwise.</p>\n");
 }
 
 /* ---- the page ---- */

@@ -63,6 +63,7 @@ typedef struct page_picture {
 /** A figure that something else drew: `.svg`, `.png`, or text of `.txt`. */
 typedef struct page_file {
   const char *path;
+  const char *heading; /* above it; NULL: it belongs to what is before it */
 } page_file;
 
 typedef struct page {

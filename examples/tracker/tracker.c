@@ -560,7 +560,7 @@ static prem_status write_heat(const options *of, const follow_result *found, boo
 static prem_status write_page(const options *of, const scored *scores, const follow_result *found,
                               bool has_heat, bool has_film, prem_diag *diag) {
   const place heat = in_folder(of, "heat.svg");
-  const page_file files = {heat.path};
+  const page_file files = {heat.path, "Where the time goes"};
   canvas sheet = {0};
   char text[512];
   snprintf(text, sizeof text,

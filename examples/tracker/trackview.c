@@ -14,16 +14,18 @@
 #include "synth.h"
 
 static const char usage[] =
-    "usage: trackview [--size WxH] [--truth FILE] [--add FILE]... VERB ...\n"
+    "usage: trackview [--size WxH] [--truth FILE] [--title TEXT] [[--head TEXT] --add FILE]... "
+    "VERB ...\n"
     "  sum SOURCE                     read it to its end: frames, size, sum of all bytes\n"
     "  save SOURCE FRAMES.pgm [TRUTH.csv [FRAMES]]\n"
     "                                 write it as P5 pictures, and where its targets are\n"
     "  score SOURCE LOG...            print scores; a tracker is called as its log is\n"
     "  json OUT.json SOURCE LOG... [+ SOURCE LOG...]...\n"
     "                                 write them as findings, for ttprem report\n"
-    "  page OUT.html SOURCE LOG... [+ SOURCE LOG...]...\n"
-    "                                 scores, pictures and curves, one page\n"
-    "                                 and --add'ed drawings (.svg, .png) and texts (.txt)\n"
+    "  page OUT.html [SOURCE LOG... [+ SOURCE LOG...]...]\n"
+    "                                 scores, pictures and curves, one page with --title\n"
+    "                                 and --add'ed drawings (.svg, .png) and texts (.txt),\n"
+    "                                 each with the --head before it\n"
     "  findings OUT.json LINES        write findings out of lines of text: lines.h\n"
     "  instants OUT.json NAME=FILE... when boxes were shown: instants.csv of several runs\n"
     "  sheet SOURCE LOG OUT.png       six frames with their boxes\n"
@@ -34,8 +36,9 @@ static const char usage[] =
 enum { MOST_FILES = 64, MOST_TRACKS = 64, MOST_SHEETS = 16, SHEET_FRAMES = 6, FRAMES_PER_S = 25 };
 
 typedef struct job {
-  video_request request;       /* its size and ground truth; the source is set by who opens it */
-  page_file files[MOST_FILES]; /* of a page */
+  video_request request; /* its size and ground truth; the source is set by who opens it */
+  const char *title;     /* of a page */
+  page_file files[MOST_FILES];
   size_t file_count;
   prem_diag *diag;
 } job;
@@ -188,7 +191,7 @@ static prem_status make_page(const job *with, const collection *all, const char 
   page_picture pictures[MOST_SHEETS];
   for (size_t i = 0; i < all->sheet_count; ++i)
     pictures[i] = (page_picture){&all->sheets[i], all->captions[i]};
-  const page of = {.title = "Tracks",
+  const page of = {.title = with->title,
                    .list = all->list,
                    .count = all->count,
                    .pictures = pictures,
@@ -268,7 +271,8 @@ static prem_status work(job *of, const char *verb, int count, char **arguments) 
   if ((strcmp(verb, "sheet") == 0 || strcmp(verb, "film") == 0) && count == 3)
     return draw(of, arguments, verb[0] == 'f');
   if ((strcmp(verb, "score") == 0 && count >= 2) ||
-      ((strcmp(verb, "page") == 0 || strcmp(verb, "json") == 0) && count >= 3))
+      (strcmp(verb, "page") == 0 && (count == 1 || count >= 3)) ||
+      (strcmp(verb, "json") == 0 && count >= 3))
     return score_all(of, verb, count, arguments);
   if (strcmp(verb, "findings") == 0 && count == 2)
     return make_of_lines(of, arguments);
@@ -279,11 +283,15 @@ static prem_status work(job *of, const char *verb, int count, char **arguments) 
 }
 
 int main(int argc, char **argv) {
-  job of = {.diag = prem_diag_new()};
+  job of = {.title = "Tracks", .diag = prem_diag_new()};
   int at = 1;
   for (; at + 1 < argc && strncmp(argv[at], "--", 2) == 0; at += 2) {
     if (strcmp(argv[at], "--truth") == 0)
       of.request.truth = argv[at + 1];
+    else if (strcmp(argv[at], "--title") == 0)
+      of.title = argv[at + 1];
+    else if (strcmp(argv[at], "--head") == 0 && of.file_count < MOST_FILES)
+      of.files[of.file_count].heading = argv[at + 1];
     else if (strcmp(argv[at], "--add") == 0 && of.file_count < MOST_FILES)
       of.files[of.file_count++].path = argv[at + 1];
     else if (strcmp(argv[at], "--size") != 0 || sscanf(argv[at + 1], "%" SCNd32 "x%" SCNd32,

@@ -93,6 +93,12 @@ for text in 'a &lt; b' "data:image/svg+xml;base64,$(base64 -w 0 empty.svg)"; do
 done
 base64 -w 0 sheet.png >embedded # too long for a command line
 grep -qFf embedded more.html || fail "more.html does not hold sheet.png"
+printf '%s\n' 'A name' '  words that may be broken' '  column  another' '              us' >table.txt
+"$trackview" --title 'A < title' --head 'Its > head' --add table.txt --add empty.svg page alone.html
+for text in '<title>A &lt; title</title>' '<h2>Its &gt; head</h2>' "<span class='name'>A name</span><span>words that may be broken</span>  column  another"; do
+  grep -qF "$text" alone.html || fail "alone.html has no $text"
+done
+grep -qx '              us' alone.html && [ "$(grep -c '<h2>' alone.html)" -eq 1 ] || fail "alone.html: $(cat alone.html)"
 cp words.txt words.doc
 
 # ---- what fails leaves nothing ----
