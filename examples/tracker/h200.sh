@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measure the tracker on a GPU, an H200 say, and its baselines beside it: one folder of results in nine minutes at most.
-#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat ffts; default: all. And: blocks, long, stopped
+#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat ffts; default: all. And: load, blocks, long, stopped
 #     bits       the log is that of the kernels' references, bit for bit: 1, 3 and 64 targets
 #     clock      all targets at the period: frames lost, boxes against their planned instant; alone and in company
 #     one        one target: from a frame to its position, shown at once and at its instant
@@ -9,6 +9,7 @@
 #     rate       frames a second, as fast as they go
 #     heat       where a frame's time goes
 #     ffts       Fourier transforms beside cuFFT's
+#     load       how well targets are followed that move while boxes are under way, over the time between frames
 #     blocks     one target at once, and frames a second, with other numbers of blocks and threads
 #     long       clock alone, for LONG seconds
 #     stopped    clock alone, the host stopped (SIGSTOP) for 3 ms twenty times; without a queue, and with one of 8 frames
@@ -18,12 +19,14 @@
 #   BLOCKS    of the step of that name, BLOCKSxTHREADS each (16x352 132x352 132x608 264x352 264x480)
 #   QUEUE     frames that wait in a queue (0): as many periods older, and none lost to a host that is late by less
 #   DURATION  seconds of the run on time and alone (60); the others take a quarter or a sixth       LONG (600)
+#   LOAD      of the step of that name, per cent of PERIOD_US from frame to frame (200 100 60 40 35 30 25 20)
+#   ROUNDS    how often they are measured (3), in 50 s each at most
 #   LIMIT     begin nothing behind so many seconds (520)      CHECKED  targets whose bits are compared (1 3 64)
 #   TTPREM_COMMIT  what was built; default: of the checkout that this script lies in
 # A command that fails, or has no time, is told at the end, and the next one begins. Exit status: 0, or 1 where one did.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 2 ] || { sed -n '3,12p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,15p' "$0" >&2; exit 2; }
 build=$(realpath "$1") && mkdir -p "$2" && out=$(realpath "$2") || exit 2
 shift 2
 steps=("$@")
@@ -34,17 +37,18 @@ for program in "$tracker" "$trackview" "$hostile" "$build/track_ttprem"; do
 done
 readonly backend=${BACKEND:-cuda} targets=${TARGETS:-64} scales=${SCALES:-5} size=${SIZE:-1280x960}
 readonly period_us=${PERIOD_US:-1000} duration=${DURATION:-60} long=${LONG:-600} checked=${CHECKED:-1 3 64}
+readonly load=${LOAD:-200 100 60 40 35 30 25 20} rounds=${ROUNDS:-3}
 until=${LIMIT:-520} # seconds since the script began
 queue=${QUEUE:-0}
-readonly publish_us=${PUBLISH_US:-$((period_us * 9 / 10))}
 [[ $queue =~ ^[0-9]+$ ]] || { echo "h200: QUEUE '$queue' is no whole number; see the head of this script" >&2; exit 2; }
-for number in "$targets" "$scales" "$period_us" "$publish_us" "$duration" "$long" "$until"; do
+for number in "$targets" "$scales" "$period_us" "${PUBLISH_US:-1}" "$duration" "$long" "$until" "$rounds" $load; do
   [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "h200: '$number' is no whole number above 0; see the head of this script" >&2; exit 2; }
 done
+readonly publish_us=${PUBLISH_US:-$((period_us * 9 / 10))}
 for step in "${steps[@]}"; do
   case $step in
-  bits | clock | one | baselines | rate | heat | ffts | blocks | long | stopped) ;;
-  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, ffts, blocks, long, stopped" >&2 && exit 2 ;;
+  bits | clock | one | baselines | rate | heat | ffts | load | blocks | long | stopped) ;;
+  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, ffts, load, blocks, long, stopped" >&2 && exit 2 ;;
   esac
 done
 commit=${TTPREM_COMMIT:-$(git -C "$here" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo unknown)}
@@ -249,7 +253,128 @@ ffts() {
   run ffts 60 "$build/track_ffts"
 }
 
+# ---- accuracy over the time between frames ----
+# Targets move by up to 4 px a frame along each axis: a box that is a frame late costs a fifth of the accuracy. All runs see
+# the same frames, to and fro; from stdin, since the tracker draws no pictures of those.
+readonly moving=synth:frames=0,targets=$targets,size=$size,box=24x20,scale=15,speed=1024 held=40
+follow_moving() { # run|attempt NAME OPTION...
+  local how=$1 name=$2
+  shift 2
+  "$how" "$name" 60 "$tracker" --backend "$backend" --targets "$targets" --scales "$scales" --reach 1 --hold $held \
+    --truth "$place/moving.csv" "$@" - <"$place/moving.pgm"
+}
+shortest_of() { # into `shortest`: the shortest period that the machine keeps up with, us
+  local part taken
+  for part in $(tr ' ' '\n' <<<"$load" | sort -n); do # with room for a twentieth more than a frame takes
+    follow_moving attempt "load/limit_$part" --period "$((period_us * part / 100))us" --frames 200 -o "$place/load" || continue
+    taken=$(number "$out/load/limit_$part.txt" '^taken: ([0-9.]+)')
+    shortest=$(awk -v taken="$taken" -v planned=$((period_us * part / 100)) \
+      'BEGIN { us = taken > 0 ? 1.05e6 / taken : 0; print int(us > planned ? us + 1 : planned) }')
+    return
+  done
+  return 1
+}
+planned_for() { # PERIOD: a profile of windows for it, measured once, so that all runs have the same plan
+  local name=load/plan_${1}us times=measure
+  [ "$backend" != sim ] || times=built-in
+  [ ! -e "$place/$1.cfg" ] || return 0
+  follow_moving run "$name" --schedule --times $times --camera --period "${1}us" || return 1
+  {
+    echo 'version = 1; tasks = ('
+    sed -nE 's/^( *\{ name = "[a-z_]+";) kernel.*/\1/p; /wcet_ns/p' "$out/$name.txt"
+    echo ');'
+  } >"$place/$1.cfg"
+}
+load_run() { # ROUND PERIOD MODE: rows of what it said
+  local period=$2 mode=$3 planned=$2 name=load/$3_$2us_$1 frames=$((250000 / $2)) every=() way
+  [ $frames -ge 100 ] || frames=100
+  if [ "$mode" = ordinary ]; then
+    run "$name" 60 "$baselines" --period "${period}us" --hold $held --log $frames --frames $frames --targets "$targets" --scales "$scales" \
+      --reach 1 --streams 8 --compare 0 --truth "$place/moving.csv" -o "$place/ordinary" "$place/moving.pgm" || return
+    for way in stream priority graph; do
+      awk -v OFS='\t' -v round="$1" -v period="$period" -v way=$way '$1 != way ":" { next }
+        $3 == "frames," { shown = $2 / ($2 + $4) * 100 } $2 == "frame" { age = $6 }
+        $2 == "streaming:" { print "row", round, period, way, shown, age, $6 + 0, $8 + 0 }' "$out/$name.txt"
+    done >>"$place/loads"
+    return
+  fi
+  # Faster than it can be planned: the plan keeps its period, and frames are left out.
+  [ "$period" -ge "$shortest" ] || { planned=$shortest every=(--every "${period}us"); }
+  planned_for "$planned" || return
+  follow_moving run "$name" --mode "$mode" --camera --period "${planned}us" "${every[@]}" --profile "$place/$planned.cfg" --frames $frames \
+    -o "$place/load" || return
+  awk -v OFS='\t' -v round="$1" -v period="$period" -v mode="$mode" 'BEGIN { age = "-" } / frames, / { shown = $3 / $1 * 100 }
+    /^frame to boxes/ { age = $5 } /^streaming/ { print "row", round, period, mode, shown, age, $3, $4 }' "$out/$name.txt" >>"$place/loads"
+}
+load_rounds() {
+  local round part mode ways=(tt free lock) turn
+  [ ! -x "$baselines" ] || [ "$backend" != cuda ] || ways+=(ordinary)
+  for ((round = 1; round <= rounds; ++round)); do
+    for part in $(tr ' ' '\n' <<<"$load" | sort -nr); do
+      turn=$((round % ${#ways[@]})) # another order in each round
+      for mode in "${ways[@]:turn}" "${ways[@]:0:turn}"; do
+        if [ -n "$interrupted" ] || [ $SECONDS -ge "$until" ]; then
+          missed load "ended in round $round at $part % of the period"
+          return
+        fi
+        load_run $round $((period_us * part / 100)) "$mode"
+      done
+    done
+  done
+}
+load() {
+  local shortest='' before=$until
+  [ -z "$interrupted" ] && [ $SECONDS -lt "$until" ] || { missed load "no time was left"; return; }
+  [ $((SECONDS + rounds * 50)) -ge "$until" ] || until=$((SECONDS + rounds * 50))
+  mkdir -p "$out/load"
+  : >"$place/loads"
+  if ! "$trackview" save "$moving" "$place/moving.pgm" "$place/moving.csv" $held; then
+    missed load "there is no such video: $moving"
+  elif shortest_of; then
+    load_rounds
+    load_findings >"$place/lines"
+    found_in load
+  else
+    missed load "there is no plan in any of its periods: $load % of $period_us us"
+  fi
+  until=$before
+}
+load_findings() {
+  say findings tracker_load "Accuracy over load" "How well are targets followed that move while their boxes are under way?"
+  say command "examples/tracker/h200.sh BUILD FOLDER load"
+  say note "Commit $commit, backend $backend; $targets targets at $scales scales in $size that move by up to 4 px a frame along each axis. A frame is scored with the boxes that could be seen when it came (AUC; 0.952 at best), the mean over the targets; a quarter of a second of frames a run, at least 100."
+  say note "tt, free, lock: the plan's frames come three quarters of a period before it takes them. It keeps up with a period of $shortest us at least, a twentieth more than a frame takes as fast as they go; where frames come faster the plan keeps that, and frames are left out. stream, priority, graph: ordinary CUDA, which begins a frame when it comes or when the one before is done."
+  say note "Rounds are interleaved, with the modes in another order in each; a row is the median of its runs, with the least and the largest."
+  awk -F'\t' -v OFS='\t' -v ways="tt free lock graph stream priority" '{ print index(ways, $4), $0 }' "$place/loads" |
+    sort -t "$(printf '\t')" -k 4,4gr -k 1,1g -k 9,9g | cut -f 2- | awk -F'\t' -v OFS='\t' '
+    function put() { if (n) print "row", 1e6 / period, before, n, (auc[int((n + 1) / 2)] + auc[int(n / 2) + 1]) / 2, auc[1], auc[n], p / n, share / n, ages ? age / ages : "-" }
+    { key = $3 OFS $4 } key != before { put(); n = share = age = ages = p = 0; before = key; period = $3 }
+    { auc[++n] = $8; p += $7; share += $5; age += $6; ages += $6 != "-" } END { put() }' >"$place/medians"
+  awk -F'\t' -v us="$period_us" '{ row[$3] = row[$3] (row[$3] ? ", " : "") $4 " " sprintf("%.3f", $6); last = $3 }
+    END { if (NR == 0) exit
+      printf "verdict\tAUC with a frame every %s us: %s", last, row[last]
+      if (us in row && us != last) printf "; every %s us: %s", us, row[us]
+      print "." }' "$place/medians"
+  say table load "A frame every so often"
+  say columns 'frames a second' 'period|us' mode runs AUC 'least AUC' 'largest AUC' P20 'frames with a result|%' 'frame to boxes|ms'
+  cat "$place/medians"
+  say chart lines load "Accuracy of the boxes that could be seen when a frame came" 'frames a second' AUC mode
+  say chart lines load "From a frame to its boxes, mean" 'frames a second' 'frame to boxes' mode
+  say chart lines load "Frames that have boxes of their own" 'frames a second' 'frames with a result' mode
+  say table load_all "Each run"
+  say columns round 'period|us' mode 'frames with a result|%' 'frame to boxes|ms' P20 AUC
+  cat "$place/loads"
+}
+
 # ---- what was found ----
+found_in() { # NAME: its lines are in $place/lines
+  if "$trackview" findings "$out/$1.json" "$place/lines"; then draw "$1"; else missed "$1" "trackview findings"; fi
+}
+draw() { # NAME: as text and, where there is gnuplot, as a picture
+  rm -f "$place/$1.svg"
+  timeout 60 "$build/track_ttprem" experiment "$out/$1.json" -o "$place" >"$out/$1.txt" 2>/dev/null
+  [ ! -e "$place/$1.svg" ] || cp "$place/$1.svg" "$out/"
+}
 number() { # FILE PATTERN: what the first bracket holds, or -
   local found
   found=$(sed -nE "s/.*$2.*/\1/p" "$1" | head -n 1)
@@ -281,10 +406,8 @@ summary() {
     say findings tracker_h200 "The tracker on a GPU" "Does it keep its instants, and what do ordinary kernels take beside it?"
     say command "examples/tracker/h200.sh BUILD FOLDER ${steps[*]}"
     say note "Commit $commit, backend $backend; $targets targets at $scales scales in $size, a frame every $period_us us, boxes planned $publish_us us behind it; runs of $duration s, others of a quarter or a sixth."
+    say note "clock_MODE_COMPANY: all targets by the clock; one_MODE: one target; at_once: boxes are shown when they are there. As fast as they go, tt_30 is planned for 30 % of the period; stream, priority and graph are ordinary CUDA."
     for file in ${failed[@]+"${failed[@]}"}; do say note "Missing: $file"; done
-    say table steps "What was run"
-    say columns step result
-    sed -E 's/^([^ ]+) +(.*)$/row\t\1\t\2/' "$out/steps.txt"
     if compgen -G "$out/clock_*.txt" >/dev/null || compgen -G "$out/one_*.txt" >/dev/null || compgen -G "$out/long_*.txt" >/dev/null || compgen -G "$out/stopped_*.txt" >/dev/null; then
       say table clock "Frames by the clock"
       say columns run frames 'with a result' 'found no room' 'results late' 'jobs behind their deadline' 'frame to boxes|ms' 'longest|ms' "behind the plan's instant|ns"
@@ -297,16 +420,16 @@ summary() {
       rate_rows
       say chart bars rate "Frames a second, as fast as they go" run 'frames a second'
     fi
+    say table steps "What was run"
+    say columns step result
+    sed -E '/^load\/.* [0-9]+ s$/d; s/^([^ ]+) +(.*)$/row\t\1\t\2/' "$out/steps.txt" # load has a table of its own
   } >"$place/lines"
-  "$trackview" findings "$out/h200.json" "$place/lines" || missed summary "trackview findings"
+  found_in h200
   for file in "$place"/*.instants.csv; do
     [ ! -e "$file" ] || runs+=("$(basename "$file" .instants.csv)=$file")
   done
-  [ ${#runs[@]} -eq 0 ] || "$trackview" instants "$out/instants.json" "${runs[@]}" || missed summary "trackview instants"
-  for file in h200 instants; do
-    [ ! -e "$out/$file.json" ] || timeout 60 "$build/track_ttprem" experiment "$out/$file.json" -o "$place" >"$out/$file.txt" 2>/dev/null
-    [ ! -e "$place/$file.svg" ] || cp "$place/$file.svg" "$out/"
-  done
+  [ ${#runs[@]} -gt 0 ] || return
+  if "$trackview" instants "$out/instants.json" "${runs[@]}"; then draw instants; else missed summary "trackview instants"; fi
 }
 
 provenance _before

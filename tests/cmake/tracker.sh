@@ -260,6 +260,17 @@ BACKEND=sim CHECKED=1 TARGETS=1 SCALES=3 SIZE=320x240 PERIOD_US=20000 DURATION=1
   grep -q '"one_tt"' h200/h200.json && grep -q '"one_free"' h200/instants.json || fail "h200.sh: $(cat said)"
 BACKEND=none CHECKED=1 SCALES=1 SIZE=320x240 timeout 100 "$h200" "$place/build" "$place/h200" bits >said 2>&1 || status=$?
 [ "$status" -eq 1 ] && grep -q '^bits_1x1 .*no backend .none' said && grep -q '1 failed or left out' said || fail "h200.sh: $status: $(cat said)"
+# Faster than there is a plan: frames are left out. Boxes are a period old, then two, then three.
+BACKEND=sim TARGETS=1 SCALES=3 SIZE=320x240 PERIOD_US=20000 LOAD="25 100 10" ROUNDS=1 timeout 200 \
+  "$h200" "$place/build" "$place/load" load >said 2>&1 || fail "h200.sh load: $(cat said)"
+tr -d ' \n' <load/load.json | grep -F '[50,20000,"tt",1,0.714,0.714,0.714,1,100,18.045],[50,20000,"free",1,' >/dev/null &&
+  tr -d ' \n' <load/load.json | grep -F '[200,5000,"tt",1,0.553,0.553,0.553,1,100,6.795],' >/dev/null &&
+  tr -d ' \n' <load/load.json | grep -F '[500,2000,"tt",1,0.336,0.336,0.336,0.96,40,4.545]' >/dev/null || fail "h200.sh load: $(cat load/load.txt)"
+for setting in LOAD=abc ROUNDS=0 PERIOD_US=1ms; do
+  status=0
+  env "$setting" "$h200" "$place/build" "$place/h200" load >said 2>&1 || status=$?
+  [ "$status" -eq 2 ] && grep -q "'${setting#*=}' is no whole number above 0" said || fail "h200.sh load, $setting: $status: $(cat said)"
+done
 status=0
 "$h200" "$place/build" "$place/h200" byte >said 2>&1 || status=$?
 [ "$status" -eq 2 ] && grep -q "'byte' is none of" said || fail "h200.sh byte: $status: $(cat said)"
@@ -281,6 +292,7 @@ if [ -x "$baselines" ]; then
     for way in stream priority graph; do
       holds "$(sed -n "s/^$way: of 20 frames at most \([0-9.]*\) px.*/\1/p" said) < 1" || fail "$way: $(cat said)"
       [ "$(wc -l <"baselines/$way/instants.csv")" -gt 40 ] || fail "$way: $(cat said)"
+      grep -q "^$way: frame to boxes: mean 0\.[0-9]* ms" said && holds "$(sed -n "s/^$way: streaming: .*AUC \([0-9.]*\),.*/\1/p" said) > 0.5" || fail "$way: $(cat said)"
     done
   else
     refuses 77 'no GPU' synth
