@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measure the tracker on a GPU, an H200 say, and its baselines beside it: one folder of results in nine minutes at most.
-#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat ffts; default: all. And: load, blocks, long, stopped
+#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat ffts page; default: all. And: load, blocks, long, stopped
 #     bits       the log is that of the kernels' references, bit for bit: 1, 3 and 64 targets
 #     clock      all targets at the period: frames lost, boxes against their planned instant; alone and in company
 #     one        one target: from a frame to its position, shown at once and at its instant
@@ -10,6 +10,7 @@
 #     heat       where a frame's time goes
 #     ffts       Fourier transforms beside cuFFT's
 #     load       how well targets are followed that move while boxes are under way, over the time between frames
+#     page       index.html, of all that lies in FOLDER: on another machine, where there is gnuplot, if need be
 #     blocks     one target at once, and frames a second, with other numbers of blocks and threads
 #     long       clock alone, for LONG seconds
 #     stopped    clock alone, the host stopped (SIGSTOP) for 3 ms twenty times; without a queue, and with one of 8 frames
@@ -26,11 +27,14 @@
 # A command that fails, or has no time, is told at the end, and the next one begins. Exit status: 0, or 1 where one did.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 2 ] || { sed -n '3,15p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,16p' "$0" >&2; exit 2; }
 build=$(realpath "$1") && mkdir -p "$2" && out=$(realpath "$2") || exit 2
 shift 2
 steps=("$@")
-[ $# -gt 0 ] || steps=(bits clock one baselines rate heat ffts)
+if [ $# -eq 0 ]; then
+  steps=(bits clock one baselines rate heat ffts)
+  ! command -v gnuplot >/dev/null || steps+=(page)
+fi
 readonly tracker=$build/tracker trackview=$build/trackview baselines=$build/track_baselines hostile=$build/hostile
 for program in "$tracker" "$trackview" "$hostile" "$build/track_ttprem"; do
   [ -x "$program" ] || { echo "h200: $program is not built" >&2; exit 1; }
@@ -47,8 +51,8 @@ done
 readonly publish_us=${PUBLISH_US:-$((period_us * 9 / 10))}
 for step in "${steps[@]}"; do
   case $step in
-  bits | clock | one | baselines | rate | heat | ffts | load | blocks | long | stopped) ;;
-  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, ffts, load, blocks, long, stopped" >&2 && exit 2 ;;
+  bits | clock | one | baselines | rate | heat | ffts | load | page | blocks | long | stopped) ;;
+  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, ffts, load, page, blocks, long, stopped" >&2 && exit 2 ;;
   esac
 done
 commit=${TTPREM_COMMIT:-$(git -C "$here" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo unknown)}
@@ -56,7 +60,6 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 trap 'interrupted=yes' INT TERM
 failed=() interrupted=
-: >"$out/steps.txt"
 
 # ---- running ----
 say() { # WORD...: a line of words
@@ -305,6 +308,10 @@ load_run() { # ROUND PERIOD MODE: rows of what it said
     -o "$place/load" || return
   awk -v OFS='\t' -v round="$1" -v period="$period" -v mode="$mode" 'BEGIN { age = "-" } / frames, / { shown = $3 / $1 * 100 }
     /^frame to boxes/ { age = $5 } /^streaming/ { print "row", round, period, mode, shown, age, $3, $4 }' "$out/$name.txt" >>"$place/loads"
+  if [ "$mode" = tt ] && [ ! -e "$place/track.csv" ]; then # its frames until they turn back, for pictures
+    awk -F, -v held=$held 'NR == 1 || $1 < held' "$place/load/track.csv" >"$place/track.csv"
+    cp "$place/track.csv" "$out/" && echo "$moving" >"$out/track.video"
+  fi
 }
 load_rounds() {
   local round part mode ways=(tt free lock) turn
@@ -432,10 +439,75 @@ summary() {
   if "$trackview" instants "$out/instants.json" "${runs[@]}"; then draw instants; else missed summary "trackview instants"; fi
 }
 
-provenance _before
-for step in "${steps[@]}"; do "$step"; done
-provenance _after
-summary
+# ---- the page ----
+add() { # HEADING TEXT|PICTURE...: those of them that are there
+  local heading=$1 file
+  shift
+  for file; do
+    [ -s "$file" ] || continue
+    [ -z "$heading" ] || shown+=(--head "$heading")
+    shown+=(--add "$file") heading=
+  done
+}
+found() { # HEADING NAME LAST: a picture, and its text up to the table LAST, which is for the file
+  draw "$2"
+  sed "1d; /^$3/,\$d" "$out/$2.txt" >"$place/$2.txt"
+  add "$1" "$out/$2.svg" "$place/$2.txt"
+}
+instants_of() { # NAME HEADING RUN BASELINES: their distributions beside each other, by short names
+  local way file runs=()
+  for way in tt free graph stream priority; do
+    file=$out/${4}_$way.instants.csv.gz
+    case $way in tt | free) file=$out/${3/WAY/$way}.instants.csv.gz ;; esac
+    [ -s "$file" ] && gzip -dc "$file" >"$place/$1_$way.csv" && runs+=("$way=$place/$1_$way.csv")
+  done
+  [ ${#runs[@]} -gt 0 ] && "$trackview" instants "$out/$1.json" "${runs[@]}" && found "$2" "$1" "The same as shares"
+}
+page() {
+  local name company shown=() tracks=() on=
+  command -v gnuplot >/dev/null || { missed page "there is no gnuplot: begin it where there is, over the same FOLDER"; return; }
+  [ ! -e "$out/load.json" ] || found "How well targets are followed, the faster frames come" load "Each run"
+  for company in alone edges copy hostile_host; do
+    instants_of "instants_$company" "When boxes of all targets are shown, ${company_words[$company]}" "clock_WAY_$company" "clock_baselines_$company"
+  done
+  instants_of instants_one "When one target's boxes are shown" one_WAY one_baselines
+  [ ! -e "$out/h200.json" ] || found "All runs" h200 "What was run"
+  if [ -e "$out/heat.json" ] && timeout 60 "$build/track_ttprem" experiment "$out/heat.json" -o "$place" >"$place/all"; then
+    sed '1d; /^Tasks and phases/,$d' "$place/all" >"$place/heat.txt" # its numbers are in the picture
+    add "Where a frame's time goes" "$place/heat.svg" "$place/heat.txt"
+  fi
+  for name in clock_tt_alone rate_tt one_tt; do
+    [ -e "$out/$name.cfg" ] || continue
+    "$build/track_ttprem" plan "$out/$name.cfg" -q --time-limit 0 --output "$place/planned.cfg" --svg "$out/timeline.svg" || break
+    add "One frame as a plan: $name" "$out/timeline.svg"
+    break
+  done
+  if [ -e "$out/provenance_before.txt" ]; then
+    sed 's/^/  /' "$out/provenance_before.txt" >"$place/provenance.txt"
+    add "Where it was measured" "$place/provenance.txt"
+    name=$(sed -n '1s/.*, backend //p' "$out/provenance_before.txt")
+    on=$(sed -n "s/^$name: //p" "$out/provenance_before.txt" | head -n 1)
+  fi
+  if [ -e "$out/track.csv" ]; then
+    cp "$out/track.csv" "$place/ttprem KCF.csv" # a tracker is called as its log is
+    tracks=("$(cat "$out/track.video")" "$place/ttprem KCF.csv")
+  fi
+  "$trackview" --title "The tracker on ${on:-a GPU}" ${shown[@]+"${shown[@]}"} page "$out/index.html" ${tracks[@]+"${tracks[@]}"} || { missed page "trackview page"; return; }
+  echo "$out/index.html"
+}
+readonly -A company_words=([alone]=alone [edges]="beside edges of the frame" [copy]="beside a copy" [hostile_host]="beside threads that copy on the host")
+
+# The page shows what was measured, here or elsewhere, and leaves it as it is.
+measuring=()
+for step in "${steps[@]}"; do [ "$step" = page ] || measuring+=("$step"); done
+if [ ${#measuring[@]} -gt 0 ]; then
+  : >"$out/steps.txt"
+  provenance _before
+  for step in "${measuring[@]}"; do "$step"; done
+  provenance _after
+  summary
+fi
+[[ " ${steps[*]} " != *" page "* ]] || page
 echo "$out: $SECONDS s"
 [ ${#failed[@]} -eq 0 ] && exit 0
 printf 'h200: %d failed or left out:\n' ${#failed[@]} >&2

@@ -266,6 +266,19 @@ BACKEND=sim TARGETS=1 SCALES=3 SIZE=320x240 PERIOD_US=20000 LOAD="25 100 10" ROU
 tr -d ' \n' <load/load.json | grep -F '[50,20000,"tt",1,0.714,0.714,0.714,1,100,18.045],[50,20000,"free",1,' >/dev/null &&
   tr -d ' \n' <load/load.json | grep -F '[200,5000,"tt",1,0.553,0.553,0.553,1,100,6.795],' >/dev/null &&
   tr -d ' \n' <load/load.json | grep -F '[500,2000,"tt",1,0.336,0.336,0.336,0.96,40,4.545]' >/dev/null || fail "h200.sh load: $(cat load/load.txt)"
+[ "$(wc -l <load/track.csv)" -eq 41 ] || fail "h200.sh load: $(cat load/track.csv)"
+cp -r load before
+if command -v gnuplot >/dev/null; then
+  timeout 100 "$h200" "$place/build" "$place/load" page >said 2>&1 || fail "h200.sh page: $(cat said)"
+  for text in '<h2>How well targets are followed' '<h2>All runs' 'data:image/svg+xml' 'data:image/png' 'AUC 0.9'; do
+    grep -qF "$text" load/index.html || fail "index.html has no $text"
+  done
+  rm load/index.html
+else
+  "$h200" "$place/build" "$place/load" page >said 2>&1 || status=$?
+  [ "$status" -eq 1 ] && grep -q 'there is no gnuplot' said || fail "h200.sh page: $status: $(cat said)"
+fi
+for file in load.json h200.json provenance_before.txt; do cmp "before/$file" "load/$file"; done
 for setting in LOAD=abc ROUNDS=0 PERIOD_US=1ms; do
   status=0
   env "$setting" "$h200" "$place/build" "$place/h200" load >said 2>&1 || status=$?
