@@ -352,6 +352,8 @@ static prem_status follow_live(follower *f, const prem_schedule *schedule) {
   f->frame_stream = prem_live_find(f->live, "frame");
   f->command_stream = prem_live_find(f->live, "command");
   f->boxes_stream = prem_live_find(f->live, "boxes");
+  if (track_schedule_fetches(&request->setting)) /* where it cannot be, it is copied */
+    (void)prem_live_keep_on_host(f->live, f->frame_stream, NULL);
   status = command(f);
   if (status == PREM_OK)
     status = prem_live_start(f->live, &start, f->diag);

@@ -286,6 +286,15 @@ bool track_schedule_print(const track_setting *setting, FILE *file) {
   return !ferror(file);
 }
 
+/* A copy takes 10 us and more, however small it is. The bus moves half a MiB meanwhile, and strips
+ * of a region share rows. */
+bool track_schedule_fetches(const track_setting *setting) {
+  enum { BYTES = 256 * 1024 };
+  const int64_t side = track_window_extent(setting->reach, TRACK_PIXELS);
+  const int64_t regions = (int64_t)setting->targets * (setting->scales + 1); /* one to learn */
+  return setting->company == TRACK_ALONE && regions * side * side <= BYTES;
+}
+
 int64_t track_schedule_end_ns(const prem_schedule *schedule) {
   prem_slot *slots = NULL;
   int64_t count = 0, end_ns = 0;

@@ -66,6 +66,10 @@ bool track_schedule_print(const track_setting *setting, FILE *file);
  *  work, where each block has some of them and room for one. */
 void track_schedule_cut(track_setting *setting, const prem_registry *kernels);
 
+/** Is a GPU sooner done if blocks fetch what they read of a frame over the bus, than if it is
+ * copied before? Of few regions it is. */
+bool track_schedule_fetches(const track_setting *setting);
+
 /** Of a prepared schedule: from its hyperperiod's begin to the end of its last window; -1: no
  * memory.
  */

@@ -253,6 +253,19 @@ PREM_API prem_status prem_live_adopt(prem_live *live, int32_t stream, void *cons
  */
 PREM_API prem_status prem_live_keep_on_device(prem_live *live, int32_t stream, prem_diag *diag);
 
+/**
+ * Let the frames of an input stay on the host: blocks fetch the windows that they need over the
+ * bus, and nothing is copied before. For frames of which little is read, such as a camera's picture
+ * of which a tracker looks at one place: the frame is there sooner, but each window takes longer to
+ * fetch. All else is as for other frames. Where the backend works on the host's memory nothing
+ * changes. Before the start, and before the first acquire; behind prem_live_adopt(), whose buffers
+ * and rows begin at 16 bytes then.
+ *
+ * @retval PREM_ERR_UNAVAILABLE  the blocks cannot fetch them there, and `diag` says why: they are
+ *                               copied, as before
+ */
+PREM_API prem_status prem_live_keep_on_host(prem_live *live, int32_t stream, prem_diag *diag);
+
 /** The clock that the session runs by, beside the host's: on `cuda` the GPU's, else the same. */
 typedef struct prem_live_clocks {
   int64_t offset_ns;      /* the session's minus the host's, now */

@@ -43,7 +43,8 @@ prem_storage prem_storage_slot(const prem_storage *storage, int32_t slot) {
 
 /* Every byte is written, so that no page is first touched while a run is measured. */
 static bool storage_allocate(prem_storage *storage) {
-  const size_t rounded = slot_bytes(storage) * (size_t)storage->slots;
+  /* a piece of 16 bytes of the last row may reach behind it */
+  const size_t rounded = slot_bytes(storage) * (size_t)storage->slots + STORAGE_ALIGNMENT;
   storage->base = aligned_alloc(STORAGE_ALIGNMENT, rounded);
   if (!storage->base)
     return false;

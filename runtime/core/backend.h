@@ -68,6 +68,9 @@ typedef struct prem_live_engine {
   /** Before the start: frames of a stream stay where the blocks have them, which is there. NULL:
    *  that is where the host has them. */
   void (*keep_frames)(void *state, int32_t stream, prem_frame_place *out);
+  /** Before the start: blocks fetch the frames of an input from where the host has them. NULL: they
+   *  always do. */
+  prem_status (*fetch_there)(void *state, int32_t stream, prem_diag *diag);
   /** Before the start: the slots of a stream are going to lie elsewhere, and now lie there. NULL:
    *  wherever they lie, nothing has to be done. Where the second one fails the session cannot be
    *  started any more. */

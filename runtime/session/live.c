@@ -277,6 +277,20 @@ prem_status prem_live_keep_on_device(prem_live *live, int32_t stream, prem_diag 
   return PREM_OK;
 }
 
+prem_status prem_live_keep_on_host(prem_live *live, int32_t stream, prem_diag *diag) {
+  const prem_live_engine *engine = prem_live_engine_of(live);
+  const prem_status status = judge_place(live, stream, "keep_on_host", diag);
+  if (status != PREM_OK)
+    return status;
+  if (live->schedule->live[stream].is_output)
+    return prem_live_refuse(diag, "keep_on_host", "'%s' is an output; of an input alone",
+                            name_of(live, stream));
+  if (live->places[stream].first)
+    return prem_live_refuse(diag, "keep_on_host", "frames of '%s' stay on the GPU",
+                            name_of(live, stream));
+  return engine->fetch_there ? engine->fetch_there(live->state, stream, diag) : PREM_OK;
+}
+
 /* ---- starting ------------------------------------------------------------------------------- */
 
 static prem_status judge_request(const prem_live *live, const prem_live_request *request,

@@ -163,6 +163,55 @@ static const char *const filled =
     "live: { inputs = ( { array = \"x\"; kind = \"queuing\"; } );"
     "  outputs = ( { array = \"y\"; kind = \"queuing\"; overflow = \"drop\"; } ); };";
 
+/* Buffers of the host, from which blocks fetch: the session's, or `in`, whose rows begin at 16
+ * bytes. Each frame is another one, in few slots. */
+static inline void assert_frames_are_fetched(const char *backend, unsigned char *const *in) {
+  enum { FETCHED = 200 };
+  prem_schedule *schedule = prepared_schedule(filled);
+  prem_live *live = open_live_on(backend, schedule), *other = open_live_on("sim", schedule);
+  if (in)
+    ck_assert_int_eq(prem_live_adopt(live, 0, (void *const *)in, BUFFERS, PITCH, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_keep_on_host(live, 0, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_keep_on_host(live, 0, NULL), PREM_OK); /* it does already */
+  start_live(live, &(prem_live_request){0});
+  start_live(other, &(prem_live_request){0});
+  for (int i = 0; i < FETCHED; ++i) {
+    prem_frame frame, found, expected;
+    ck_assert_int_eq(prem_live_acquire(other, 0, INT64_MAX, &frame, NULL), PREM_OK);
+    draw(&frame, i);
+    ck_assert_int_eq(prem_live_submit(other, &frame, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_acquire(live, 0, INT64_MAX, &frame, NULL), PREM_OK);
+    if (in)
+      ck_assert_ptr_eq(frame.data, in[frame.buffer]);
+    draw(&frame, i);
+    ck_assert_int_eq(prem_live_submit(live, &frame, NULL), PREM_OK);
+    wait_for(live, &found);
+    wait_for(other, &expected);
+    ck_assert_uint_eq(found.input, expected.input);
+    for (int row = 0; row < ROWS - 2; ++row)
+      ck_assert_mem_eq((char *)found.data + row * found.pitch_bytes[2],
+                       (char *)expected.data + row * expected.pitch_bytes[2],
+                       (COLUMNS - 2) * sizeof(float));
+    ck_assert_int_eq(prem_live_release(live, &found, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_release(other, &expected, NULL), PREM_OK);
+  }
+  prem_live_close(live);
+  prem_live_close(other);
+  prem_schedule_free(schedule);
+}
+
+static inline void assert_frames_of_the_host_are_fetched(const char *backend) {
+  unsigned char *in[BUFFERS];
+  for (int b = 0; b < BUFFERS; ++b) {
+    in[b] = aligned_alloc(16, BYTES);
+    ck_assert_ptr_nonnull(in[b]);
+  }
+  assert_frames_are_fetched(backend, NULL);
+  assert_frames_are_fetched(backend, in);
+  for (int b = 0; b < BUFFERS; ++b)
+    free(in[b]);
+}
+
 /* In memory of the application that blocks reach: `buffers` of each stream, as camera_new() fills
  * them, beside a session with memory of its own. Behind that two results find no buffer. */
 static inline void assert_others_memory_serves(const char *backend, copy_rows *copy,

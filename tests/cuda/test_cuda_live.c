@@ -513,6 +513,48 @@ START_TEST(device_memory_that_does_not_serve_is_refused) {
 END_TEST
 #endif
 
+START_TEST(frames_of_the_host_are_fetched) {
+  assert_frames_of_the_host_are_fetched("cuda");
+}
+END_TEST
+
+/* What blocks cannot fetch is said, and is copied then. */
+START_TEST(frames_that_cannot_be_fetched_are_copied) {
+  static const struct {
+    const char *schedule;
+    int64_t pitch_bytes;
+    const char *reason;
+  } wrong[] = {
+      {blurred, 0, "frames of 'x' have no zeros around them, and windows hang over the array's"},
+      {filled, PITCH, "frames of 'x' or their rows do not begin at multiples of 16 bytes"},
+      {filled, PITCH - 8, "frames of 'x' or their rows do not begin at multiples of 16 bytes"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    prem_schedule *schedule = prepared_schedule(wrong[i].schedule);
+    prem_live *live = open_live_on("cuda", schedule);
+    prem_diag *diag = prem_diag_new();
+    prem_frame frame;
+    camera in = camera_new();
+    if (wrong[i].pitch_bytes > 0)
+      ck_assert_int_eq(
+          prem_live_adopt(live, 0, (void *const *)in.at, BUFFERS, wrong[i].pitch_bytes, NULL),
+          PREM_OK);
+    ck_assert_int_eq(prem_live_keep_on_host(live, 0, diag), PREM_ERR_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, wrong[i].reason));
+    start_live(live, &(prem_live_request){0});
+    ck_assert_int_eq(feed(live, 0, 3, NULL), PREM_OK);
+    wait_for(live, &frame);
+    const float inner = ((float *)((char *)frame.data + 5 * frame.pitch_bytes[2]))[7];
+    ck_assert_float_eq(inner, 1.5F); /* the coefficients add up to a half */
+    ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
+    prem_diag_free(diag);
+    prem_live_close(live);
+    prem_schedule_free(schedule);
+    camera_free(&in);
+  }
+}
+END_TEST
+
 /* A run's moves are worked out before it. */
 /* ---- what is refused ------------------------------------------------------------------------- */
 
@@ -621,6 +663,8 @@ int main(int argc, char **argv) {
   tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);
   tcase_add_test(cases, results_are_the_same_wherever_frames_lie);
   tcase_add_test(cases, frames_stay_where_blocks_have_them);
+  tcase_add_test(cases, frames_of_the_host_are_fetched);
+  tcase_add_test(cases, frames_that_cannot_be_fetched_are_copied);
 #ifdef WITH_CUDART
   tcase_add_test(cases, device_memory_of_the_application_serves);
   tcase_add_test(cases, device_memory_that_does_not_serve_is_refused);

@@ -20,6 +20,11 @@ START_TEST(frames_stay_where_blocks_have_them) {
 }
 END_TEST
 
+START_TEST(frames_of_the_host_are_fetched) {
+  assert_frames_of_the_host_are_fetched(backends[_i]);
+}
+END_TEST
+
 /* A camera is given all buffers, and fills them in its own order. */
 START_TEST(several_can_be_in_hand) {
   prem_schedule *schedule = prepared_schedule(blurred);
@@ -84,6 +89,10 @@ START_TEST(memory_that_does_not_fit_is_refused) {
   ck_assert_str_eq(prem_diag_at(diag, prem_diag_count(diag) - 1)->reason,
                    "frames of 'x' lie in memory of the application");
   ck_assert_int_eq(prem_live_keep_on_device(live, 2, NULL), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_live_keep_on_host(live, 2, NULL), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_live_keep_on_host(live, 1, diag), PREM_ERR_ARGUMENT);
+  ck_assert_str_eq(prem_diag_at(diag, prem_diag_count(diag) - 1)->reason,
+                   "'y' is an output; of an input alone");
   prem_frame frame;
   ck_assert_int_eq(prem_live_acquire(live, 0, 0, &frame, NULL), PREM_OK);
   ck_assert_int_eq(prem_live_adopt(live, 0, (void *const *)in.at, BUFFERS, PITCH, NULL),
@@ -145,6 +154,7 @@ int main(void) {
   tcase_add_loop_test(cases, results_are_the_same_wherever_frames_lie, 0, 2);
   tcase_add_loop_test(cases, a_result_without_a_buffer_touches_none, 0, 2);
   tcase_add_loop_test(cases, frames_stay_where_blocks_have_them, 0, 2);
+  tcase_add_loop_test(cases, frames_of_the_host_are_fetched, 0, 2);
   tcase_add_test(cases, several_can_be_in_hand);
   tcase_add_test(cases, memory_that_does_not_fit_is_refused);
   tcase_add_test(cases, frames_over_each_other_are_refused);

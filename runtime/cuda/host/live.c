@@ -299,6 +299,13 @@ static void live_keep_frames(void *state, int32_t stream, prem_frame_place *out)
   prem_cuda_live_keep_frames(live, stream, out);
 }
 
+static prem_status live_fetch_there(void *state, int32_t stream, prem_diag *diag) {
+  prem_cuda_live *live = live_of(state);
+  const prem_status status =
+      prem_cuda_report(prem_cuda_enter(live->cuda->gpu), diag, "choosing the GPU");
+  return status == PREM_OK ? prem_cuda_live_fetch_there(live, stream, diag) : status;
+}
+
 static void live_leave_memory(void *state, int32_t stream) {
   prem_cuda_live *live = live_of(state);
   if (prem_cuda_enter(live->cuda->gpu) == cudaSuccess)
@@ -490,6 +497,7 @@ const prem_live_engine prem_cuda_live_engine = {.open = live_open,
                                                 .start = live_start,
                                                 .submit = prem_cuda_live_submit,
                                                 .keep_frames = live_keep_frames,
+                                                .fetch_there = live_fetch_there,
                                                 .leave_memory = live_leave_memory,
                                                 .take_memory = live_take_memory,
                                                 .now_ns = live_now_ns,

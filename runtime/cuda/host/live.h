@@ -63,8 +63,8 @@ typedef struct prem_cuda_live {
   bool stays[PREM_MAX_LIVE_PORTS];      /* frames are never brought over */
   bool is_large[PREM_MAX_LIVE_PORTS];   /* frames go by the copy engines */
   bool has_memory[PREM_MAX_LIVE_PORTS]; /* and are where the GPU can reach them */
-  /* what the session has for frames that lie in device memory of the application; NULL: these lie
-   * in it */
+  /* what the session has for frames that blocks reach elsewhere: in device memory of the
+   * application, or on the host; NULL: these lie in it */
   prem_device_array *session_arrays[PREM_MAX_LIVE_PORTS];
   prem_cuda_write_function *write; /* where an input is large */
   prem_engine engine;
@@ -99,6 +99,8 @@ cudaError_t prem_cuda_live_take_memory(prem_cuda_live *live, int32_t stream);
 prem_status prem_cuda_live_judge_buffers(const prem_cuda_live *live, int32_t stream,
                                          prem_diag *diag);
 void prem_cuda_live_leave_memory(prem_cuda_live *live, int32_t stream);
+/** Blocks fetch the frames of an input from the host. Says why they cannot. */
+prem_status prem_cuda_live_fetch_there(prem_cuda_live *live, int32_t stream, prem_diag *diag);
 /** They stay on the GPU, and are never brought over. */
 void prem_cuda_live_keep_frames(prem_cuda_live *live, int32_t stream, prem_frame_place *out);
 /** Where the courier finds what it brings over itself: [stream], for the launch. */

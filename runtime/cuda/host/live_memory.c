@@ -8,7 +8,11 @@
 
 #include "runtime/cuda/host/driver_function.h"
 
-enum { CARRIED_BYTES = 16384 }; /* a larger frame goes by the copy engines */
+enum {
+  CARRIED_BYTES = 16384, /* a larger frame goes by the copy engines */
+  PIECE_BYTES = 16,      /* what blocks fetch begins at a multiple, and is one */
+  SLOTS = 1 << PREM_CHANNEL_SLOT_BITS
+};
 
 /* What its owner has made known already stays so. */
 static cudaError_t make_known(prem_cuda_live *live, int32_t stream, void *memory, size_t bytes) {
@@ -46,7 +50,6 @@ static size_t frame_bytes_of(const prem_storage *storage) {
 
 /* Small, at the same distance from each other, and aligned to the pieces that the courier moves. */
 static bool is_carried(const prem_storage *storage, int32_t slots) {
-  enum { PIECE_BYTES = 16 };
   const prem_storage first = prem_storage_slot(storage, 0);
   const int64_t way = slots > 1 ? prem_storage_slot(storage, 1).base - first.base : 0;
   bool is_even = storage->pitch_bytes % PIECE_BYTES == 0 && way % PIECE_BYTES == 0 &&
@@ -82,13 +85,15 @@ static cudaError_t make_frames_known(prem_cuda_live *live, int32_t s) {
   const prem_storage *storage = &live->cuda->host->storage[stream->port.array];
   cudaError_t error = cudaSuccess;
   if (!storage->adopted)
-    return make_known(live, s, storage->base, (size_t)(slot_bytes_of(storage) * storage->slots));
+    return make_known(live, s, storage->base,
+                      (size_t)(slot_bytes_of(storage) * storage->slots) + PIECE_BYTES);
   for (int32_t slot = 0; slot < stream->port.buffers && error == cudaSuccess; ++slot)
     error = make_known(live, s, storage->adopted[slot], frame_bytes_of(storage));
   return error;
 }
 
-/* ---- buffers of the application on the GPU --------------------------------------------------- */
+/* ---- buffers that blocks reach where they lie -------------------------------------------------
+ */
 
 /* @return whether it is on a GPU, in `*gpu` on which. */
 static bool is_device_memory(const void *memory, int *gpu) {
@@ -108,7 +113,6 @@ static prem_status refuse_buffers(const char *name, const char *why, prem_diag *
 }
 
 prem_status prem_cuda_live_judge_buffers(const prem_cuda_live *live, int32_t s, prem_diag *diag) {
-  enum { PIECE_BYTES = 16 };
   const prem_live_port *port = &live->courier->streams[s].port;
   const prem_storage *storage = &live->cuda->host->storage[port->array];
   const prem_schedule *schedule = live->cuda->program->schedule;
@@ -151,35 +155,91 @@ prem_status prem_cuda_live_judge_buffers(const prem_cuda_live *live, int32_t s, 
   return PREM_OK;
 }
 
-/* A result that nobody takes goes to a slot of the session's. */
-static cudaError_t adopt_on_device(prem_cuda_live *live, int32_t s) {
-  enum { SLOTS = 1 << PREM_CHANNEL_SLOT_BITS };
+static void give_back_device(prem_cuda_live *live, int32_t s);
+
+/* Blocks fetch from there and write there; the rows are the host's. */
+static cudaError_t place_slots(prem_cuda_live *live, int32_t s, unsigned char *const slots[SLOTS]) {
   const prem_live_port *port = &live->courier->streams[s].port;
   const prem_storage *storage = &live->cuda->host->storage[port->array];
   prem_device_array *array = &live->cuda->arrays.arrays[port->array];
   int64_t offsets[SLOTS] = {0};
-  unsigned char *spare = NULL;
-  cudaError_t error;
+  give_back_device(live, s);
   prem_device_array *before = malloc(sizeof *before);
   if (!before)
     return cudaErrorMemoryAllocation;
   *before = *array;
   live->session_arrays[s] = before;
-  for (int32_t slot = 0; slot < port->buffers; ++slot)
-    offsets[slot] = storage->adopted[slot] - storage->adopted[0];
-  if (storage->slots > port->buffers) {
-    CUDA_TRY(prem_cuda_live_keep(live, (void **)&spare, NULL, frame_bytes_of(storage) + 16));
-    offsets[port->buffers] = spare - storage->adopted[0];
-  }
-  CUDA_TRY(prem_cuda_live_keep(live, (void **)&array->slot_offsets, offsets, sizeof offsets));
-  array->origin = storage->adopted[0];
+  for (int64_t slot = 0; slot < storage->slots; ++slot)
+    offsets[slot] = slots[slot] - slots[0];
+  const cudaError_t error =
+      prem_cuda_live_keep(live, (void **)&array->slot_offsets, offsets, sizeof offsets);
+  if (error != cudaSuccess)
+    return error;
+  array->origin = slots[0];
   array->pitch_bytes[2] = storage->pitch_bytes;
   array->pitch_bytes[1] = array->pitch_bytes[2] * storage->shape[2];
   array->pitch_bytes[0] = array->pitch_bytes[1] * storage->shape[1];
   live->stays[s] = live->has_memory[s] = true;
   live->is_large[s] = false;
-fail:
-  return error;
+  return cudaSuccess;
+}
+
+/* A result that nobody takes goes to a slot of the session's. */
+static cudaError_t adopt_on_device(prem_cuda_live *live, int32_t s) {
+  const prem_live_port *port = &live->courier->streams[s].port;
+  const prem_storage *storage = &live->cuda->host->storage[port->array];
+  unsigned char *slots[SLOTS] = {0};
+  for (int32_t slot = 0; slot < port->buffers; ++slot)
+    slots[slot] = storage->adopted[slot];
+  cudaError_t error = cudaSuccess;
+  if (storage->slots > port->buffers)
+    error = prem_cuda_live_keep(live, (void **)&slots[port->buffers], NULL,
+                                frame_bytes_of(storage) + PIECE_BYTES);
+  return error == cudaSuccess ? place_slots(live, s, slots) : error;
+}
+
+/* Why blocks cannot fetch frames from the host; NULL: they can. */
+static const char *why_not_there(const prem_cuda_live *live, int32_t s) {
+  const prem_live_port *port = &live->courier->streams[s].port;
+  const prem_storage *storage = &live->cuda->host->storage[port->array];
+  const int64_t room = prem_cuda_row_room(live->cuda->program->schedule, port->array);
+  bool is_even = storage->pitch_bytes % PIECE_BYTES == 0;
+  int gpu;
+  for (int32_t slot = 0; slot < port->buffers; ++slot)
+    is_even &= (uintptr_t)prem_storage_slot(storage, slot).base % PIECE_BYTES == 0;
+  if (storage->adopted && is_device_memory(storage->adopted[0], &gpu))
+    return "lie on the GPU";
+  if (room < 0)
+    return "have no zeros around them, and windows hang over the array's edges";
+  if (!is_even)
+    return "or their rows do not begin at multiples of 16 bytes";
+  if (storage->adopted && room > storage->pitch_bytes)
+    return "have rows that are shorter than what is fetched of an aimed window";
+  return NULL;
+}
+
+static cudaError_t fetch_there(prem_cuda_live *live, int32_t s) {
+  const prem_live_port *port = &live->courier->streams[s].port;
+  const prem_storage *storage = &live->cuda->host->storage[port->array];
+  unsigned char *slots[SLOTS] = {0};
+  for (int32_t slot = 0; slot < port->buffers; ++slot) {
+    const cudaError_t error =
+        cudaHostGetDevicePointer((void **)&slots[slot], prem_storage_slot(storage, slot).base, 0);
+    if (error != cudaSuccess)
+      return error;
+  }
+  return place_slots(live, s, slots);
+}
+
+prem_status prem_cuda_live_fetch_there(prem_cuda_live *live, int32_t s, prem_diag *diag) {
+  const prem_schedule *schedule = live->cuda->program->schedule;
+  const char *why = why_not_there(live, s);
+  if (!why)
+    return prem_cuda_report(fetch_there(live, s), diag, "placing frames on the host");
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "keep_on_host",
+                "frames of '%s' %s; they are copied, as before",
+                schedule->arrays[schedule->live[s].array].name, why);
+  return PREM_ERR_UNAVAILABLE;
 }
 
 static void give_back_device(prem_cuda_live *live, int32_t s) {
