@@ -211,7 +211,8 @@ typedef struct prem_cpu_arrest {
 typedef struct prem_cpu_watchdog {
   prem_cpu *cpu;
   int64_t timeout_ns;
-  int64_t records_seen;  /* records done by all blocks at the last look, */
+  int64_t looked_at_ns;  /* the last look, */
+  int64_t records_seen;  /* records done by all blocks at it, */
   int64_t moved_at_ns;   /* when that number changed or a release lay ahead, */
   int64_t aborted_at_ns; /* and when it told the blocks to stop; 0: it did not */
   prem_cpu_arrest stalled, lost;

@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "prem/base/numbers.h"
+
 enum {
   POLL_NS = 5000000,           /* the caller's look at the stop flag and at progress */
   DEFAULT_TIMEOUT_S = 5,       /* of the watchdog */
   LAST_COMPUTE_NS = 500000000, /* an aborted run waits so long for a compute to return */
+  MAX_BETWEEN_NS = 100000000   /* two looks: behind more of it the watchdog itself stood still */
 };
 
 /* ---- the watchdog --------------------------------------------------------------------------- */
@@ -80,8 +83,21 @@ static void give_up_computes(prem_cpu_watchdog *dog, int64_t now) {
   }
 }
 
+/* A signal or a debugger that stops the watchdog stops the blocks as well: that time is nobody's.
+ */
+static void leave_out_absence(prem_cpu_watchdog *dog, int64_t now) {
+  const int64_t absent_ns = now - dog->looked_at_ns - MAX_BETWEEN_NS;
+  dog->looked_at_ns = now;
+  if (absent_ns <= 0)
+    return;
+  dog->moved_at_ns = prem_min_i64(dog->moved_at_ns + absent_ns, now);
+  if (dog->aborted_at_ns != 0)
+    dog->aborted_at_ns += absent_ns;
+}
+
 /* Under `mutex`. */
 void prem_cpu_watchdog_look(prem_cpu_watchdog *dog, int64_t now) {
+  leave_out_absence(dog, now);
   if (dog->aborted_at_ns != 0) {
     if (now - dog->aborted_at_ns > LAST_COMPUTE_NS)
       give_up_computes(dog, now);
@@ -96,8 +112,9 @@ void prem_cpu_watchdog_look(prem_cpu_watchdog *dog, int64_t now) {
 }
 
 void prem_cpu_watchdog_begin(prem_cpu_watchdog *dog, prem_cpu *cpu, int64_t timeout_ns) {
+  const int64_t now = prem_host_clock_ns();
   *dog = (prem_cpu_watchdog){
-      .cpu = cpu, .timeout_ns = timeout_ns, .moved_at_ns = prem_host_clock_ns()};
+      .cpu = cpu, .timeout_ns = timeout_ns, .looked_at_ns = now, .moved_at_ns = now};
   if (dog->timeout_ns <= 0)
     dog->timeout_ns = (int64_t)DEFAULT_TIMEOUT_S * 1000000000;
 }

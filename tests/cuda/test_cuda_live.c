@@ -8,7 +8,7 @@
 #include "tests/common/live_ahead.h"
 #include "tests/common/live_ahead_samples.h"
 #include "tests/common/live_memory.h"
-#include "tests/common/live_threads.h"
+#include "tests/common/live_stopped.h"
 #include "tests/common/mode_plans.h"
 
 #include <sys/wait.h>
@@ -198,6 +198,14 @@ START_TEST(stopping_does_not_wait_for_copies) { /* E7 */
   ck_assert_int_eq(prem_live_stop(b.live, false, in_ms(&b, 5000), NULL), PREM_OK);
   ck_assert_int_lt(prem_live_now_ns(b.live) - from_ns, INT64_C(8) * MS);
   close_bench(&b);
+}
+END_TEST
+
+/* ---- a process that is stopped --------------------------------------------------------------- */
+
+/* The GPU goes on meanwhile, and waits for frames. */
+START_TEST(a_stopped_process_goes_on) { /* E4 */
+  assert_a_stopped_process_goes_on(0);
 }
 END_TEST
 
@@ -674,6 +682,7 @@ int main(int argc, char **argv) {
   tcase_add_loop_test(cases, blocks_follow_the_plan_of_the_hyperperiod, 0, 2);
   tcase_add_test(cases, copies_keep_to_their_windows);
   tcase_add_test(cases, copies_of_large_frames_are_refused);
+  tcase_add_test(cases, a_stopped_process_goes_on);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

@@ -2,7 +2,7 @@
 /* Live sessions on threads. */
 /* ctest: threads */
 #define LIVE_BACKEND "cpu"
-#include "tests/common/live_threads.h"
+#include "tests/common/live_stopped.h"
 
 #include <dlfcn.h>
 
@@ -85,6 +85,14 @@ START_TEST(a_compute_that_hangs_ends_the_session) { /* E5 */
 }
 END_TEST
 
+/* ---- a process that is stopped --------------------------------------------------------------- */
+
+/* The blocks stand still as well: nothing has moved for longer than the watchdog waits. */
+START_TEST(a_stopped_process_goes_on) { /* E4 */
+  assert_a_stopped_process_goes_on(STOPPED_STALL_MS * (int64_t)MS);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("live_cpu");
   TCase *cases = tcase_create("live_cpu");
@@ -93,5 +101,9 @@ int main(void) {
   tcase_add_test(cases, every_thread_is_met_at_its_end);
   tcase_add_test(cases, a_compute_that_hangs_ends_the_session);
   suite_add_tcase(suite, cases);
+  TCase *stopped = tcase_create("stopped");
+  tcase_set_timeout(stopped, 120);
+  tcase_add_test(stopped, a_stopped_process_goes_on);
+  suite_add_tcase(suite, stopped);
   return run_suite(suite);
 }
