@@ -7,6 +7,7 @@
 #define LIVE_BACKEND "cuda"
 #include "tests/common/live_ahead.h"
 #include "tests/common/live_ahead_samples.h"
+#include "tests/common/live_leaks.h"
 #include "tests/common/live_memory.h"
 #include "tests/common/live_stopped.h"
 #include "tests/common/mode_plans.h"
@@ -201,7 +202,22 @@ START_TEST(stopping_does_not_wait_for_copies) { /* E7 */
 }
 END_TEST
 
-/* ---- a process that is stopped --------------------------------------------------------------- */
+/* ---- coming and going ------------------------------------------------------------------------ */
+
+static int64_t taken_bytes(void) {
+  size_t left = 0, all = 0;
+#ifdef WITH_CUDART
+  ck_assert_int_eq(cudaMemGetInfo(&left, &all), cudaSuccess);
+#endif
+  return (int64_t)(all - left);
+}
+
+START_TEST(sessions_leave_nothing_behind) { /* E32 */
+  prem_schedule *schedule = checked_schedule(queues(2));
+  assert_nothing_stays("cuda", schedule, IS_EMULATED ? 10 : 100, taken_bytes);
+  prem_schedule_free(schedule);
+}
+END_TEST
 
 /* The GPU goes on meanwhile, and waits for frames. */
 START_TEST(a_stopped_process_goes_on) { /* E4 */
@@ -684,5 +700,9 @@ int main(int argc, char **argv) {
   tcase_add_test(cases, copies_of_large_frames_are_refused);
   tcase_add_test(cases, a_stopped_process_goes_on);
   suite_add_tcase(suite, cases);
+  TCase *leaks = tcase_create("leaks"); /* TTPREM_SESSIONS=1000 takes minutes */
+  tcase_set_timeout(leaks, 600);
+  tcase_add_test(leaks, sessions_leave_nothing_behind);
+  suite_add_tcase(suite, leaks);
   return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* Live sessions on threads. */
 /* ctest: threads */
 #define LIVE_BACKEND "cpu"
+#include "tests/common/live_leaks.h"
 #include "tests/common/live_stopped.h"
 
 #include <dlfcn.h>
@@ -85,7 +86,14 @@ START_TEST(a_compute_that_hangs_ends_the_session) { /* E5 */
 }
 END_TEST
 
-/* ---- a process that is stopped --------------------------------------------------------------- */
+/* ---- coming and going ------------------------------------------------------------------------ */
+
+START_TEST(sessions_leave_nothing_behind) { /* E32 */
+  prem_schedule *schedule = checked_schedule(queues(2));
+  assert_nothing_stays("cpu", schedule, 200, NULL);
+  prem_schedule_free(schedule);
+}
+END_TEST
 
 /* The blocks stand still as well: nothing has moved for longer than the watchdog waits. */
 START_TEST(a_stopped_process_goes_on) { /* E4 */
@@ -105,5 +113,9 @@ int main(void) {
   tcase_set_timeout(stopped, 120);
   tcase_add_test(stopped, a_stopped_process_goes_on);
   suite_add_tcase(suite, stopped);
+  TCase *leaks = tcase_create("leaks");
+  tcase_set_timeout(leaks, 120);
+  tcase_add_test(leaks, sessions_leave_nothing_behind);
+  suite_add_tcase(suite, leaks);
   return run_suite(suite);
 }

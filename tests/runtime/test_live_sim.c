@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live sessions on the simulator: which job gets which frame, at which instant, to the ns. */
 #include "runtime/session/live_parts.h"
-#include "tests/common/live.h"
+#include "tests/common/live_leaks.h"
 
 #define SAMPLED "inputs = ( { array = \"x\"; %s } ); outputs = ( { array = \"y\"; %s } );"
 
@@ -713,6 +713,13 @@ START_TEST(a_machine_without_a_gpu_says_so) {
 }
 END_TEST
 
+START_TEST(sessions_leave_nothing_behind) { /* E32 */
+  prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
+  assert_nothing_stays("sim", schedule, 1000, NULL);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("live_sim");
   TCase *cases = tcase_create("live_sim");
@@ -733,6 +740,7 @@ int main(void) {
   tcase_add_test(cases, an_overrun_can_stop_the_session);
   tcase_add_test(cases, a_frame_starts_the_hyperperiod);
   tcase_add_test(cases, a_trigger_that_does_not_come_ends_the_session);
+  tcase_add_test(cases, sessions_leave_nothing_behind);
   tcase_add_test(cases, a_trigger_that_does_not_come_can_be_repeated_or_skipped);
   tcase_add_test(cases, draining_works_off_what_was_submitted);
   tcase_add_test(cases, stopping_at_once_shows_no_half_frame);
