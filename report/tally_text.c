@@ -108,6 +108,8 @@ static const char *end_text(prem_live_end end) {
     return "no frame came for its trigger";
   case PREM_LIVE_OVERRUN:
     return "a job overran whose task says overrun = \"stop\"";
+  case PREM_LIVE_SILENT:
+    return "nothing was heard of its process for 30 s";
   case PREM_LIVE_FAILED:
     break;
   }

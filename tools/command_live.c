@@ -146,6 +146,10 @@ static int judge_end(const live_host *host) {
     command_error("the session ended: no frame came for its trigger in 10 s");
   else if (state->end == PREM_LIVE_OVERRUN)
     command_error("the session ended: a job overran whose task says overrun = \"stop\"");
+  else if (state->end == PREM_LIVE_SILENT)
+    command_error(
+        "the session ended: nothing was heard of this process for 30 s; was it stopped, by "
+        "a signal or a debugger?");
   else
     return COMMAND_DONE;
   return COMMAND_INVALID;

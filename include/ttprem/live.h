@@ -87,7 +87,8 @@ typedef enum prem_live_end {
   PREM_LIVE_STOPPED,  /* by prem_live_stop() */
   PREM_LIVE_NO_FRAME, /* a trigger's frame did not come within submit_timeout_ns */
   PREM_LIVE_OVERRUN,  /* a job ended behind its deadline, and its task has overrun = "stop" */
-  PREM_LIVE_FAILED    /* the machine failed */
+  PREM_LIVE_FAILED,   /* the machine failed */
+  PREM_LIVE_SILENT    /* cuda: its process was not heard of for 30 s, and it drained by itself */
 } prem_live_end;
 
 typedef enum prem_live_event_kind {
@@ -367,7 +368,8 @@ PREM_API void prem_live_sleep_until(prem_live *live, int64_t host_ns);
 
 /**
  * Stop it. No frame is taken from now on. On `cuda` a session whose process is not heard of for 30
- * s (stopped by a signal, say) is drained as if asked to, so that the GPU is free again.
+ * s (stopped by a signal, say) is drained as if asked to, so that the GPU is free again; its end is
+ * PREM_LIVE_SILENT then.
  *
  * @param drain  begun hyperperiods end, and new ones begin until the queues of queuing and trigger
  *               inputs are empty; results stay until they were waited for. Else all blocks leave

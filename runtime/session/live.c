@@ -567,7 +567,10 @@ prem_live_end prem_live_end_of(const prem_live *live) {
   if (has_failed(live))
     return PREM_LIVE_FAILED;
   const prem_live_end end = (prem_live_end)prem_word_far(&live->courier->face->end.value);
-  return end == PREM_LIVE_NOT_ENDED ? PREM_LIVE_STOPPED : end;
+  if (end == PREM_LIVE_NOT_ENDED)
+    return PREM_LIVE_STOPPED;
+  /* a courier that hears nothing drains as if it were asked to */
+  return end == PREM_LIVE_STOPPED && !atomic_load(&live->is_asked) ? PREM_LIVE_SILENT : end;
 }
 
 void prem_live_look(const prem_live *live, prem_live_state *out) {
@@ -625,6 +628,8 @@ static bool has_ended(void *of) {
 }
 
 static void ask_to_stop(prem_live *live, bool drain) {
+  if (!drain || !is_last_known(live))
+    atomic_store(&live->is_asked, true);
   atomic_store(&live->is_refusing, true);
   if (drain && prem_live_engine_of(live)->drain)
     prem_live_engine_of(live)->drain(live->state);

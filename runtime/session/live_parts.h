@@ -25,6 +25,7 @@ struct prem_live {
   hand hands[PREM_MAX_LIVE_PORTS];
   prem_frame_place places[PREM_MAX_LIVE_PORTS]; /* constant since the start */
   _Atomic bool has_started, is_refusing;        /* is_refusing: asked to stop; no frames any more */
+  _Atomic bool is_asked;                        /* to stop, before it began to end by itself */
   _Atomic bool is_aborted;                      /* without drain, or nothing was ever started */
   _Atomic bool is_closing;
   _Atomic int32_t callers;     /* in a call that may wait */

@@ -713,6 +713,28 @@ START_TEST(a_machine_without_a_gpu_says_so) {
 }
 END_TEST
 
+/* As a courier does that hears nothing of its host: nobody has called stop. */
+START_TEST(a_session_that_drains_by_itself_says_so) { /* E4 */
+  bench b = increments("kind = \"queuing\";", "kind = \"queuing\";");
+  prem_live_state state;
+  prem_frame frame;
+  prem_live_sleep_until(b.live, 100);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 1400, 1, 0);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  if (_i == 0)
+    prem_word_set_far(&b.live->courier->face->request.value, PREM_COURIER_DRAIN);
+  else
+    ck_assert_int_eq(prem_live_stop(b.live, true, 1500, NULL), PREM_ERR_TIMEOUT);
+  assert_shown(&b, 2400, 2, 0); /* what was there is worked off */
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 99999, &frame, NULL), PREM_ERR_ENDED);
+  ck_assert_int_eq(prem_live_stop(b.live, _i, 99999, NULL), PREM_OK); /* it is over by now */
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.end, _i == 0 ? PREM_LIVE_SILENT : PREM_LIVE_STOPPED);
+  close_bench(&b);
+}
+END_TEST
+
 START_TEST(sessions_leave_nothing_behind) { /* E32 */
   prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
   assert_nothing_stays("sim", schedule, 1000, NULL);
@@ -740,6 +762,7 @@ int main(void) {
   tcase_add_test(cases, an_overrun_can_stop_the_session);
   tcase_add_test(cases, a_frame_starts_the_hyperperiod);
   tcase_add_test(cases, a_trigger_that_does_not_come_ends_the_session);
+  tcase_add_loop_test(cases, a_session_that_drains_by_itself_says_so, 0, 2);
   tcase_add_test(cases, sessions_leave_nothing_behind);
   tcase_add_test(cases, a_trigger_that_does_not_come_can_be_repeated_or_skipped);
   tcase_add_test(cases, draining_works_off_what_was_submitted);
