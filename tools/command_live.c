@@ -166,6 +166,15 @@ static int judge_strict(const live_host *host) {
   return COMMAND_INVALID;
 }
 
+static void tell_gaps(const live_host *host) {
+  prem_live_clocks clocks;
+  prem_live_compare_clocks(host->live, &clocks);
+  if (clocks.gaps > 0)
+    command_note("something else had the GPU: of %" PRId64 " questions to it %" PRId64
+                 " lay there for 500 us or more, one for %" PRId64 " us",
+                 clocks.questions, clocks.gaps, clocks.gap_max_ns / 1000);
+}
+
 static int join_status(int first, int second) {
   return first == COMMAND_DONE ? second : first;
 }
@@ -181,6 +190,7 @@ static int run(live_host *host, const prem_machine *machine) {
   if (!has_run)
     return status;
   status = join_status(status, live_show_all(host));
+  tell_gaps(host);
   status = join_status(status, judge_end(host));
   status = join_status(status, judge_strict(host));
   status = join_status(status, judge_break(host, machine));

@@ -274,6 +274,10 @@ typedef struct prem_live_clocks {
   int64_t questions;      /* of the host that were answered */
   int64_t contradictions; /* answers that did not fit those before: a clock was set, or drifts by
                              more than 50 ppm */
+  int64_t gaps;       /* questions that lay there for 500 us or more: something else had the GPU,
+                         another program's kernels, say. One is asked every 20 ms, so that of
+                         gaps this is a sample */
+  int64_t gap_max_ns; /* the longest that one lay there */
 } prem_live_clocks;
 
 /** Compare the clocks. They are compared all the time, so this is a look. Thread-safe. */

@@ -55,7 +55,12 @@ static void engine_drain(void *state) {
 
 static void engine_compare_clocks(const void *state, prem_live_clocks *out) {
   ck_assert_ptr_nonnull(state);
-  *out = (prem_live_clocks){.offset_ns = 41, .bound_ns = 42, .questions = 43, .contradictions = 44};
+  *out = (prem_live_clocks){.offset_ns = 41,
+                            .bound_ns = 42,
+                            .questions = 43,
+                            .contradictions = 44,
+                            .gaps = 45,
+                            .gap_max_ns = 46};
 }
 
 static void engine_keep_frames(void *state, int32_t stream, prem_frame_place *out) {
@@ -182,16 +187,24 @@ START_TEST(it_hands_frames_on) {
 END_TEST
 
 START_TEST(it_compares_clocks_once_it_runs) {
-  prem_live_clocks clocks = {.offset_ns = 1, .bound_ns = 1, .questions = 1, .contradictions = 1};
+  prem_live_clocks clocks = {.offset_ns = 1,
+                             .bound_ns = 1,
+                             .questions = 1,
+                             .contradictions = 1,
+                             .gaps = 1,
+                             .gap_max_ns = 1};
   prem_live_compare_clocks(live, &clocks);
   ck_assert_int_eq(clocks.offset_ns + clocks.bound_ns, 0);
   ck_assert_int_eq(clocks.questions + clocks.contradictions, 0);
+  ck_assert_int_eq(clocks.gaps + clocks.gap_max_ns, 0);
   start();
   prem_live_compare_clocks(live, &clocks);
   ck_assert_int_eq(clocks.offset_ns, 41);
   ck_assert_int_eq(clocks.bound_ns, 42);
   ck_assert_int_eq(clocks.questions, 43);
   ck_assert_int_eq(clocks.contradictions, 44);
+  ck_assert_int_eq(clocks.gaps, 45);
+  ck_assert_int_eq(clocks.gap_max_ns, 46);
   engine.compare_clocks = NULL;
   prem_live_compare_clocks(live, &clocks);
   ck_assert_int_eq(clocks.bound_ns, 0);

@@ -408,11 +408,13 @@ static void live_compare_clocks(const void *state, prem_live_clocks *out) {
   prem_cuda_live *live = live_of(state);
   pthread_mutex_lock(&live->match_lock);
   const prem_clock_match now = prem_clock_match_at(&live->match, prem_host_clock_ns());
-  pthread_mutex_unlock(&live->match_lock);
   *out = (prem_live_clocks){.offset_ns = prem_clock_match_offset_ns(&now),
                             .bound_ns = prem_clock_match_bound_ns(&now),
                             .questions = (int64_t)now.questions,
-                            .contradictions = (int64_t)now.contradictions};
+                            .contradictions = (int64_t)now.contradictions,
+                            .gaps = live->gaps,
+                            .gap_max_ns = live->gap_max_ns};
+  pthread_mutex_unlock(&live->match_lock);
 }
 
 static int64_t live_heard_ns(const void *state) {

@@ -10,8 +10,8 @@
  * thread, which has it copied and then hands it on.
  *
  * Who writes what: before the start the caller's thread; then the session's thread all but
- *  `has_...` and `is_...`, which it alone writes and others read, `match`, which both do under its
- * lock, and `inputs`, each its own thread's.
+ *  `has_...` and `is_...`, which it alone writes and others read, `match` and the gaps, which both
+ * do under its lock, and `inputs`, each its own thread's.
  */
 #ifndef TTPREM_RUNTIME_CUDA_HOST_LIVE_H
 #define TTPREM_RUNTIME_CUDA_HOST_LIVE_H
@@ -70,7 +70,8 @@ typedef struct prem_cuda_live {
   prem_engine engine;
   prem_mode mode;
   pthread_mutex_t match_lock;
-  prem_clock_match match; /* the GPU's clock beside the host's */
+  prem_clock_match match;   /* the GPU's clock beside the host's */
+  int64_t gaps, gap_max_ns; /* in which the courier did not look: see prem_live_clocks */
   int64_t stop_by_ns; /* the blocks were stopped, and have to be gone by then; INT64_MAX: not yet */
   pthread_t thread;
   bool has_thread;

@@ -9,9 +9,10 @@
 #include "prem/base/clock.h"
 
 enum {
-  LOOK_NS = 5000000,  /* between two looks at the GPU by copies and queries */
-  SPIN_NS = 200000,   /* after something was under way it looks without a pause for so long */
-  CLOCK_NS = 20000000 /* between two comparisons of the clocks, a us of drift at most */
+  LOOK_NS = 5000000,   /* between two looks at the GPU by copies and queries */
+  SPIN_NS = 200000,    /* after something was under way it looks without a pause for so long */
+  CLOCK_NS = 20000000, /* between two comparisons of the clocks, a us of drift at most */
+  GAP_NS = 500000      /* the courier, which looks every few us, did not look for so long */
 };
 
 /* ---- clocks ---------------------------------------------------------------------------------- */
@@ -31,14 +32,25 @@ void prem_cuda_live_take_answer(prem_cuda_live *live, int64_t asked_ns, int64_t 
   pthread_mutex_unlock(&live->match_lock);
 }
 
+/* By the GPU's clock: how soon the answer was seen here is the host's affair. */
+static void count_gap(prem_cuda_live *live, int64_t asked_ns, int64_t there_ns) {
+  pthread_mutex_lock(&live->match_lock);
+  const int64_t lay_ns = there_ns - prem_clock_match_offset_ns(&live->match) - asked_ns;
+  live->gaps += lay_ns >= GAP_NS;
+  if (lay_ns > live->gap_max_ns)
+    live->gap_max_ns = lay_ns;
+  pthread_mutex_unlock(&live->match_lock);
+}
+
 static void compare_clocks(prem_cuda_live *live, clock_question *question, int64_t s_ns) {
   prem_courier_talk *talk = live->talk;
   const int64_t now = prem_host_clock_ns();
   if (question->asked_ns > 0 &&
       __atomic_load_n(&talk->pong, __ATOMIC_ACQUIRE) == question->number) {
     atomic_store_explicit(&live->heard_ns, now, memory_order_relaxed);
-    prem_cuda_live_take_answer(live, question->asked_ns,
-                               __atomic_load_n(&talk->pong_ns, __ATOMIC_RELAXED), now);
+    const int64_t there_ns = __atomic_load_n(&talk->pong_ns, __ATOMIC_RELAXED);
+    prem_cuda_live_take_answer(live, question->asked_ns, there_ns, now);
+    count_gap(live, question->asked_ns, there_ns);
     __atomic_store_n(&talk->base_ns, s_ns - prem_clock_match_offset_ns(&live->match),
                      __ATOMIC_RELAXED);
     question->asked_ns = 0;
