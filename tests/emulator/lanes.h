@@ -39,6 +39,11 @@ void emulate_meet(int barrier, unsigned threads);
 int64_t emulate_clock_ns(void);
 uint32_t emulate_smid(void);
 
+/** Somebody else has the whole GPU for so long: kernels that are launched wait. */
+void emulate_hold(int64_t ns);
+/** Until it is over. */
+void emulate_hold_end(void);
+
 /** An address in what the block shares, as a number of 32 bits, and back. */
 uint32_t emulate_shared_address(const void *pointer);
 void *emulate_shared_pointer(uint32_t address);

@@ -213,6 +213,46 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
+} // extern "C"
+
+/* ---- who holds the GPU ----------------------------------------------------------------------- */
+
+namespace {
+
+std::mutex held_guard;
+std::condition_variable held_changed;
+bool is_held;         /* somebody has all of it: kernels wait, copies do not */
+cudaStream_t holding; /* whose order that is */
+
+void await_room(void) {
+  std::unique_lock<std::mutex> lock(held_guard);
+  held_changed.wait(lock, [] { return !is_held; });
+}
+
+void set_held(bool is_now) {
+  const std::lock_guard<std::mutex> lock(held_guard);
+  is_held = is_now;
+  held_changed.notify_all();
+}
+
+} // namespace
+
+void emulate_hold(int64_t ns) {
+  cudaStreamCreateWithFlags(&holding, cudaStreamNonBlocking);
+  set_held(true);
+  holding->give([=] {
+    const timespec length = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    nanosleep(&length, nullptr);
+    set_held(false);
+  });
+}
+
+void emulate_hold_end(void) {
+  cudaStreamDestroy(holding);
+}
+
+extern "C" {
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 namespace {
@@ -292,7 +332,10 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
-  stream_of(stream)->give([=] { memset(to, value, bytes); });
+  stream_of(stream)->give([=] {
+    await_room(); /* it is a kernel */
+    memset(to, value, bytes);
+  });
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
@@ -353,7 +396,10 @@ static cudaError_t launch(const void *kernel, dim3 grid, dim3 block, void **argu
   if (scratch_bytes > BLOCK_SCRATCH || block.x > 1024 || grid.y * grid.z * block.y * block.z != 1)
     return tell(cudaErrorInvalidValue);
   const work lane = found->second(kernel, arguments);
-  stream_of(stream)->give([=] { run_grid(grid.x, block.x, together, lane); });
+  stream_of(stream)->give([=] {
+    await_room();
+    run_grid(grid.x, block.x, together, lane);
+  });
   return cudaSuccess;
 }
 

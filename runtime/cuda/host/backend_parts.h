@@ -157,7 +157,8 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
 cudaError_t prem_cuda_make_room(prem_cuda *cuda, const prem_trace *trace, int64_t hyperperiods);
 /** Divide the records among blocks and phases; `blocks` has room for all. */
 cudaError_t prem_cuda_give_shares(prem_cuda *cuda, int64_t capacity, prem_device_block *blocks);
-/** Everything as before the first run; `ends` ends of jobs. */
+/** Everything as before the first run; `ends` ends of jobs. It is done when the default stream is.
+ */
 cudaError_t prem_cuda_reset_state(const prem_cuda *cuda, int64_t ends);
 /** The best engine of the GPU where `*engine` names none; one that is named must be there. */
 prem_status prem_cuda_choose_engine(const prem_cuda *cuda, prem_engine *engine, prem_diag *diag);

@@ -88,7 +88,6 @@ cudaError_t prem_cuda_reset_state(const prem_cuda *cuda, int64_t ends) {
   CUDA_TRY(cudaMemset(launch->gangs, 0, gangs * sizeof *launch->gangs));
   CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
   CUDA_TRY(reset_tokens(cuda));
-  CUDA_TRY(cudaDeviceSynchronize());
 fail:
   return error;
 }
@@ -123,6 +122,7 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   CUDA_TRY(prem_cuda_make_room(cuda, trace, request->hyperperiods));
   CUDA_TRY(prem_cuda_give_shares(cuda, trace->record_capacity, blocks));
   CUDA_TRY(prem_cuda_reset_state(cuda, ends));
+  CUDA_TRY(cudaDeviceSynchronize());
   prem_launch launch = cuda->device.launch;
   launch.job_end_ns = cuda->ends_room;
   launch.engine = (int32_t)engine;

@@ -32,6 +32,19 @@ static void nap(int64_t length_ns) {
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
+/* What the default stream was given is done. Nothing else is waited for: another kernel may hold
+ * the GPU for ever. */
+static cudaError_t await_default_stream(void) {
+  const int64_t give_up_ns = prem_host_clock_ns() + 3 * (int64_t)PREM_CUDA_RESIDENT_NS;
+  cudaError_t error;
+  while ((error = cudaStreamQuery(NULL)) == cudaErrorNotReady) {
+    if (prem_host_clock_ns() > give_up_ns)
+      return cudaErrorLaunchTimeout;
+    nap(PREM_CUDA_NAP_NS);
+  }
+  return error;
+}
+
 static cudaError_t make_ready(prem_cuda_live *live) {
   prem_cuda *cuda = live->cuda;
   const int64_t rows = live->courier->rows;
@@ -45,9 +58,16 @@ static cudaError_t make_ready(prem_cuda_live *live) {
   CUDA_TRY(cudaFuncSetAttribute(prem_courier_kernel(),
                                 cudaFuncAttributePreferredSharedMemoryCarveout,
                                 cudaSharedmemCarveoutMaxShared));
-  CUDA_TRY(cudaDeviceSynchronize());
+  CUDA_TRY(await_default_stream());
 fail:
   return error;
+}
+
+static prem_status say_held(const prem_cuda_live *live, prem_diag *diag) {
+  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                "not all %d blocks became resident within %d ms: another program holds the GPU",
+                live->cuda->program->block_count, PREM_CUDA_RESIDENT_NS / 1000000);
+  return PREM_ERR_MACHINE;
 }
 
 /* Until the courier answers. */
@@ -105,10 +125,7 @@ static prem_status become_resident(prem_cuda_live *live, prem_diag *diag) {
     if (prem_cuda_live_has_ended(live, live->cuda->stream) || prem_host_clock_ns() > give_up_ns) {
       if (live->error != cudaSuccess)
         return prem_cuda_say_broken(live->cuda, live->mode, live->engine, live->error, diag);
-      prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                    "not all %d blocks became resident within %d ms: another program holds the GPU",
-                    live->cuda->program->block_count, PREM_CUDA_RESIDENT_NS / 1000000);
-      return PREM_ERR_MACHINE;
+      return say_held(live, diag);
     }
     nap(PREM_CUDA_NAP_NS);
   }
@@ -209,9 +226,36 @@ static bool has_arrays_of_others(const prem_cuda_live *live) {
   return has_one;
 }
 
+/* Before anything that waits for the GPU without an end: it has room for a kernel of one thread. */
+static prem_status find_room(prem_cuda_live *live, prem_diag *diag) {
+  int64_t offset_ns = INT64_MIN, width_ns = 0;
+  const cudaError_t error =
+      prem_measure_offset(live->cuda->stream, live->cuda->clock_word, &offset_ns, &width_ns);
+  if (error != cudaSuccess)
+    return prem_cuda_report(error, diag, "starting a live session on the GPU");
+  return offset_ns == INT64_MIN ? say_held(live, diag) : PREM_OK;
+}
+
+/* Made ready and launched; what was launched has to be sent home after an error. */
+static prem_status launch(prem_cuda_live *live, const prem_live_request *request, prem_diag *diag) {
+  const cudaError_t made = make_ready(live);
+  if (made == cudaErrorLaunchTimeout)
+    return say_held(live, diag);
+  if (made != cudaSuccess)
+    return prem_cuda_report(made, diag, "making a live session ready on the GPU");
+  const cudaError_t launched = launch_both(live, request);
+  if (launched == cudaErrorLaunchTimeout)
+    return say_held(live, diag);
+  return prem_cuda_report(launched, diag, "starting a live session on the GPU");
+}
+
 static prem_status start(prem_cuda_live *live, const prem_live_request *request, prem_diag *diag) {
   prem_cuda *cuda = live->cuda;
   prem_status status = judge_memory(live, diag);
+  if (status == PREM_OK)
+    status = find_room(live, diag);
+  if (status == PREM_ERR_MACHINE)
+    send_home(live);
   if (status == PREM_OK && has_arrays_of_others(live))
     status = prem_cuda_load_again(cuda, diag);
   if (status != PREM_OK)
@@ -225,10 +269,7 @@ static prem_status start(prem_cuda_live *live, const prem_live_request *request,
   if (status != PREM_OK)
     return status;
   set_up_courier(live, request);
-  status = prem_cuda_report(make_ready(live), diag, "making a live session ready on the GPU");
-  if (status != PREM_OK)
-    return status;
-  status = prem_cuda_report(launch_both(live, request), diag, "starting a live session on the GPU");
+  status = launch(live, request, diag);
   if (status == PREM_OK)
     status = begin(live, request, diag);
   if (status != PREM_OK)
@@ -264,6 +305,7 @@ static void params_give_back(prem_cuda_live *live) {
 }
 
 static cudaError_t open_parts(prem_cuda_live *live) {
+  int64_t offset_ns, width_ns;
   cudaError_t error;
   CUDA_TRY(prem_cuda_enter(live->cuda->gpu));
   CUDA_TRY(cudaStreamCreateWithFlags(&live->serving, cudaStreamNonBlocking));
@@ -273,6 +315,10 @@ static cudaError_t open_parts(prem_cuda_live *live) {
   memset(live->talk, 0, sizeof *live->talk);
   CUDA_TRY(params_new(live));
   CUDA_TRY(prem_cuda_live_frames_new(live));
+  /* its kernel is loaded here: nothing is loaded beside a kernel that does not end */
+  CUDA_TRY(prem_measure_offset(live->cuda->stream, live->cuda->clock_word, &offset_ns, &width_ns));
+  if (offset_ns == INT64_MIN) /* a later stamp could be this one's */
+    return cudaErrorLaunchTimeout;
 fail:
   return error;
 }
@@ -290,7 +336,10 @@ static prem_status live_open(void *state, prem_courier *courier, prem_diag *diag
   cuda->live->allocations.size = sizeof(void *);
   cuda->live->courier = courier;
   cuda->live->stop_by_ns = INT64_MAX;
-  return prem_cuda_report(open_parts(cuda->live), diag, "making the frames known to the GPU");
+  const cudaError_t error = open_parts(cuda->live);
+  return error == cudaErrorLaunchTimeout
+             ? say_held(cuda->live, diag)
+             : prem_cuda_report(error, diag, "making the frames known to the GPU");
 }
 
 static void live_keep_frames(void *state, int32_t stream, prem_frame_place *out) {
