@@ -22,7 +22,8 @@
 #       experiments  the tables and figures of the literature, one JSON each: a thesis's, with thesis.md in
 #                  ten minutes at most, then the others
 #       live       live sessions: frames for a minute (LIVE_SECONDS=600 for ten), with a host that is
-#                  stopped, loaded and killed, then the experiments of experiments/live/, one JSON each
+#                  stopped, loaded and killed and beside another process, then the experiments of
+#                  experiments/live/, one JSON each
 #       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ and FOLDER/experiments/
 #       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
 #       ever. On a machine with several GPUs CUDA_VISIBLE_DEVICES says which one; each can have a
@@ -243,7 +244,8 @@ step_live() {
   local name seconds=${LIVE_SECONDS:-60}
   gpu_state "before live sessions"
   limit frames $((seconds + 60)) bench_live cuda "$seconds"
-  limit hosts 150 "$here/tests/bench/live_hosts.sh" "$here/bin/bench_live" cuda 10
+  limit aged 120 bench_live --aged cuda 20
+  limit hosts 300 "$here/tests/bench/live_hosts.sh" "$here/bin/bench_live" cuda 10
   limit lateness 200 "$here/tests/bench/live_lateness.sh" ttprem cuda schedules/figures/h200_conv2d_x4_live.cfg
   for name in live_overhead live_increment host_memory live_work live_pipeline live_commands live_stress; do
     limit "$name" 150 ttprem experiment "$name" --backend cuda -o .

@@ -74,6 +74,12 @@ for mode in tt free lock; do
     "$faults/window.cfg"
   is_free "window outside of all arrays, $mode, $took_ms ms"
 done
+# A live session waits for five seconds; it would end by itself, as if nothing were wrong, after a minute.
+for mode in tt free lock; do
+  expect 4 "a compute does not return" 20 "$bin/faulty_ttprem" run --live --backend cuda --mode $mode \
+    --duration 60 "$faults/endless_live.cfg"
+  is_free "endless compute in a live session, $mode, $took_ms ms"
+done
 for engine in cp_async vector; do
   expect 4 "lost the GPU" 20 "$bin/faulty_ttprem" run --backend cuda --mode free --engine $engine \
     --repeat 1 "$faults/window.cfg"
