@@ -101,10 +101,10 @@ provenance() {
     timeout 20 "$build/track_ttprem" info 2>/dev/null
   } >"$out/provenance$1.txt"
 }
-# Their targets are up to 27 pixels wide: windows of a reach of 1 do, 42 pixels.
+# Their targets are up to 42 pixels wide: windows of a reach of 1 do.
 readonly everything=(--reach 1 "synth:frames=0,targets=$targets,size=$size,box=24x20,scale=15")
-readonly single=synth:frames=0,scale=15
-video_of() { if [ "$1" = 1 ]; then video=("$single"); else video=("${everything[@]}"); fi; } # TARGETS: into `video`
+readonly single=(--reach 1 synth:frames=0,scale=5)
+video_of() { if [ "$1" = 1 ]; then video=("${single[@]}"); else video=("${everything[@]}"); fi; } # TARGETS: into `video`
 frames_in() { echo $(($1 * 1000000 / period_us + 1)); } # SECONDS
 
 # ---- bits ----
@@ -114,7 +114,7 @@ bits() {
     for s in 1 "$scales"; do
       frames=$((600 / (n * (s + 1)) + 5))
       options=(--frames "$frames" --targets "$n" --scales "$s" "synth:targets=$n,size=$size,box=24x20,scale=15,noise=4")
-      [ "$n" = 1 ] || options+=(--reach 1) # as below: regions are cut otherwise
+      [ "$n" = 1 ] && [ "$s" != 1 ] || options+=(--reach 1) # as below: regions are cut otherwise
       [ ! -e "$place/bits_${n}x$s" ] || continue
       mkdir "$place/bits_${n}x$s"
       rm -rf "$place/plain" "$place/bits"
@@ -189,7 +189,7 @@ one() {
   for mode in tt free; do # a frame begins the work, and finds the one before it done
     name=one_at_once_$mode
     run "$name" $((sixth + 60)) "$tracker" --backend "$backend" --mode "$mode" --period "$((period_us / 2))us" --every "${period_us}us" \
-      --hold 60 --log 100 --frames "$(frames_in "$sixth")" --targets 1 --scales 1 -o "$place/$name" "$single" || continue
+      --hold 60 --log 100 --frames "$(frames_in "$sixth")" --targets 1 --scales 1 -o "$place/$name" "${single[@]}" || continue
     cp "$place/$name/schedule.cfg" "$out/$name.cfg"
   done
 }
@@ -236,7 +236,7 @@ blocks() {
     count=${of%x*} threads=${of#*x}
     name=one_at_once_free_$of
     attempt "$name" 30 "$tracker" --backend "$backend" --mode free --period "$((period_us / 2))us" --every "${period_us}us" --hold 60 \
-      --log 100 --frames "$(frames_in 2)" --targets 1 --scales 1 --blocks "$count" --threads "$threads" -o "$place/$name" "$single" || true
+      --log 100 --frames "$(frames_in 2)" --targets 1 --scales 1 --blocks "$count" --threads "$threads" -o "$place/$name" "${single[@]}" || true
     [ "$count" -ge 100 ] || continue
     for part in 30 25 20; do # not held up by its period, until there is no plan
       attempt "rate_free_${of}_$part" 40 "$tracker" --backend "$backend" --mode free --period "$((period_us * part / 100))us" --hold 60 \

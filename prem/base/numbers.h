@@ -54,6 +54,11 @@ static inline int64_t prem_div_ceil(int64_t value, int64_t by) {
   return value / by + (value % by > 0);
 }
 
+/** Of the numbers whose lower 32 bits are `low`, the one that is nearest to `to`. */
+static inline int64_t prem_nearest_with_low(int64_t to, int32_t low) {
+  return to + (int32_t)((uint32_t)low - (uint32_t)to);
+}
+
 /** The smallest multiple of `to` that is not below `value`; to > 0. */
 static inline int64_t prem_round_up(int64_t value, int64_t to) {
   const int64_t above = value % to;

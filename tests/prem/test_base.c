@@ -33,6 +33,18 @@ START_TEST(division_rounds_as_it_says) {
 }
 END_TEST
 
+/* Counts of 64 bits of which a GPU tells the lower half. */
+START_TEST(a_number_is_known_by_its_lower_half) {
+  const int64_t tops[] = {0, INT32_MAX, INT64_C(3) * INT32_MAX, INT64_MAX - INT64_C(2) * INT32_MAX};
+  for (size_t i = 0; i < sizeof tops / sizeof *tops; ++i)
+    for (int64_t way = -100; way <= 100; ++way)
+      for (int64_t off = 0; off <= 1000; off += 250)
+        ck_assert_int_eq(
+            prem_nearest_with_low(tops[i] + off, (int32_t)(uint32_t)(uint64_t)(tops[i] + way)),
+            tops[i] + way);
+}
+END_TEST
+
 START_TEST(the_common_divisor_has_no_sign) {
   ck_assert_int_eq(prem_common_divisor(0, 0), 0);
   ck_assert_int_eq(prem_common_divisor(0, 32), 32);
@@ -187,6 +199,7 @@ int main(void) {
         *lists = tcase_create("lists");
   tcase_add_test(numbers, the_smaller_and_the_larger);
   tcase_add_test(numbers, division_rounds_as_it_says);
+  tcase_add_test(numbers, a_number_is_known_by_its_lower_half);
   tcase_add_test(numbers, the_common_divisor_has_no_sign);
   tcase_add_test(numbers, each_status_has_its_words);
   tcase_add_test(numbers, modes_and_phases_are_found_by_their_names);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run on the GPU met, in words: faults of blocks, errors of the device. */
-#include "runtime/cuda/host/backend_parts.h"
+#include "runtime/cuda/host/live.h"
 
 #include <stdio.h>
+
+#include "prem/base/numbers.h"
 
 static const prem_place nowhere = {0};
 
@@ -43,9 +45,19 @@ static const char *what_went_wrong(uint32_t code) {
   }
 }
 
+/* The GPU says the lower half of a number, which in a live session is one of those that come next.
+ */
+static int64_t whole_hyperperiod(const prem_cuda *cuda, int32_t said) {
+  if (!cuda->live)
+    return said;
+  const uint64_t over = prem_word_far(&cuda->live->courier->face->completed.value);
+  return prem_nearest_with_low((int64_t)over, said);
+}
+
 prem_status prem_cuda_say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
                                 prem_diag *diag) {
   const prem_schedule *schedule = cuda->program->schedule;
+  const int64_t hyperperiod = whole_hyperperiod(cuda, fault->hyperperiod);
   if (fault->code == PREM_FAULT_RESIDENT) {
     prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
                   "not all %d blocks became resident within %d ms: another program holds the GPU",
@@ -54,9 +66,9 @@ prem_status prem_cuda_say_fault(const prem_cuda *cuda, const prem_device_fault *
   }
   if (fault->code == PREM_FAULT_COURIER) {
     prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                  "block %d, hyperperiod %d, at %lld ns: the courier of the live session has not "
+                  "block %d, hyperperiod %lld, at %lld ns: the courier of the live session has not "
                   "looked at the clock for the stall timeout: something took the GPU, or it failed",
-                  fault->block, fault->hyperperiod, (long long)fault->at_ns);
+                  fault->block, (long long)hyperperiod, (long long)fault->at_ns);
     return PREM_ERR_MACHINE;
   }
   const char *task = fault->task >= 0 && fault->task < schedule->task_count
@@ -66,10 +78,10 @@ prem_status prem_cuda_say_fault(const prem_cuda *cuda, const prem_device_fault *
   if (fault->code != PREM_FAULT_ENDLESS)
     describe_compute(cuda->program, fault, computing, sizeof computing);
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                "block %d, record %d (%s of tile %d of task '%s', job %d, hyperperiod %d) at "
+                "block %d, record %d (%s of tile %d of task '%s', job %d, hyperperiod %lld) at "
                 "%lld ns: %s%s",
                 fault->block, fault->record, prem_phase_name((prem_phase)fault->phase), fault->tile,
-                task, fault->job, fault->hyperperiod, (long long)fault->at_ns,
+                task, fault->job, (long long)hyperperiod, (long long)fault->at_ns,
                 what_went_wrong(fault->code), computing);
   return PREM_ERR_MACHINE;
 }
