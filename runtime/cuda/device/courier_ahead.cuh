@@ -34,6 +34,8 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_COURIER_AHEAD_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_COURIER_AHEAD_CUH
 
+#include "runtime/cuda/device/courier_look.cuh"
+
 namespace {
 
 /** Tickets and slots of streams that have one job in a hyperperiod are prepared; of others the
