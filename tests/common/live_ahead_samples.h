@@ -155,7 +155,7 @@ static uint32_t sampled_end(sampled_run *of, uint32_t *shown) {
 
 /* A sample now and then, frames one at a time. */
 START_TEST(a_frame_is_begun_with_the_sample_that_there_is) {
-  enum { SAMPLED_TURNS = IS_EMULATED ? 30 : 300 };
+  enum { SAMPLED_TURNS = IS_EMULATED ? 15 : 300 };
   const sampled_kind *kind = &sampled_kinds[_i];
   sampled_run of = sampled_start(kind, SAMPLED_NS, 1, PREM_MODE_TT);
   uint32_t shown;
@@ -173,7 +173,7 @@ END_TEST
 
 /* No sample at first; then several in a row, right before a frame or long before it, or none. */
 START_TEST(each_frame_has_the_newest_sample_before_it) {
-  enum { SAMPLED_TURNS = IS_EMULATED ? 40 : 1000 };
+  enum { SAMPLED_TURNS = IS_EMULATED ? 20 : 1000 };
   const sampled_kind *kind = &sampled_kinds[_i % SAMPLED_KINDS];
   sampled_run of =
       sampled_start(kind, SAMPLED_NS, (uint32_t)_i, _i & 1 ? PREM_MODE_FREE : PREM_MODE_TT);
@@ -201,8 +201,8 @@ END_TEST
 /* Frames that come before a period is over: their hyperperiods begin at its end, with the sample
  * that there is by then. What was prepared has an older one. */
 START_TEST(a_sample_is_taken_when_the_hyperperiod_begins) {
-  enum { SAMPLED_TURNS = IS_EMULATED ? 10 : 100 };
-  const int64_t period_ns = (IS_EMULATED ? 100 : 10) * MS;
+  enum { SAMPLED_TURNS = IS_EMULATED ? 4 : 100 };
+  const int64_t period_ns = (IS_EMULATED ? 600 : 10) * MS;
   sampled_run of = sampled_start(&sampled_kinds[_i], period_ns, 1, PREM_MODE_TT);
   uint32_t shown;
   sample_send(&of);

@@ -165,8 +165,8 @@ static const char *const filled =
 
 /* Buffers of the host, from which blocks fetch: the session's, or `in`, whose rows begin at 16
  * bytes. Each frame is another one, in few slots. */
-static inline void assert_frames_are_fetched(const char *backend, unsigned char *const *in) {
-  enum { FETCHED = 200 };
+static inline void assert_frames_are_fetched(const char *backend, int count,
+                                             unsigned char *const *in) {
   prem_schedule *schedule = prepared_schedule(filled);
   prem_live *live = open_live_on(backend, schedule), *other = open_live_on("sim", schedule);
   if (in)
@@ -175,7 +175,7 @@ static inline void assert_frames_are_fetched(const char *backend, unsigned char 
   ck_assert_int_eq(prem_live_keep_on_host(live, 0, NULL), PREM_OK); /* it does already */
   start_live(live, &(prem_live_request){0});
   start_live(other, &(prem_live_request){0});
-  for (int i = 0; i < FETCHED; ++i) {
+  for (int i = 0; i < count; ++i) {
     prem_frame frame, found, expected;
     ck_assert_int_eq(prem_live_acquire(other, 0, INT64_MAX, &frame, NULL), PREM_OK);
     draw(&frame, i);
@@ -200,14 +200,14 @@ static inline void assert_frames_are_fetched(const char *backend, unsigned char 
   prem_schedule_free(schedule);
 }
 
-static inline void assert_frames_of_the_host_are_fetched(const char *backend) {
+static inline void assert_frames_of_the_host_are_fetched(const char *backend, int count) {
   unsigned char *in[BUFFERS];
   for (int b = 0; b < BUFFERS; ++b) {
     in[b] = aligned_alloc(16, BYTES);
     ck_assert_ptr_nonnull(in[b]);
   }
-  assert_frames_are_fetched(backend, NULL);
-  assert_frames_are_fetched(backend, in);
+  assert_frames_are_fetched(backend, count, NULL);
+  assert_frames_are_fetched(backend, count, in);
   for (int b = 0; b < BUFFERS; ++b)
     free(in[b]);
 }

@@ -21,7 +21,7 @@ START_TEST(frames_stay_where_blocks_have_them) {
 END_TEST
 
 START_TEST(frames_of_the_host_are_fetched) {
-  assert_frames_of_the_host_are_fetched(backends[_i]);
+  assert_frames_of_the_host_are_fetched(backends[_i], 200);
 }
 END_TEST
 
