@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measure the tracker on a GPU, an H200 say, and its baselines beside it: one folder of results in nine minutes at most.
 #   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat ffts page; default: all. And: load, blocks, long, stopped
-#     bits       the log is that of the kernels' references, bit for bit: 1, 3 and 64 targets
+#     bits       the log is that of the kernels' references, bit for bit: 1, 3 and 64 targets; all sequences of OTB
 #     clock      all targets at the period: frames lost, boxes against their planned instant; alone and in company
 #     one        one target: from a frame to its position, shown at once and at its instant
 #     baselines  the same two as ordinary CUDA
@@ -23,6 +23,8 @@
 #   LOAD      of the step of that name, per cent of PERIOD_US from frame to frame (200 100 60 40 35 30 25 20)
 #   ROUNDS    how often they are measured (3), in 50 s each at most
 #   LIMIT     begin nothing behind so many seconds (520)      CHECKED  targets whose bits are compared (1 3 64)
+#   OTB       a folder of sequences, as fetch_otb.sh makes it, whose bits are compared as well (none); where there is no ffmpeg,
+#             of NAME.pgm and NAME.csv, as `trackview save` makes them
 #   TTPREM_COMMIT  what was built; default: of the checkout that this script lies in
 # A command that fails, or has no time, is told at the end, and the next one begins. Exit status: 0, or 1 where one did.
 set -uo pipefail
@@ -48,6 +50,7 @@ queue=${QUEUE:-0}
 for number in "$targets" "$scales" "$period_us" "${PUBLISH_US:-1}" "$duration" "$long" "$until" "$rounds" $load; do
   [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "h200: '$number' is no whole number above 0; see the head of this script" >&2; exit 2; }
 done
+[ -z "${OTB:-}" ] || [ -d "$OTB" ] || { echo "h200: OTB '$OTB' is no folder; see the head of this script" >&2; exit 2; }
 readonly publish_us=${PUBLISH_US:-$((period_us * 9 / 10))}
 for step in "${steps[@]}"; do
   case $step in
@@ -108,8 +111,26 @@ video_of() { if [ "$1" = 1 ]; then video=("${single[@]}"); else video=("${everyt
 frames_in() { echo $(($1 * 1000000 / period_us + 1)); } # SECONDS
 
 # ---- bits ----
+same_bits() { # NAME OPTION...: by the references, and by the backend
+  local name=$1
+  shift
+  rm -rf "$place/plain" "$place/bits"
+  run "${name}_references" 60 "$tracker" --backend plain -o "$place/plain" "$@" || return
+  run "$name" 60 "$tracker" --backend "$backend" -o "$place/bits" "$@" || return
+  if cmp "$place/plain/track.csv" "$place/bits/track.csv" >>"$out/$name.txt" 2>&1; then
+    echo "equal to the references' log" >>"$out/$name.txt"
+  else
+    missed "$name" "another log than by the references"
+  fi
+}
 bits() {
-  local n s frames options
+  local n s frames options source
+  for source in ${OTB:+"$OTB"/*}; do
+    options=("$source")
+    [[ $source != *.pgm ]] || options+=(--truth "${source%.pgm}.csv")
+    [ -d "$source" ] || [ ${#options[@]} -gt 1 ] || continue
+    for s in 1 5; do same_bits "bits_$(basename "$source" .pgm)x$s" --scales "$s" "${options[@]}"; done
+  done
   for n in $checked; do
     for s in 1 "$scales"; do
       frames=$((600 / (n * (s + 1)) + 5))
@@ -117,14 +138,7 @@ bits() {
       [ "$n" = 1 ] && [ "$s" != 1 ] || options+=(--reach 1) # as below: regions are cut otherwise
       [ ! -e "$place/bits_${n}x$s" ] || continue
       mkdir "$place/bits_${n}x$s"
-      rm -rf "$place/plain" "$place/bits"
-      run "bits_${n}x${s}_references" 60 "$tracker" --backend plain -o "$place/plain" "${options[@]}" || continue
-      run "bits_${n}x$s" 60 "$tracker" --backend "$backend" -o "$place/bits" "${options[@]}" || continue
-      if cmp "$place/plain/track.csv" "$place/bits/track.csv" >>"$out/bits_${n}x$s.txt" 2>&1; then
-        echo "equal to the references' log" >>"$out/bits_${n}x$s.txt"
-      else
-        missed "bits_${n}x$s" "another log than by the references"
-      fi
+      same_bits "bits_${n}x$s" "${options[@]}"
     done
   done
 }
