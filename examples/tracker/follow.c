@@ -272,11 +272,14 @@ static prem_status feed_each(follower *f) {
   return end == PREM_ERR_ENDED ? PREM_OK : end;
 }
 
-/* When the first frame comes: of a camera as fast as the plan three quarters of a period before a
- * frame is taken; else at once. No host is early, many are late at times: a frame that comes behind
- * its instant is followed by the next one before anybody has looked at it. */
+/* When the first frame comes: of a camera as fast as the plan so much of a period before a frame is
+ * taken; else at once. No host is early, many are late at times: a frame that comes behind its
+ * instant is followed by the next one before anybody has looked at it. */
 static int64_t first_due_ns(const follower *f, int64_t every_ns) {
-  const int64_t now_ns = prem_live_now_ns(f->live), ahead_ns = every_ns * 3 / 4;
+  enum { USUAL_PERCENT = 75 };
+  const int32_t percent = f->request->ahead_percent;
+  const int64_t now_ns = prem_live_now_ns(f->live);
+  const int64_t ahead_ns = every_ns * (percent > 0 ? percent : USUAL_PERCENT) / 100;
   prem_live_state state;
   if (every_ns != f->request->setting.period_ns)
     return now_ns;

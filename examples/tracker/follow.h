@@ -25,6 +25,8 @@ typedef struct follow_request {
   track_setting setting; /* its size is set by the video's */
   int64_t every_ns;      /* from frame to frame; 0: with TRACK_CAMERA the setting's period, with
                             TRACK_EACH      as they are worked */
+  int32_t ahead_percent; /* with TRACK_CAMERA: of a period, so long before it is taken a frame
+                            comes; 0: 75 */
   int64_t traced;        /* keep when the phases of the first so many hyperperiods ran; 0: none */
   const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
 } follow_request;

@@ -69,7 +69,8 @@ enum {
   KEY_HEAT,
   KEY_LOG,
   KEY_LATE,
-  KEY_QUEUE
+  KEY_QUEUE,
+  KEY_AHEAD
 };
 
 static const struct argp_option known[] = {
@@ -100,6 +101,11 @@ static const struct argp_option known[] = {
     {"every", KEY_EVERY, "TIME", 0,
      "from frame to frame by the clock: with --camera, if not the period; without, if frames shall "
      "not follow each other",
+     0},
+    {"ahead", KEY_AHEAD, "N", 0,
+     "with --camera: frames come N % of a period before the plan takes them (75): boxes are "
+     "younger "
+     "with less, and a host may be late by less",
      0},
     {"publish", KEY_PUBLISH, "TIME", 0,
      "with --camera: so long behind a frame's instant its boxes are shown", 0},
@@ -181,6 +187,9 @@ static error_t parse_measure(int key, char *text, struct argp_state *state, opti
     return 0;
   case KEY_QUEUE:
     of->queue = (int32_t)option_number(state, "queue", text, 0, TRACK_MOST_QUEUED);
+    return 0;
+  case KEY_AHEAD:
+    of->request.ahead_percent = (int32_t)option_number(state, "ahead", text, 1, 99);
     return 0;
   case KEY_EVERY:
     of->request.every_ns = option_time(state, "every", text);
@@ -278,9 +287,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     of->request.video.source = text;
     return 0;
   case ARGP_KEY_END:
-    if (!of->camera && (of->publish_ns > 0 || of->queue > 0))
+    if (!of->camera && (of->publish_ns > 0 || of->queue > 0 || of->request.ahead_percent > 0))
       argp_error(state, "--%s is for frames that come by the clock; give --camera as well",
-                 of->publish_ns > 0 ? "publish" : "queue");
+                 of->publish_ns > 0 ? "publish"
+                 : of->queue > 0    ? "queue"
+                                    : "ahead");
     if (is_stdin(of) && of->starts > 0)
       argp_error(state, "--starts: stdin is read once; `trackview save` makes a file of it");
     return 0;
