@@ -171,12 +171,17 @@ run exact --backend sim --camera --frames 20 --period 10ms --publish 9ms
 [ "$(head -n 2 exact/instants.csv | paste -sd ' ')" = "frame,planned_ns,shown_ns 0,16500000,16500000" ] &&
   [ "$(awk -F, '$2 == $3' exact/instants.csv | wc -l)" -eq 20 ] || fail "instants: $(cat exact/instants.csv)"
 
+# ---- a quarter of a period before: boxes are half a period younger, and the same ----
+run ahead --backend sim --camera --ahead 25 --frames 20 --period 10ms --publish 9ms
+grep -q '^frame to boxes: mean 11.500 ms, longest 11.500 ms' said || fail "--ahead: $(cat said)"
+cmp <(cut -d, -f 1-8 exact/track.csv) <(cut -d, -f 1-8 ahead/track.csv) || fail "--ahead: another log"
+
 # ---- frames that wait in a queue: boxes are as many periods older, and the same ----
 run queued --backend sim --camera --queue 4 --frames 20 --period 10ms --publish 9ms
 grep -q '^frame to boxes: mean 51.500 ms, longest 56.500 ms' said || fail "--queue: $(cat said)"
 cmp exact/track.csv queued/track.csv || fail "--queue: another log"
 cmp exact/instants.csv queued/instants.csv || fail "--queue: other instants"
-for option in "--queue 4" "--publish 9ms"; do
+for option in "--queue 4" "--publish 9ms" "--ahead 25"; do
   status=0
   "$tracker" --frames 5 $option -o alone >said 2>&1 || status=$?
   [ "$status" -eq 2 ] && grep -q -- "${option% *} is for frames that come by the clock; give --camera as well" said ||
@@ -263,8 +268,8 @@ BACKEND=none CHECKED=1 SCALES=1 SIZE=320x240 timeout 100 "$h200" "$place/build" 
 # Faster than there is a plan: frames are left out. Boxes are a period old, then two, then three.
 BACKEND=sim TARGETS=1 SCALES=3 SIZE=320x240 PERIOD_US=20000 LOAD="25 100 10" ROUNDS=1 timeout 200 \
   "$h200" "$place/build" "$place/load" load >said 2>&1 || fail "h200.sh load: $(cat said)"
-tr -d ' \n' <load/load.json | grep -F '[50,20000,"tt",1,0.714,0.714,0.714,1,100,18.045],[50,20000,"free",1,' >/dev/null &&
-  tr -d ' \n' <load/load.json | grep -F '[200,5000,"tt",1,0.553,0.553,0.553,1,100,6.795],' >/dev/null &&
+tr -d ' \n' <load/load.json | grep -F '[50,20000,"tt",1,0.714,0.714,0.714,1,100,18.045],[50,20000,"tt_25",1,0.714,' >/dev/null &&
+  tr -d ' \n' <load/load.json | grep -F '[200,5000,"tt",1,0.553,0.553,0.553,1,100,6.795],[200,5000,"tt_25",1,0.714,' >/dev/null &&
   tr -d ' \n' <load/load.json | grep -F '[500,2000,"tt",1,0.336,0.336,0.336,0.96,40,4.545]' >/dev/null || fail "h200.sh load: $(cat load/load.txt)"
 [ "$(wc -l <load/track.csv)" -eq 41 ] || fail "h200.sh load: $(cat load/track.csv)"
 cp -r load before
