@@ -10,14 +10,23 @@
 #include <unistd.h>
 
 /** Longer than a watchdog of `STOPPED_STALL_MS` would wait. */
-enum { STOPS = 5, STOPPED_MS = 800, GOES_ON_MS = 137, STOPPED_STALL_MS = 500 };
+enum { STOPS = 3, STOPPED_MS = 800, GOES_ON_MS = 137, STOPPED_STALL_MS = 500 };
 
-/** Begin to stop this process again and again; before it has threads, which a fork leaves behind.
- */
-static inline pid_t stop_me_again_and_again(void) {
+/** Another process that stops this one again and again, from the byte on that `*begin` is told;
+ *  before this one has threads, which a fork leaves behind. */
+static inline pid_t stop_me_again_and_again(int *begin) {
+  int ends[2];
+  char told;
+  ck_assert_int_eq(pipe(ends), 0);
   const pid_t self = getpid(), other = fork();
-  if (other != 0)
+  *begin = ends[1];
+  if (other != 0) {
+    close(ends[0]);
     return other;
+  }
+  close(ends[1]);
+  if (read(ends[0], &told, 1) != 1)
+    _exit(0);
   const struct timespec going = {.tv_nsec = GOES_ON_MS * (long)MS},
                         stopped = {.tv_nsec = STOPPED_MS * (long)MS};
   for (int i = 0; i < STOPS && getppid() == self; ++i) {
@@ -36,7 +45,8 @@ static inline bool is_over(pid_t other) {
 
 /** Frames go on behind each stop, each once, and the session ends when it is asked to. */
 static inline void assert_a_stopped_process_goes_on(int64_t stall_timeout_ns) {
-  const pid_t other = stop_me_again_and_again();
+  int begin;
+  const pid_t other = stop_me_again_and_again(&begin);
   ck_assert_int_gt(other, 0);
   bench b = open_bench(queues(8));
   prem_live_state state;
@@ -44,9 +54,11 @@ static inline void assert_a_stopped_process_goes_on(int64_t stall_timeout_ns) {
   prem_frame frame;
   float value;
   uint64_t sent = 0, shown = 0, next_input = 0;
-  int64_t longest_ns = 0, last_ns = in_ms(&b, 0);
   start_live(b.live,
              &(prem_live_request){.mode = PREM_MODE_TT, .stall_timeout_ns = stall_timeout_ns});
+  ck_assert_int_eq(write(begin, "", 1), 1); /* a start has less patience */
+  close(begin);
+  int64_t longest_ns = 0, last_ns = in_ms(&b, 0);
   bool has_stopped = false, is_draining = false;
   prem_status status = PREM_OK;
   while (status == PREM_OK || status == PREM_ERR_TIMEOUT) {
