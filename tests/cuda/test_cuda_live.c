@@ -5,6 +5,7 @@
  *   test_cuda_live [SOURCE_DIR]
  */
 #define LIVE_BACKEND "cuda"
+#include "tests/common/has_gpu.h"
 #include "tests/common/live_ahead.h"
 #include "tests/common/live_ahead_samples.h"
 #include "tests/common/live_leaks.h"
@@ -638,19 +639,6 @@ START_TEST(copies_of_large_frames_are_refused) {
   close_bench(&b);
 }
 END_TEST
-
-/* In a process of its own: what has touched the GPU cannot be forked any more. */
-static bool has_gpu(void) {
-  const pid_t child = fork();
-  if (child == 0) {
-    prem_machine machine;
-    const prem_backend *backend = prem_backend_find("cuda");
-    _exit(!backend || prem_backend_probe(backend, &machine, NULL) != PREM_OK);
-  }
-  int status = 1;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 int main(int argc, char **argv) {
   if (argc > 1)

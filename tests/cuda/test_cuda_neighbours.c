@@ -7,6 +7,7 @@
  *   test_cuda_neighbours --spin MS      the other process
  */
 #define LIVE_BACKEND "cuda"
+#include "tests/common/has_gpu.h"
 #include "tests/common/live_threads.h"
 #include "tests/cuda/spinner.h"
 
@@ -180,19 +181,6 @@ START_TEST(turns_of_another_process_are_counted) { /* E25 */
   close_bench(&b);
 }
 END_TEST
-
-/* In a process of its own: what has touched the GPU cannot be forked any more. */
-static bool has_gpu(void) {
-  const pid_t child = fork();
-  if (child == 0) {
-    prem_machine machine;
-    const prem_backend *backend = prem_backend_find("cuda");
-    _exit(!backend || prem_backend_probe(backend, &machine, NULL) != PREM_OK);
-  }
-  int status = 1;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "--spin") == 0)

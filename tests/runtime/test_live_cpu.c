@@ -90,7 +90,7 @@ END_TEST
 
 START_TEST(sessions_leave_nothing_behind) { /* E32 */
   prem_schedule *schedule = checked_schedule(queues(2));
-  assert_nothing_stays("cpu", schedule, 60, NULL);
+  assert_nothing_stays("cpu", schedule, 200, NULL);
   prem_schedule_free(schedule);
 }
 END_TEST

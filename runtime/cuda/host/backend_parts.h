@@ -106,6 +106,8 @@ prem_status prem_cuda_load_again(prem_cuda *cuda, prem_diag *diag);
 /* ---- faults (fault.c) ------------------------------------------------------------------------ */
 
 prem_status prem_cuda_report(cudaError_t error, prem_diag *diag, const char *what);
+/** Something else holds the GPU. @return PREM_ERR_MACHINE */
+prem_status prem_cuda_say_held(const prem_cuda *cuda, prem_diag *diag);
 /** Of a run whose blocks ended by themselves. */
 prem_status prem_cuda_say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
                                 prem_diag *diag);

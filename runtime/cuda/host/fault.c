@@ -54,16 +54,20 @@ static int64_t whole_hyperperiod(const prem_cuda *cuda, int32_t said) {
   return prem_nearest_with_low((int64_t)over, said);
 }
 
+prem_status prem_cuda_say_held(const prem_cuda *cuda, prem_diag *diag) {
+  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                "not all %d blocks became resident within %d ms: another program holds the GPU; "
+                "end it (nvidia-smi names it), or take another GPU (CUDA_VISIBLE_DEVICES)",
+                cuda->program->block_count, PREM_CUDA_RESIDENT_NS / 1000000);
+  return PREM_ERR_MACHINE;
+}
+
 prem_status prem_cuda_say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
                                 prem_diag *diag) {
   const prem_schedule *schedule = cuda->program->schedule;
   const int64_t hyperperiod = whole_hyperperiod(cuda, fault->hyperperiod);
-  if (fault->code == PREM_FAULT_RESIDENT) {
-    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                  "not all %d blocks became resident within %d ms: another program holds the GPU",
-                  cuda->program->block_count, PREM_CUDA_RESIDENT_NS / 1000000);
-    return PREM_ERR_MACHINE;
-  }
+  if (fault->code == PREM_FAULT_RESIDENT)
+    return prem_cuda_say_held(cuda, diag);
   if (fault->code == PREM_FAULT_COURIER) {
     prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
                   "block %d, hyperperiod %lld, at %lld ns: the courier of the live session has not "

@@ -63,13 +63,6 @@ fail:
   return error;
 }
 
-static prem_status say_held(const prem_cuda_live *live, prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                "not all %d blocks became resident within %d ms: another program holds the GPU",
-                live->cuda->program->block_count, PREM_CUDA_RESIDENT_NS / 1000000);
-  return PREM_ERR_MACHINE;
-}
-
 /* Until the courier answers. */
 static cudaError_t match_clocks(prem_cuda_live *live) {
   prem_cuda *cuda = live->cuda;
@@ -125,7 +118,7 @@ static prem_status become_resident(prem_cuda_live *live, prem_diag *diag) {
     if (prem_cuda_live_has_ended(live, live->cuda->stream) || prem_host_clock_ns() > give_up_ns) {
       if (live->error != cudaSuccess)
         return prem_cuda_say_broken(live->cuda, live->mode, live->engine, live->error, diag);
-      return say_held(live, diag);
+      return prem_cuda_say_held(live->cuda, diag);
     }
     nap(PREM_CUDA_NAP_NS);
   }
@@ -233,19 +226,19 @@ static prem_status find_room(prem_cuda_live *live, prem_diag *diag) {
       prem_measure_offset(live->cuda->stream, live->cuda->clock_word, &offset_ns, &width_ns);
   if (error != cudaSuccess)
     return prem_cuda_report(error, diag, "starting a live session on the GPU");
-  return offset_ns == INT64_MIN ? say_held(live, diag) : PREM_OK;
+  return offset_ns == INT64_MIN ? prem_cuda_say_held(live->cuda, diag) : PREM_OK;
 }
 
 /* Made ready and launched; what was launched has to be sent home after an error. */
 static prem_status launch(prem_cuda_live *live, const prem_live_request *request, prem_diag *diag) {
   const cudaError_t made = make_ready(live);
   if (made == cudaErrorLaunchTimeout)
-    return say_held(live, diag);
+    return prem_cuda_say_held(live->cuda, diag);
   if (made != cudaSuccess)
     return prem_cuda_report(made, diag, "making a live session ready on the GPU");
   const cudaError_t launched = launch_both(live, request);
   if (launched == cudaErrorLaunchTimeout)
-    return say_held(live, diag);
+    return prem_cuda_say_held(live->cuda, diag);
   return prem_cuda_report(launched, diag, "starting a live session on the GPU");
 }
 
@@ -338,7 +331,7 @@ static prem_status live_open(void *state, prem_courier *courier, prem_diag *diag
   cuda->live->stop_by_ns = INT64_MAX;
   const cudaError_t error = open_parts(cuda->live);
   return error == cudaErrorLaunchTimeout
-             ? say_held(cuda->live, diag)
+             ? prem_cuda_say_held(cuda, diag)
              : prem_cuda_report(error, diag, "making the frames known to the GPU");
 }
 
