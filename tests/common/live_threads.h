@@ -54,9 +54,9 @@ static int64_t in_ms(const bench *b, int64_t ms) {
 /* ---- frames --------------------------------------------------------------------------------- */
 
 #ifdef EMULATED_GPU /* it takes a thousand times as long */
-enum { IS_EMULATED = 1, FRAMES = 100, STATES = 15, TURNS = 20 };
+enum { IS_EMULATED = 1, FRAMES = 100, STATES = 15, TURNS = 20, ENDINGS = 40 };
 #else
-enum { IS_EMULATED = 0, FRAMES = 100, STATES = 60, TURNS = 200 };
+enum { IS_EMULATED = 0, FRAMES = 100, STATES = 60, TURNS = 200, ENDINGS = 60 };
 #endif
 
 static void *feed_all(void *argument) {
@@ -110,6 +110,35 @@ static void run_queues(prem_mode mode, int buffers) {
 START_TEST(each_queued_frame_is_used_once) { /* E10, E11, E17 */
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
   run_queues(modes[_i], 1 + 2 * _i);
+}
+END_TEST
+
+/* Stopped amid its work, whatever a block waits for then: in mode lock mostly for the only token,
+ * when its compute is done and its writeback is not. */
+START_TEST(a_stop_amid_work_ends_all_waits) {
+  static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
+  prem_schedule *schedule = prepared_schedule(
+      "version = 1; name = \"busy\"; platform: { blocks = 3; scratch_bytes = 65536L;"
+      "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 6144 ]; },"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 6144 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 3; tile = [ 2048 ];"
+      "    period_ns = 1000000L; arrays: { in = \"x\"; out = \"y\"; };"
+      "    prefetch: { wcet_ns = 50000L; }; compute: { wcet_ns = 50000L; };"
+      "    writeback: { wcet_ns = 50000L; }; } );"
+      "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };");
+  const int stops = modes[_i] == PREM_MODE_LOCK ? ENDINGS : ENDINGS / 8;
+  for (int stop = 0; stop < stops; ++stop) {
+    bench b = {.schedule = schedule, .live = open_live_on(LIVE_BACKEND, schedule)};
+    start_live(b.live, &(prem_live_request){.mode = modes[_i]});
+    nanosleep(&(struct timespec){.tv_nsec = 2000000 + 137000 * stop}, NULL);
+    prem_diag *diag = prem_diag_new();
+    ck_assert_int_eq(prem_live_stop(b.live, false, in_ms(&b, 60000), diag), PREM_OK);
+    ck_assert_uint_eq(prem_diag_errors(diag), 0);
+    prem_diag_free(diag);
+    prem_live_close(b.live);
+  }
+  prem_schedule_free(schedule);
 }
 END_TEST
 
@@ -616,6 +645,7 @@ static inline void add_live_tests(TCase *cases) {
   tcase_add_test(cases, each_frame_is_worked_in_its_mode);
   tcase_add_loop_test(cases, state_goes_from_frame_to_frame, 0, 6);
   tcase_add_loop_test(cases, each_queued_frame_is_used_once, 0, 3);
+  tcase_add_loop_test(cases, a_stop_amid_work_ends_all_waits, 0, 3);
   tcase_add_test(cases, sampled_frames_are_whole_and_never_older);
   tcase_add_test(cases, a_frame_starts_the_hyperperiod);
   tcase_add_test(cases, a_session_begins_at_a_given_instant);

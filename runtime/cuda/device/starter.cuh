@@ -296,12 +296,17 @@ __device__ __forceinline__ void prefetch_start(block_state *own, const prem_laun
   }
 }
 
-/** No memory phase will be started any more: the writer and the watcher end. */
+/** No memory phase will be started any more: the writer and the watcher end. So do compute warps of
+ * a session that is stopped amid a hyperperiod whose computes they have done: none begins any more.
+ */
 __device__ __forceinline__ void starter_close(block_state *own, uint32_t ordered) {
   __syncwarp();
   if (lane_number() == 0) {
     *(volatile uint32_t *)&own->ordered = ordered;
     prem_block_fence();
+#if PREM_LIVE
+    *(volatile int32_t *)&own->ended = 1;
+#endif
     *(volatile int32_t *)&own->closing = 1;
   }
 }
