@@ -182,13 +182,47 @@ PREM_FN prem_fft_point prem_fft_scaled(prem_fft_point a, float scale) {
   return a;
 }
 
-/* a times the 512th root of unity to the power of k. */
-PREM_FN prem_fft_point prem_fft_rotated(prem_fft_point a, float sign, int32_t k) {
-  const float re = prem_fft_cosines[k], im = sign * prem_fft_cosines[k + PREM_FFT_QUARTER];
+/* a (re + i im) */
+PREM_FN prem_fft_point prem_fft_product(prem_fft_point a, float re, float im) {
   prem_fft_point product;
   product.re = fmaf(a.re, re, -(a.im * im));
   product.im = fmaf(a.re, im, a.im * re);
   return product;
+}
+
+/* a times the 512th root of unity to the power of k. */
+PREM_FN prem_fft_point prem_fft_rotated(prem_fft_point a, float sign, int32_t k) {
+  return prem_fft_product(a, prem_fft_cosines[k], sign * prem_fft_cosines[k + PREM_FFT_QUARTER]);
+}
+
+/* cos(2 pi m / 32), m from 0 to 31 and known to the compiler, as the table has it. */
+PREM_FN float prem_fft_cosine_32(int32_t m) {
+  const int32_t half = m <= 16 ? m : 32 - m, quarter = half <= 8 ? half : 16 - half;
+  const float cosine = quarter == 0   ? 1.0F
+                       : quarter == 1 ? 0.980785251F
+                       : quarter == 2 ? 0.923879504F
+                       : quarter == 3 ? 0.831469595F
+                       : quarter == 4 ? 0.707106769F
+                       : quarter == 5 ? 0.555570245F
+                       : quarter == 6 ? 0.382683426F
+                       : quarter == 7 ? 0.195090324F
+                                      : 0.0F;
+  return half <= 8 ? cosine : -cosine;
+}
+
+PREM_FN float prem_fft_choose(int32_t j, float none, float one, float two, float three) {
+  return j == 0 ? none : j == 1 ? one : j == 2 ? two : three;
+}
+
+/* a times the 32nd root of unity to the power of j m, j from 0 to 3. A table would have to be
+ * fetched at its first use on an SM; among four numbers that stand in the code a lane chooses. */
+PREM_FN prem_fft_point prem_fft_rotated_few(prem_fft_point a, float sign, int32_t j, int32_t m) {
+  const float re = prem_fft_choose(j, 1, prem_fft_cosine_32(m & 31), prem_fft_cosine_32(2 * m & 31),
+                                   prem_fft_cosine_32(3 * m & 31));
+  const float im =
+      prem_fft_choose(j, 0, prem_fft_cosine_32((m + 8) & 31), prem_fft_cosine_32((2 * m + 8) & 31),
+                      prem_fft_cosine_32((3 * m + 8) & 31));
+  return prem_fft_product(a, re, sign * im);
 }
 
 /* Four points, in place. */
@@ -449,12 +483,13 @@ PREM_FN void prem_fft_butterfly(int32_t radix, float sign, prem_fft_point z[8]) 
 }
 
 /* The first of two passes over all columns; `radix` is a logarithm. Lanes run along rows. */
-PREM_FN void prem_fft_square_spread(const prem_fft_plan *plan, int32_t radix, prem_fft_square from,
-                                    prem_fft_square to, int32_t planes) {
+PREM_FN void prem_fft_square_spread(const prem_fft_plan *plan, bool is_known, int32_t radix,
+                                    prem_fft_square from, prem_fft_square to, int32_t planes) {
   const int32_t bits = plan->bits, apart = bits - radix, last = (1 << bits) - 1;
   PREM_ROLLED PREM_LANES(number, planes << (bits + apart)) {
     const int32_t column = number & last, j = (number >> bits) & ((1 << apart) - 1);
     const int32_t plane = number >> (bits + apart), turn = j << (PREM_FFT_MAX_BITS - bits);
+    const bool few = is_known && apart <= 2;
     const int32_t step = prem_fft_slide(bits, radix, 1 << apart);
     const int32_t at = column + from.is_slid * prem_fft_slide(bits, radix, j);
     const int32_t at_to = column + to.is_slid * prem_fft_slide(bits, radix, j);
@@ -466,7 +501,9 @@ PREM_FN void prem_fft_square_spread(const prem_fft_plan *plan, int32_t radix, pr
     prem_fft_butterfly(radix, plan->sign, z);
     for (int32_t n = 0; n < 1 << radix; ++n)
       there[(n << apart) * to.row + ((at_to + n * to.is_slid * step) & last)] =
-          n == 0 ? z[0] : prem_fft_rotated(z[n], plan->sign, n * turn);
+          n == 0 ? z[0]
+          : few  ? prem_fft_rotated_few(z[n], plan->sign, j, n << (5 - bits))
+                 : prem_fft_rotated(z[n], plan->sign, n * turn);
   }
 }
 
@@ -495,28 +532,24 @@ PREM_FN void prem_fft_square_gather(const prem_fft_plan *plan, int32_t radix, pr
 #define PREM_FFT_SLIDES (!PREM_HOST)
 #endif
 
-/**
- * Transform square planes in both dimensions: all columns, which are put down as rows, then the
- * same once more.
- *
- * @param plan  of a column: 4 to 6 bits
- * @param in    the planes; holds what stands between when this is done
- * @param out   not slid, as `in`
- */
-PREM_FN void prem_fft_square_planes(const prem_fft_plan *plan, prem_fft_square in,
-                                    prem_fft_square out, int32_t planes) {
+/* All columns, which are put down as rows, then the same once more. */
+PREM_FN void prem_fft_square_twice(const prem_fft_plan *plan, bool is_known, prem_fft_square in,
+                                   prem_fft_square out, int32_t planes) {
   const int32_t bits = plan->bits, first = prem_fft_radix(bits, 2);
   PREM_ROLLED for (int32_t times = 0; times < 2; ++times) {
     if (PREM_FFT_SLIDES) {
+      /* pointers and not squares are chosen, so that the compiler sees that all are of the
+       * scratchpad */
+      const bool back = times == 1;
       const prem_fft_square from = {in.first, in.row, in.plane, times};
-      const prem_fft_square slid_in = {in.first, in.row, in.plane, 1};
-      const prem_fft_square slid_out = {out.first, out.row, out.plane, 1};
-      const prem_fft_square between = times == 0 ? slid_out : slid_in;
-      const prem_fft_square to = times == 0 ? slid_in : out;
+      const prem_fft_square between = {back ? in.first : out.first, back ? in.row : out.row,
+                                       back ? in.plane : out.plane, 1};
+      const prem_fft_square to = {back ? out.first : in.first, back ? out.row : in.row,
+                                  back ? out.plane : in.plane, !back};
       if (first == 3)
-        prem_fft_square_spread(plan, 3, from, between, planes);
+        prem_fft_square_spread(plan, is_known, 3, from, between, planes);
       else
-        prem_fft_square_spread(plan, 2, from, between, planes);
+        prem_fft_square_spread(plan, is_known, 2, from, between, planes);
       PREM_SYNC();
       if (bits - first == 3)
         prem_fft_square_gather(plan, 3, between, to, planes);
@@ -532,6 +565,25 @@ PREM_FN void prem_fft_square_planes(const prem_fft_plan *plan, prem_fft_square i
     if (times == 0)
       PREM_SYNC();
   }
+}
+
+/**
+ * Transform square planes in both dimensions.
+ *
+ * @param plan  of a column: 4 to 6 bits
+ * @param in    the planes; holds what stands between when this is done
+ * @param out   not slid, as `in`
+ */
+PREM_FN void prem_fft_square_planes(const prem_fft_plan *plan, prem_fft_square in,
+                                    prem_fft_square out, int32_t planes) {
+  prem_fft_square_twice(plan, false, in, out, planes);
+}
+
+/** The same where `plan->bits` is a constant for the compiler, 4 or 5: a GPU needs no table then.
+ */
+PREM_FN void prem_fft_known_planes(const prem_fft_plan *plan, prem_fft_square in,
+                                   prem_fft_square out, int32_t planes) {
+  prem_fft_square_twice(plan, true, in, out, planes);
 }
 
 /* Of a port that is cut as the kernel's port 1 is, and so has its pitch. */
