@@ -3,10 +3,14 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "track.h"
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
+
+/* At how many scales a task is there. */
+typedef enum task_scales { ANY_SCALES, ONE_SCALE, MORE_SCALES } task_scales;
 
 /* A task, with the times of its tiles on one core of a server's CPU, in us. */
 typedef struct task_text {
@@ -14,57 +18,66 @@ typedef struct task_text {
   const char *arrays, *args, *after;
   const char *tile;   /* or "" */
   int64_t wcet_us[3]; /* prefetch, compute, writeback */
-  bool one_by_one;    /* at one scale a tile reads what the same tile of `after` has made */
+  task_scales at;
 } task_text;
 
-/* The first four find the targets, the others learn how they look now. `args` says which settings a
- * kernel takes: "frame" is the frame's size, the scales and the reach, "strips" how regions are
- * cut, "middle" that only those of the middle scale are. */
+/* The first ones find the targets, the last three learn how they look now. `args` says which
+ * settings a kernel takes: "frame" is the frame's size, the scales and the reach, "regions" the
+ * scales, the reach and how regions are cut, "middle" the same of those of the middle scale alone.
+ */
 static const task_text tasks[] = {
     {"features",
      "track_features",
-     "frame = \"frame\"; where = \"where\"; geometry = \"geometry\"; out = \"new\"; energy = "
-     "\"new\";",
-     "strips",
+     "frame = \"frame\"; where = \"where\"; pose = \"pose\"; out = \"new\"; energy = \"new\";",
+     "regions",
      "",
      "",
      {10, 350, 20},
-     false},
+     ANY_SCALES},
     {"correlate",
      "track_correlate",
-     "planes = \"features.out\"; model = \"model\"; out = \"new\";",
+     "planes = \"features.out\"; model = \"model\"; energy = \"features.energy\"; model_energy = "
+     "\"model_energy\"; out = \"new\";",
      "",
      "features",
      "",
      {20, 60, 10},
-     false},
+     ANY_SCALES},
     {"respond",
      "track_respond",
-     "correlation = \"correlate.out\"; energy = \"features.energy\"; model_energy = "
-     "\"model_energy\"; alpha = \"alpha\"; peaks = \"new\";",
+     "correlation = \"correlate.out\"; alpha = \"alpha\"; peaks = \"new\";",
      "",
      "correlate",
      "",
      {20, 60, 5},
-     false},
+     MORE_SCALES},
     {"locate",
      "track_locate",
      "command = \"command\"; pose = \"pose\"; peaks = \"respond.peaks\"; out = \"pose\"; where = "
-     "\"where\"; geometry = \"geometry\"; boxes = \"boxes\";",
+     "\"where\"; boxes = \"boxes\";",
      "frame",
      "respond",
      "",
      {5, 10, 5},
-     true},
+     MORE_SCALES},
+    {"locate",
+     "track_find",
+     "correlation = \"correlate.out\"; alpha = \"alpha\"; command = \"command\"; pose = \"pose\"; "
+     "out "
+     "= \"pose\"; where = \"where\"; boxes = \"boxes\";",
+     "frame",
+     "correlate",
+     "",
+     {20, 65, 5},
+     ONE_SCALE},
     {"learn_features",
      "track_features",
-     "frame = \"frame\"; where = \"where\"; geometry = \"geometry\"; out = \"new\"; energy = "
-     "\"new\";",
+     "frame = \"frame\"; where = \"where\"; pose = \"pose\"; out = \"new\"; energy = \"new\";",
      "middle",
      "locate",
      "",
      {10, 350, 20},
-     false},
+     ANY_SCALES},
     {"learn",
      "track_learn",
      "model = \"model\"; planes = \"learn_features.out\"; pose = \"pose\"; out = \"model\"; energy "
@@ -73,7 +86,7 @@ static const task_text tasks[] = {
      "learn_features",
      "",
      {20, 60, 20},
-     false},
+     ANY_SCALES},
     {"train",
      "track_train",
      "correlation = \"learn.self\"; energy = \"model_energy\"; alpha = \"alpha\";",
@@ -81,10 +94,8 @@ static const task_text tasks[] = {
      "learn",
      "",
      {20, 60, 5},
-     false},
+     ANY_SCALES},
 };
-
-_Static_assert(sizeof tasks / sizeof *tasks == TRACK_TASKS, "as many as schedule.h says");
 
 /* Company, by track_company. It comes after the first task, which it would hold up. */
 static const task_text companies[TRACK_COMPANIES] = {
@@ -95,7 +106,7 @@ static const task_text companies[TRACK_COMPANIES] = {
                      "features",
                      "[ 64, 128 ]",
                      {10, 60, 10},
-                     false},
+                     ANY_SCALES},
     [TRACK_COPY] = {"copy",
                     "vector_increment",
                     "in = \"neighbour\"; out = \"new\";",
@@ -103,7 +114,7 @@ static const task_text companies[TRACK_COMPANIES] = {
                     "features",
                     "[ 8192 ]",
                     {15, 10, 15},
-                    false},
+                    ANY_SCALES},
 };
 enum { COPY_TILES = 32 /* a block */, COPY_TILE = 8192 };
 
@@ -152,10 +163,7 @@ static void print_arrays(const track_setting *s, FILE *file) {
           targets);
   fprintf(file,
           "  { name = \"where\"; type = \"i32\"; shape = [ %" PRId32
-          ", 32, 2 ]; versions = 2; },\n",
-          regions);
-  fprintf(file,
-          "  { name = \"geometry\"; type = \"f32\"; shape = [ %" PRId32 ", 4 ]; versions = 2; },\n",
+          ", 32, 4 ]; versions = 2; },\n",
           regions);
   fprintf(file,
           "  { name = \"model\"; type = \"c64\"; shape = [ %" PRId32
@@ -189,12 +197,10 @@ static void print_args(const track_setting *s, const char *words, FILE *file) {
             "; };\n",
             s->rows, s->columns, (double)s->reach, s->scales);
     break;
-  case 's':
+  case 'r':
   case 'm':
-    fprintf(file, "    args: { reach = %.6g; strips = %" PRId32 "; ", (double)s->reach, s->strips);
-    if (words[0] == 'm')
-      fprintf(file, "middle_of = %" PRId32 "; ", s->scales);
-    fputs("};\n", file);
+    fprintf(file, "    args: { reach = %.6g; scales = %" PRId32 "; strips = %" PRId32 ";%s };\n",
+            (double)s->reach, s->scales, s->strips, words[0] == 'm' ? " middle = 1;" : "");
     break;
   default:
     break;
@@ -225,8 +231,7 @@ static void print_task(const track_setting *s, const task_text *task, int32_t nu
   print_args(s, task->args, file);
   fprintf(file, "    arrays: { %s };\n", task->arrays);
   if (task->after[0])
-    fprintf(file, "    after = ( { task = \"%s\";%s } );\n", task->after,
-            task->one_by_one && s->scales == 1 ? " per = \"block\";" : "");
+    fprintf(file, "    after = ( { task = \"%s\"; } );\n", task->after);
   if (s->profile)
     fprintf(file, "    profile = \"measured\";");
   else
@@ -275,10 +280,14 @@ bool track_schedule_print(const track_setting *setting, FILE *file) {
   print_head(setting, file);
   print_arrays(setting, file);
   fputs("tasks = (\n", file);
-  for (int32_t t = 0; t < TRACK_TASKS; ++t)
-    print_task(setting, &tasks[t], t, !company && t + 1 == TRACK_TASKS, file);
+  enum { ALL = sizeof tasks / sizeof *tasks };
+  const task_scales other = setting->scales == 1 ? MORE_SCALES : ONE_SCALE;
+  int32_t number = 0;
+  for (int32_t t = 0; t < ALL; ++t)
+    if (tasks[t].at != other)
+      print_task(setting, &tasks[t], number++, !company && t + 1 == ALL, file);
   if (company)
-    print_task(setting, company, TRACK_TASKS, true, file);
+    print_task(setting, company, number, true, file);
   fputs(");\n", file);
   if (setting->profile)
     fprintf(file, "profiles: { measured = \"%s\"; };\n", setting->profile);
@@ -295,13 +304,14 @@ bool track_schedule_fetches(const track_setting *setting) {
   return setting->company == TRACK_ALONE && regions * side * side <= BYTES;
 }
 
-int64_t track_schedule_end_ns(const prem_schedule *schedule) {
+int64_t track_schedule_end_ns(const prem_schedule *schedule, const char *task) {
   prem_slot *slots = NULL;
   int64_t count = 0, end_ns = 0;
   if (prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL) != PREM_OK)
     return -1;
   for (int64_t i = 0; i < count; ++i)
-    if (slots[i].planned_ns + slots[i].length_ns > end_ns)
+    if ((!task || strcmp(schedule->tasks[slots[i].task].name, task) == 0) &&
+        slots[i].planned_ns + slots[i].length_ns > end_ns)
       end_ns = slots[i].planned_ns + slots[i].length_ns;
   free(slots);
   return end_ns;

@@ -25,7 +25,7 @@ typedef enum track_company {
   TRACK_COMPANIES
 } track_company;
 
-enum { TRACK_TASKS = 7, TRACK_MOST_TASKS = TRACK_TASKS + 1 /* with company */ };
+enum { TRACK_MOST_TASKS = 7 + 1 /* with company */ };
 
 /** How long the windows of each task's phases are: prefetch, compute, writeback. */
 typedef struct track_windows {
@@ -70,10 +70,9 @@ void track_schedule_cut(track_setting *setting, const prem_registry *kernels);
  * copied before? Of few regions it is. */
 bool track_schedule_fetches(const track_setting *setting);
 
-/** Of a prepared schedule: from its hyperperiod's begin to the end of its last window; -1: no
- * memory.
- */
-int64_t track_schedule_end_ns(const prem_schedule *schedule);
+/** Of a prepared schedule: from its hyperperiod's begin to the end of its last window, or of the
+ * last one of `task`; -1: no memory. */
+int64_t track_schedule_end_ns(const prem_schedule *schedule, const char *task);
 
 /**
  * The same as a schedule, prepared for a backend; without one bound alone.

@@ -88,7 +88,7 @@ static int64_t plan_end_ns(const track_setting *setting, const prem_backend *bac
   prem_schedule *schedule;
   if (track_schedule_make(setting, backend, &schedule, NULL) != PREM_OK)
     return -1;
-  const int64_t end_ns = track_schedule_end_ns(schedule);
+  const int64_t end_ns = track_schedule_end_ns(schedule, NULL);
   prem_schedule_free(schedule);
   return end_ns;
 }

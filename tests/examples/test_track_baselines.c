@@ -22,6 +22,16 @@ static const void *params_of(const prem_schedule *schedule, const char *task) {
   return NULL;
 }
 
+/* At one scale one task does both. */
+static track_find_params find_params(const prem_schedule *schedule, int32_t scales) {
+  const void *locate = params_of(schedule, "locate");
+  if (scales == 1)
+    return *(const track_find_params *)locate;
+  const void *respond = params_of(schedule, "respond");
+  return (track_find_params){*(const track_respond_params *)respond,
+                             *(const track_locate_params *)locate};
+}
+
 /* ---- a batch on the CPU ---- */
 
 static void *zeros(size_t count, size_t bytes) {
@@ -30,18 +40,19 @@ static void *zeros(size_t count, size_t bytes) {
   return memory;
 }
 
-static baseline_batch new_batch(const prem_schedule *schedule, int32_t targets,
+static baseline_batch new_batch(const prem_schedule *schedule, int32_t scales, int32_t targets,
                                 const float *command, const uint8_t *frame) {
   enum { PLANES = TRACK_PLANES * BASELINE_POINTS };
-  baseline_batch batch = {
-      .features = *(const track_features_params *)params_of(schedule, "features"),
-      .locate = *(const track_locate_params *)params_of(schedule, "locate"),
-      .train = *(const track_train_params *)params_of(schedule, "train"),
-      .sigma = ((const track_respond_params *)params_of(schedule, "respond"))->sigma,
-      .rate = ((const track_learn_params *)params_of(schedule, "learn"))->rate,
-      .targets = targets,
-      .frame = frame,
-      .command = command};
+  const track_find_params find = find_params(schedule, scales);
+  baseline_batch batch = {.features =
+                              *(const track_features_params *)params_of(schedule, "features"),
+                          .locate = find.locate,
+                          .train = *(const track_train_params *)params_of(schedule, "train"),
+                          .sigma = find.respond.sigma,
+                          .rate = ((const track_learn_params *)params_of(schedule, "learn"))->rate,
+                          .targets = targets,
+                          .frame = frame,
+                          .command = command};
   const size_t count = (size_t)targets, regions = count * (size_t)batch.locate.scales;
   batch.pose = zeros(count * POSE_NUMBERS, sizeof(float));
   batch.model = zeros(count * PLANES, sizeof(prem_c64));
@@ -135,8 +146,9 @@ START_TEST(steps_follow_as_the_references) {
     const float row[COMMAND_NUMBERS] = {1, at.x, at.y, at.w, at.h};
     memcpy(command + t * COMMAND_NUMBERS, row, sizeof row);
   }
-  baseline_batch first = new_batch(schedule, 1, command, frame);
-  baseline_batch others = new_batch(schedule, TARGETS - 1, command + COMMAND_NUMBERS, frame);
+  baseline_batch first = new_batch(schedule, scales, 1, command, frame);
+  baseline_batch others =
+      new_batch(schedule, scales, TARGETS - 1, command + COMMAND_NUMBERS, frame);
   for (int i = 0; i < FRAMES; ++i) {
     synth_frame(made, i, frame, COLUMNS);
     ck_assert(plain_step(plain));

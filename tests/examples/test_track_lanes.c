@@ -15,6 +15,7 @@
 #pragma GCC optimize("no-tree-slp-vectorize")
 #include "examples/tracker/kernels/track_correlate.h"
 #include "examples/tracker/kernels/track_features.h"
+#include "examples/tracker/kernels/track_find.h"
 #include "examples/tracker/kernels/track_learn.h"
 #include "examples/tracker/kernels/track_locate.h"
 #include "examples/tracker/kernels/track_respond.h"
@@ -42,6 +43,7 @@ static void compute(const prem_task *task, const prem_view *views) {
   ON_DEVICE(track_correlate);
   ON_DEVICE(track_respond);
   ON_DEVICE(track_locate);
+  ON_DEVICE(track_find);
   ON_DEVICE(track_learn);
   ON_DEVICE(track_train);
 }
@@ -75,10 +77,10 @@ static void place(const world *w, const prem_task *task, int32_t tile, int32_t p
       view->origin[d] += window->step[d][k] * index[k];
     view->extent[d] = window->extent[d];
   }
-  if (window->aim) /* by two numbers, which are there */
-    for (int d = 2; d < 4; ++d)
+  if (window->aim) /* by four numbers, which are there */
+    for (int d = 0; d < 4; ++d)
       view->origin[d] =
-          prem_aimed(view->origin[d], ((const int32_t *)views[window->aim - 1].data)[d - 2],
+          prem_aimed(view->origin[d], ((const int32_t *)views[window->aim - 1].data)[d],
                      window->extent[d], array->shape[d]);
   view->pitch[2] = (view->extent[3] * element + 15) / 16 * 16 / element;
   view->pitch[1] = view->pitch[2] * view->extent[2];

@@ -6,6 +6,7 @@
 
 #include "examples/tracker/kernels/track_correlate.h"
 #include "examples/tracker/kernels/track_features.h"
+#include "examples/tracker/kernels/track_find.h"
 #include "examples/tracker/kernels/track_learn.h"
 #include "examples/tracker/kernels/track_locate.h"
 #include "examples/tracker/kernels/track_respond.h"
@@ -13,10 +14,10 @@
 #include "tests/common/schedule_text.h"
 
 const prem_registry *track_registry(void) {
-  enum { OWN = 6, COUNT = OWN + 2 };
-  static const prem_kernel *kernels[COUNT] = {&track_features_kernel, &track_correlate_kernel,
-                                              &track_respond_kernel,  &track_locate_kernel,
-                                              &track_learn_kernel,    &track_train_kernel};
+  enum { OWN = 7, COUNT = OWN + 2 };
+  static const prem_kernel *kernels[COUNT] = {
+      &track_features_kernel, &track_correlate_kernel, &track_respond_kernel, &track_locate_kernel,
+      &track_find_kernel,     &track_learn_kernel,     &track_train_kernel};
   static const prem_registry registry = {kernels, COUNT};
   kernels[OWN] = prem_registry_find(prem_registry_builtin(), "conv2d_u8");
   kernels[OWN + 1] = prem_registry_find(prem_registry_builtin(), "vector_increment");

@@ -18,6 +18,7 @@
 #include "option.h"
 #include "scored.h"
 #include "track_box.h"
+#include "track_find.h"
 
 enum { MOST_TARGETS = 64, NO_GPU = 77, MEASURES = 3 };
 static const int64_t patience_ns = 10000000000, spin_ns = 200000;
@@ -265,16 +266,25 @@ static const void *params_of(const prem_schedule *schedule, const char *name) {
   return NULL;
 }
 
+/* At one scale one task does both. */
+static track_find_params find_params(const prem_schedule *schedule) {
+  const void *respond = params_of(schedule, "respond"), *locate = params_of(schedule, "locate");
+  if (!respond)
+    return *(const track_find_params *)locate;
+  return (track_find_params){*(const track_respond_params *)respond,
+                             *(const track_locate_params *)locate};
+}
+
 static prem_status open_way(run *of, baseline_way way, baseline_gpu **out) {
   char reason[BASELINE_REASON_BYTES] = "";
   const prem_schedule *schedule = of->schedule;
+  const track_find_params find = find_params(schedule);
   const baseline_setup setup = {.targets = of->targets,
                                 .rows = of->rows,
                                 .columns = of->columns,
                                 .features = params_of(schedule, "features"),
-                                .locate = params_of(schedule, "locate"),
+                                .find = &find,
                                 .train = params_of(schedule, "train"),
-                                .respond = params_of(schedule, "respond"),
                                 .learn = params_of(schedule, "learn"),
                                 .command = of->command,
                                 .streams = of->of->streams,

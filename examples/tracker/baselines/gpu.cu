@@ -227,9 +227,9 @@ bool fill_batch(baseline_gpu *gpu, const baseline_setup *setup, stream_batch *ba
                 int32_t targets) {
   baseline_batch *data = &batch->data;
   data->features = *(const track_features_params *)setup->features;
-  data->locate = *(const track_locate_params *)setup->locate;
+  data->locate = ((const track_find_params *)setup->find)->locate;
   data->train = *(const track_train_params *)setup->train;
-  data->sigma = ((const track_respond_params *)setup->respond)->sigma;
+  data->sigma = ((const track_find_params *)setup->find)->respond.sigma;
   data->rate = ((const track_learn_params *)setup->learn)->rate;
   data->targets = targets;
   const size_t count = (size_t)targets, regions = count * (size_t)data->locate.scales;

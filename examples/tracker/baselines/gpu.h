@@ -39,7 +39,7 @@ typedef enum baseline_company {
 /** What is the same for all targets: the parameters that the tracker's kernels are bound to. */
 typedef struct baseline_setup {
   int32_t targets, rows, columns; /* of a frame */
-  const void *features, *locate, *train, *respond, *learn;
+  const void *features, *find, *train, *learn;
   const float *command; /* [targets][8] */
   int32_t streams;      /* of BASELINE_PRIORITY; targets are dealt out to them in order */
   baseline_company company;

@@ -10,8 +10,8 @@
 #define TRACKER_BASELINE_STEPS_H
 
 #include "track_features.h"
+#include "track_find.h"
 #include "track_learn.h"
-#include "track_locate.h"
 #include "track_train.h"
 
 enum {
@@ -87,6 +87,7 @@ typedef struct baseline_sight {
   float pixels[BASELINE_PIXEL_ROWS * TRACK_PIXELS]; /* then the histograms */
   float slope[BASELINE_PIXEL_ROWS * TRACK_PIXELS];
   float squares[(BASELINE_CELL_ROWS + 2) * TRACK_CELLS];
+  float norms[(BASELINE_CELL_ROWS + 1) * FEATURE_NORMS];
   float energies[2 * BASELINE_CELL_ROWS * TRACK_CELLS];
   float geometry[GEOMETRY_NUMBERS];
   float parts[BASELINE_PARTS];
@@ -131,7 +132,7 @@ PREM_FN void baseline_see(const baseline_batch *of, bool learns, int32_t region,
               sight->pixels + (begin - first) * TRACK_PIXELS);
   PREM_SYNC();
   const feature_rows rows = {sight->pixels, first, BASELINE_PIXEL_ROWS};
-  const feature_work work = {sight->slope, sight->pixels, sight->squares,
+  const feature_work work = {sight->slope, sight->pixels, sight->squares, sight->norms,
                              (BASELINE_CELL_ROWS + 2) * TRACK_CELLS};
   const feature_planes planes = {(float *)(of->planes +
                                            (int64_t)region * TRACK_PLANES * BASELINE_POINTS +
@@ -140,6 +141,8 @@ PREM_FN void baseline_see(const baseline_batch *of, bool learns, int32_t region,
   feature_slopes(&rows, sight->slope);
   PREM_SYNC();
   feature_sums(&rows, &work, first_cell - 1, BASELINE_CELL_ROWS + 2);
+  PREM_SYNC();
+  feature_norms_of(&work, BASELINE_CELL_ROWS);
   PREM_SYNC();
   feature_cells(of->features.hann, &work, first_cell, BASELINE_CELL_ROWS, &planes, sight->energies);
   PREM_SYNC();

@@ -65,9 +65,12 @@ enum {
   PEAK_NUMBERS = 8
 };
 
-/** A row of `geometry`: where the region's pixel (0, 0) lies in the frame, and the way to the next.
- */
-enum { GEOMETRY_Y, GEOMETRY_X, GEOMETRY_STEP, GEOMETRY_NUMBERS = 4 };
+/** Where a region's pixel (0, 0) lies in the frame, and the way to the next. */
+enum { GEOMETRY_Y, GEOMETRY_X, GEOMETRY_STEP, GEOMETRY_NUMBERS };
+
+/** A row of `where`: the frame's first pixel of a window. A frame has two dimensions only, but rows
+ * of 16 bytes are moved as a whole. */
+enum { WHERE_ROW = 2, WHERE_COLUMN, WHERE_NUMBERS };
 
 /** The smaller one; `limit` where `value` is no number. */
 PREM_FN float track_at_most(float value, float limit) {
@@ -84,6 +87,20 @@ PREM_FN float track_within(float value, float least, float most) {
 
 PREM_FN bool track_is_number(float value) {
   return value - value == 0.0F;
+}
+
+/** The root of 2^-100 and more, as sqrtf() rounds it. On a GPU that one tests for less and
+ * branches, so that a lane with more than one number in hand would take them one by one; what
+ * follows here is its way else: a guess, and a step of Newton's. */
+PREM_FN float track_root(float value) {
+#ifdef __CUDA_ARCH__
+  float guess;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(value));
+  const float root = value * guess;
+  return fmaf(fmaf(-root, root, value), 0.5F * guess, root);
+#else
+  return sqrtf(value);
+#endif
 }
 
 /** The largest integer that is not above; of what is no number, or far from 0, one of +-2^24. */

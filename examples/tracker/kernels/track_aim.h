@@ -8,7 +8,7 @@
 
 enum { AIM_ABOVE = 7 /* rows of pixels above a row of cells that count for it */ };
 
-/** `geometry` of a pose's region. @param factor  of its scale  @param most  its side at most */
+/** Of a pose's region. @param factor  of its scale  @param most  its side at most */
 PREM_FN void aim_region(const int32_t frame[2], float most, float factor, const float *pose,
                         float geometry[GEOMETRY_NUMBERS]) {
   const float held = track_within(track_side(pose) * factor, 1.0F, most);
@@ -18,14 +18,14 @@ PREM_FN void aim_region(const int32_t frame[2], float most, float factor, const 
   geometry[GEOMETRY_X] =
       track_within(pose[POSE_X], 0, (float)frame[1]) - 0.5F * held + 0.5F * step - 0.5F;
   geometry[GEOMETRY_STEP] = step;
-  geometry[GEOMETRY_STEP + 1] = 0;
 }
 
 /** The frame's pixel where a window begins that has all for the cells of row `cell` and below. */
-PREM_FN void aim_window(const float *geometry, int32_t cell, int32_t at[2]) {
+PREM_FN void aim_window(const float *geometry, int32_t cell, int32_t at[WHERE_NUMBERS]) {
   const float row = (float)(cell * TRACK_CELL - AIM_ABOVE);
-  at[0] = track_floor(fmaf(geometry[GEOMETRY_STEP], row, geometry[GEOMETRY_Y]));
-  at[1] = track_floor(geometry[GEOMETRY_X]);
+  at[0] = at[1] = 0;
+  at[WHERE_ROW] = track_floor(fmaf(geometry[GEOMETRY_STEP], row, geometry[GEOMETRY_Y]));
+  at[WHERE_COLUMN] = track_floor(geometry[GEOMETRY_X]);
 }
 
 #endif

@@ -6,7 +6,8 @@
  *
  * What comes back from it by an inverse transform is looked at for its real part alone. That part's
  * spectrum is q(k) + conj(q(-k)), half of it, so that the other half of the plane follows from this
- * one: of 32 x 32 points 32 x 17 go out.
+ * one: of 32 x 32 points 32 x 17 go out. Behind them is a part of the sums of squares of both, so
+ * that who adds the parts up has all that it needs of them.
  */
 #ifndef TRACK_CORRELATE_H
 #define TRACK_CORRELATE_H
@@ -19,8 +20,10 @@ typedef struct track_correlate_params {
 
 enum {
   CORRELATE_PARTS = TRACK_PLANES / 2,
+  CORRELATE_ROWS = TRACK_CELLS / CORRELATE_PARTS, /* of `energy` */
   CORRELATE_COLUMNS = TRACK_CELLS / 2 + 1,
-  CORRELATE_POINTS = TRACK_CELLS * CORRELATE_COLUMNS
+  CORRELATE_SQUARES = TRACK_CELLS * CORRELATE_COLUMNS, /* the point of both sums */
+  CORRELATE_POINTS = CORRELATE_SQUARES + 2             /* whole pieces of 16 bytes */
 };
 
 /* Two planes: `plane` points apart, rows `row`. */
@@ -53,16 +56,29 @@ PREM_FN void correlate_half(const correlate_planes *x, const correlate_planes *z
   }
 }
 
+/* `energy`: of rows of cells; `model_energy`: of the part's planes. */
+PREM_FN void correlate_squares(const float *energy, const float *model_energy,
+                               prem_fft_point *out) {
+  if (PREM_FIRST_LANE()) {
+    out[0].re = track_sum(energy, CORRELATE_ROWS);
+    out[0].im = model_energy[0];
+    out[1].re = out[1].im = 0;
+  }
+}
+
 PREM_FN void track_correlate_compute(const track_correlate_params *params, const prem_view *views) {
   const track_planes seen = {(prem_fft_point *)views[0].data, views[0].pitch[1], views[0].pitch[2]};
-  const track_planes spectra = {(prem_fft_point *)views[3].data, TRACK_PLANE, TRACK_CELLS};
+  const track_planes spectra = {(prem_fft_point *)views[5].data, TRACK_PLANE, TRACK_CELLS};
+  prem_fft_point *out = (prem_fft_point *)views[4].data;
   const correlate_planes x = {spectra.first, spectra.plane, spectra.row};
   const correlate_planes z = {(const prem_fft_point *)views[1].data, views[1].pitch[1],
                               views[1].pitch[2]};
   (void)params;
+  correlate_squares((const float *)views[2].data, (const float *)views[3].data,
+                    out + CORRELATE_SQUARES);
   track_spectra(&seen, &spectra);
   PREM_SYNC();
-  correlate_half(&x, &z, (prem_fft_point *)views[2].data);
+  correlate_half(&x, &z, out);
 }
 
 #if PREM_HOST
@@ -83,9 +99,13 @@ PREM_CLONES static void track_correlate_reference(const void *params,
     const correlate_planes z = {(const prem_fft_point *)arrays[1].data +
                                     (region / scales * CORRELATE_PARTS + part) * POINTS,
                                 TRACK_PLANE, TRACK_CELLS};
+    prem_fft_point *out = (prem_fft_point *)arrays[4].data + i * CORRELATE_POINTS;
     memcpy(seen, (const prem_fft_point *)arrays[0].data + i * POINTS, sizeof seen);
+    correlate_squares((const float *)arrays[2].data + i * CORRELATE_ROWS,
+                      (const float *)arrays[3].data + region / scales * CORRELATE_PARTS + part,
+                      out + CORRELATE_SQUARES);
     track_spectra(&from, &to);
-    correlate_half(&x, &z, (prem_fft_point *)arrays[2].data + i * CORRELATE_POINTS);
+    correlate_half(&x, &z, out);
   }
 }
 
@@ -100,7 +120,13 @@ static prem_status track_correlate_bind(prem_bind *bind) {
                               "has %lld regions, which are not as many for each of %lld targets",
                               (long long)regions, (long long)targets);
   if (status == PREM_OK)
-    status = track_output(bind, 2, "arrays.out", 3,
+    status =
+        track_expect(bind, 2, "arrays.energy", 2, (const int64_t[4]){1, 1, regions, TRACK_CELLS});
+  if (status == PREM_OK)
+    status = track_expect(bind, 3, "arrays.model_energy", 2,
+                          (const int64_t[4]){1, 1, targets, CORRELATE_PARTS});
+  if (status == PREM_OK)
+    status = track_output(bind, 4, "arrays.out", 3,
                           (const int64_t[4]){1, regions, CORRELATE_PARTS, CORRELATE_POINTS});
   if (status != PREM_OK)
     return status;
@@ -112,25 +138,31 @@ static prem_status track_correlate_bind(prem_bind *bind) {
                                   .extent = {1, 2, TRACK_CELLS, TRACK_CELLS}};
   bind->window[1] = (prem_window){.step = {[0] = {1}, [1] = {0, 0, 2}},
                                   .extent = {1, 2, TRACK_CELLS, TRACK_CELLS}};
-  bind->window[2] = (prem_window){.step = {[1] = {scales, 1}, [2] = {0, 0, 1}},
+  bind->window[2] = (prem_window){.step = {[2] = {scales, 1}, [3] = {0, 0, CORRELATE_ROWS}},
+                                  .extent = {1, 1, 1, CORRELATE_ROWS}};
+  bind->window[3] = (prem_window){.step = {[2] = {1}, [3] = {0, 0, 1}}, .extent = {1, 1, 1, 1}};
+  bind->window[4] = (prem_window){.step = {[1] = {scales, 1}, [2] = {0, 0, 1}},
                                   .extent = {1, 1, 1, CORRELATE_POINTS}};
   bind->work_bytes = TRACK_PLANES_BYTES;
   return PREM_OK;
 }
 
-static const prem_port track_correlate_ports[] = {
-    {"planes", PREM_IN, PREM_C64}, {"model", PREM_IN, PREM_C64}, {"out", PREM_OUT, PREM_C64}};
+static const prem_port track_correlate_ports[] = {{"planes", PREM_IN, PREM_C64},
+                                                  {"model", PREM_IN, PREM_C64},
+                                                  {"energy", PREM_IN, PREM_F32},
+                                                  {"model_energy", PREM_IN, PREM_F32},
+                                                  {"out", PREM_OUT, PREM_C64}};
 
 PREM_COMPUTE_ENTRY(track_correlate)
 
 static const prem_kernel track_correlate_kernel = {
     .name = "track_correlate",
     .summary = "spectra of regions times the conjugate of their targets' models, in parts of two "
-               "planes",
-    .version = 2,
+               "planes, and their squares",
+    .version = 3,
     .params_bytes = sizeof(track_correlate_params),
     .ports = track_correlate_ports,
-    .port_count = 3,
+    .port_count = 5,
     .bind = track_correlate_bind,
     .compute = track_correlate_entry,
     .reference = track_correlate_reference,

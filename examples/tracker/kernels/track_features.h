@@ -3,7 +3,8 @@
  * track_features: regions of a u8 frame as 32 x 32 cells of 31 fHOG features, faded out to the
  * region's edges by a Hann window: 18 signed directions, 9 without their sign, 4 of texture. Two
  * channels are the real and the imaginary part of one complex plane, the 32nd is 0. `energy` is the
- * sum of their squares, by rows of cells. The frame's windows are aimed by `where`.
+ * sum of their squares, by rows of cells. Where a region lies follows from its target's `pose`, and
+ * where the frame's windows do stands in `where`, which aims them.
  */
 #ifndef TRACK_FEATURES_H
 #define TRACK_FEATURES_H
@@ -21,7 +22,9 @@ enum {
 
 typedef struct track_features_params {
   float hann[TRACK_CELLS];
-  int32_t frame[2];
+  int32_t frame[2], scales;
+  float most; /* a region's side, pixels of the frame */
+  float factors[TRACK_MAX_SCALES];
 } track_features_params;
 
 /* Pixels of a region, or of a strip of it. */
@@ -30,36 +33,33 @@ typedef struct feature_rows {
   int32_t first, count;
 } feature_rows;
 
-/* What is worked out of them: `slope` a pixel, `sums` 18 a cell, `squares` one a cell. The sums of
- * a direction stand together, so that neighbouring lanes use neighbouring banks of a GPU's
- * scratchpad, whichever directions their pixels have. */
+/* What is worked out of them: `slope` a pixel, `sums` 18 a cell, `squares` one a cell, `norms` one
+ * each 2 x 2 cells. The sums of a direction stand together, so that neighbouring lanes use
+ * neighbouring banks of a GPU's scratchpad, whichever directions their pixels have. */
 typedef struct feature_work {
-  float *slope, *sums, *squares;
+  float *slope, *sums, *squares, *norms;
   int32_t cells; /* from one direction to the next */
 } feature_work;
 
+enum { FEATURE_NORMS = TRACK_CELLS + 2 /* from one row of `norms` to the next */ };
+
 /* How steep a pixel is, of differences to its right and downwards, and in its last bits in which of
- * 18 directions: along the one that it has the largest part in. A direction and its mirror image
- * have the same part up to a sign, and only one of them the larger one. Without branches, so that
- * compilers make vectors of it. */
+ * 18 directions: the one that is nearest, 20 degrees apart, each with its mirror image. Without
+ * branches, so that compilers make vectors of it. */
 PREM_FN float feature_slope(float x, float y) {
-  /* cos and sin of i pi / 9; the other directions are these mirrored */
-  const float cosine[5] = {1.0F, 0.939692621F, 0.766044443F, 0.5F, 0.173648178F};
-  const float sine[5] = {0.0F, 0.342020143F, 0.642787610F, 0.866025404F, 0.984807753F};
+  /* tan of 10, 30, 50, 70 degrees: midway between two directions */
+  const float midway[4] = {0.176326981F, 0.577350269F, 1.19175359F, 2.74747742F};
   const float right = fabsf(x), down = fabsf(y);
-  float best = 0, at = 0;
-  for (int32_t i = 0; i < 5; ++i) {
-    const float along = fmaf(cosine[i], right, sine[i] * down);
-    at = along > best ? (float)i : at;
-    best = along > best ? along : best;
-  }
+  float at = 0;
+  for (int32_t i = 0; i < 4; ++i)
+    at += down > right * midway[i] ? 1.0F : 0.0F;
   const float mirrored = at > 0 ? (float)FEATURE_AXES - at : at;
   at = x * y < 0 ? mirrored : at;
   const float sense = at > 0 ? y : x;
   const float opposite = at + (float)FEATURE_AXES;
   at = sense < 0 ? opposite : at;
   /* an integer added to 2^23 is what that one's last bits say */
-  const uint32_t bits = prem_f32_bits(sqrtf(fmaf(x, x, y * y)));
+  const uint32_t bits = prem_f32_bits(track_root(fmaf(x, x, fmaf(y, y, 1e-20F))));
   const uint32_t bin = prem_f32_bits(at + 8388608.0F);
   return prem_f32_of_bits((bits & ~(uint32_t)FEATURE_MARK) | (bin & FEATURE_MARK));
 }
@@ -124,58 +124,98 @@ PREM_FN void feature_row_slopes(const feature_rows *rows, int32_t begin, int32_t
   }
 }
 
-/* A GPU's lane stays in its column, and has more than one row in hand. */
-PREM_FN void feature_column_slopes(const feature_rows *rows, int32_t begin, int32_t end,
-                                   int32_t column, float *slope) {
-  enum { AT_ONCE = 3 };
-  const int32_t left = column > 0 ? column - 1 : column;
-  const int32_t right = column + 1 < TRACK_PIXELS ? column + 1 : column;
-  const float across = right - left == 2 ? 0.5F : 1.0F;
-  float *there = slope + feature_place(column / TRACK_CELL, column & (TRACK_CELL - 1));
-  PREM_ROLLED for (int32_t r = begin; r < end; r += AT_ONCE) {
-    float found[AT_ONCE];
-    for (int32_t i = 0; i < AT_ONCE; ++i)
-      found[i] = r + i < end ? feature_slope_at(rows, r + i, column, left, right, across) : 0;
-    for (int32_t i = 0; i < AT_ONCE; ++i)
-      if (r + i < end)
-        there[(r + i) * TRACK_PIXELS] = found[i];
+/* A GPU's warp has a row, and each of its lanes every 32nd pixel in hand. */
+PREM_FN void feature_warp_slopes(const feature_rows *rows, int32_t begin, int32_t end,
+                                 float *slope) {
+  PREM_LANES_2D(first, SAMPLE_STARTS, lane, SAMPLE_LANES) {
+    PREM_ROLLED for (int32_t r = begin + first; r < end; r += SAMPLE_STARTS) {
+      float found[SAMPLE_AT_ONCE];
+      for (int32_t i = 0; i < SAMPLE_AT_ONCE; ++i) {
+        const int32_t column = lane + i * SAMPLE_LANES;
+        const int32_t left = column > 0 ? column - 1 : column;
+        const int32_t right = column + 1 < TRACK_PIXELS ? column + 1 : column;
+        found[i] = feature_slope_at(rows, r, column, left, right, right - left == 2 ? 0.5F : 1.0F);
+      }
+      for (int32_t i = 0; i < SAMPLE_AT_ONCE; ++i) {
+        const int32_t column = lane + i * SAMPLE_LANES;
+        slope[r * TRACK_PIXELS + feature_place(column / TRACK_CELL, column & (TRACK_CELL - 1))] =
+            found[i];
+      }
+    }
   }
 }
 
 PREM_FN void feature_slopes(const feature_rows *rows, float *slope) {
   const int32_t begin = feature_first_inner(rows), end = feature_end_inner(rows);
-  if (PREM_HOST) {
+  if (PREM_HOST)
     feature_row_slopes(rows, begin, end, slope);
+  else
+    feature_warp_slopes(rows, begin, end, slope);
+}
+
+/* Pixels that count for a cell, in a row or a column: its own, and half of each neighbour's. */
+enum { FEATURE_SPAN = 2 * TRACK_CELL, FEATURE_BEFORE = TRACK_CELL / 2 };
+
+/* What the i-th of them counts, i from 0. */
+PREM_FN float feature_nearness(float i) {
+  return (TRACK_CELL - fabsf(i + 0.5F - TRACK_CELL)) / TRACK_CELL;
+}
+
+/* Pixels that are added at a time. */
+enum { FEATURE_AT_ONCE = 4 };
+
+/* Add pixels of a cell to its directions' sums, one after the other. On a GPU a sum that is read
+ * back from the scratchpad is some 30 clocks away, so those of all these pixels are read at once,
+ * and a pixel whose direction one of those before it has goes on from that one's. */
+PREM_FN void feature_add(float *sums, int32_t cells, const float *slope, const float *share) {
+  int32_t bin[FEATURE_AT_ONCE];
+  float *at[FEATURE_AT_ONCE], sum[FEATURE_AT_ONCE];
+  for (int32_t i = 0; i < FEATURE_AT_ONCE; ++i) {
+    bin[i] = (int32_t)(prem_f32_bits(slope[i]) & FEATURE_MARK);
+    at[i] = (float *)(void *)((unsigned char *)sums + bin[i] * (cells * (int32_t)sizeof(float)));
+  }
+  if (PREM_HOST) {
+    for (int32_t i = 0; i < FEATURE_AT_ONCE; ++i)
+      *at[i] = fmaf(share[i], slope[i], *at[i]);
     return;
   }
-  const int32_t parts = sample_lanes_a_column(), share = (end - begin + parts - 1) / parts;
-  PREM_LANES_2D(part, parts, column, TRACK_PIXELS) {
-    const int32_t first = begin + part * share;
-    feature_column_slopes(rows, first, first + share < end ? first + share : end, column, slope);
+  for (int32_t i = 0; i < FEATURE_AT_ONCE; ++i)
+    sum[i] = *at[i];
+  for (int32_t i = 0; i < FEATURE_AT_ONCE; ++i) {
+    for (int32_t j = 0; j < i; ++j)
+      sum[i] = bin[j] == bin[i] ? sum[j] : sum[i];
+    sum[i] = fmaf(share[i], slope[i], sum[i]);
   }
+  for (int32_t i = 0; i < FEATURE_AT_ONCE; ++i)
+    *at[i] = sum[i];
 }
 
-/* What a row or column of pixels counts for a cell, of the eight that do. */
-PREM_FN float feature_nearness(int32_t i) {
-  return ((float)(i < TRACK_CELL ? i : 2 * TRACK_CELL - 1 - i) + 0.5F) / TRACK_CELL;
-}
-
-/* Add a row of the pixels that count for a cell. All are brought before any is added, so that one
- * does not wait for the other. */
-PREM_FN void feature_add_row(const feature_work *work, int32_t row_at, int32_t cell_column,
-                             float high, float *sums) {
-  enum { BEFORE = TRACK_CELL / 2 /* pixels that are of the cell to the left */ };
-  float slope[2 * TRACK_CELL];
-  for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
-    const int32_t cell = cell_column - 1 + (x + BEFORE) / TRACK_CELL;
-    const bool is_there = cell >= 0 && cell < TRACK_CELLS;
-    const int32_t place = feature_place(is_there ? cell : 0, (x + BEFORE) % TRACK_CELL);
-    slope[x] = is_there ? work->slope[row_at + place] : 0;
+/* The histogram of a cell: all pixels around it that are in the region. */
+PREM_FN void feature_histogram(const feature_rows *rows, const feature_work *work, int32_t cell,
+                               int32_t cell_column, float *sums) {
+  const int32_t above = cell * TRACK_CELL - FEATURE_BEFORE, below = above + FEATURE_SPAN;
+  const int32_t begin = above > 0 ? above : 0, end = below < TRACK_PIXELS ? below : TRACK_PIXELS;
+  const float *slope = work->slope + (begin - rows->first) * TRACK_PIXELS;
+  int32_t place[FEATURE_SPAN];
+  float near[FEATURE_SPAN];
+  for (int32_t x = 0; x < FEATURE_SPAN; ++x) {
+    const int32_t of = cell_column - 1 + (x + FEATURE_BEFORE) / TRACK_CELL;
+    const bool is_there = of >= 0 && of < TRACK_CELLS;
+    place[x] = feature_place(is_there ? of : cell_column, (x + FEATURE_BEFORE) % TRACK_CELL);
+    near[x] = is_there ? feature_nearness((float)x) : 0;
   }
-  for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
-    const int32_t bin = (int32_t)(prem_f32_bits(slope[x]) & FEATURE_MARK);
-    float *sum = &sums[bin * work->cells];
-    *sum = fmaf(high * feature_nearness(x), slope[x], *sum);
+  float y = (float)(begin - above);
+  PREM_ROLLED for (int32_t row = begin; row < end; ++row) {
+    const float high = feature_nearness(y) * (1.0F / 16);
+    float here[FEATURE_SPAN], share[FEATURE_SPAN];
+    for (int32_t x = 0; x < FEATURE_SPAN; ++x) {
+      here[x] = slope[place[x]];
+      share[x] = high * near[x];
+    }
+    for (int32_t x = 0; x < FEATURE_SPAN; x += FEATURE_AT_ONCE)
+      feature_add(sums, work->cells, here + x, share + x);
+    slope += TRACK_PIXELS;
+    y += 1;
   }
 }
 
@@ -189,12 +229,7 @@ PREM_FN void feature_sums(const feature_rows *rows, const feature_work *work, in
       sums[b * work->cells] = 0;
     float square = 0;
     if (cell >= 0 && cell < TRACK_CELLS) {
-      PREM_ROLLED for (int32_t y = 0; y < 2 * TRACK_CELL; ++y) {
-        const int32_t row = cell * TRACK_CELL - TRACK_CELL / 2 + y;
-        if (row >= 0 && row < TRACK_PIXELS)
-          feature_add_row(work, (row - rows->first) * TRACK_PIXELS, j,
-                          feature_nearness(y) * (1.0F / 16), sums);
-      }
+      feature_histogram(rows, work, cell, j, sums);
       for (int32_t b = 0; b < FEATURE_AXES; ++b) {
         const float both = sums[b * work->cells] + sums[(b + FEATURE_AXES) * work->cells];
         square = fmaf(both, both, square);
@@ -208,12 +243,19 @@ PREM_FN float feature_square(const feature_work *work, int32_t row, int32_t colu
   return column >= 0 && column < TRACK_CELLS ? work->squares[row * TRACK_CELLS + column] : 0;
 }
 
-/* One over the length of the 2 x 2 cells whose upper left one is (row, column). */
+/* One over the length of the 2 x 2 cells whose lower right one is (row, column). */
 PREM_FN float feature_norm(const feature_work *work, int32_t row, int32_t column) {
-  const float upper = feature_square(work, row, column) + feature_square(work, row, column + 1);
-  const float lower =
-      feature_square(work, row + 1, column) + feature_square(work, row + 1, column + 1);
+  const float upper =
+      feature_square(work, row - 1, column - 1) + feature_square(work, row - 1, column);
+  const float lower = feature_square(work, row, column - 1) + feature_square(work, row, column);
   return 1.0F / sqrtf(upper + lower + 1e-4F);
+}
+
+/* Row `i` is that between the rows i and i + 1 of cells. */
+PREM_FN void feature_norms_of(const feature_work *work, int32_t cell_rows) {
+  PREM_LANES_2D(i, cell_rows + 1, j, TRACK_CELLS + 1) {
+    work->norms[i * FEATURE_NORMS + j] = feature_norm(work, i + 1, j);
+  }
 }
 
 PREM_FN float feature_cut(float value) {
@@ -305,8 +347,8 @@ PREM_FN void feature_cells(const float *hann, const feature_work *work, int32_t 
     const int32_t row = is_signed ? line : line - cell_rows, i = row + 1;
     const float fade = hann[first_cell + row] * hann[j];
     const float *sums = work->sums + i * TRACK_CELLS + j;
-    const feature_norms norms = {feature_norm(work, i - 1, j - 1), feature_norm(work, i - 1, j),
-                                 feature_norm(work, i, j - 1), feature_norm(work, i, j)};
+    const float *norm = work->norms + row * FEATURE_NORMS + j;
+    const feature_norms norms = {norm[0], norm[1], norm[FEATURE_NORMS], norm[FEATURE_NORMS + 1]};
     energies[line * TRACK_CELLS + j] =
         is_signed ? feature_signed(&norms, sums, work->cells, fade, out, row, j)
                   : feature_unsigned(&norms, sums, work->cells, fade, out, row, j);
@@ -358,7 +400,8 @@ PREM_FN int32_t feature_plane_bytes(int32_t cell_rows) {
 
 PREM_FN int32_t feature_rest_bytes(int32_t cell_rows) {
   return cell_rows * FEATURE_PARTS * (int32_t)sizeof(double) +
-         (3 * cell_rows + 2) * TRACK_CELLS * (int32_t)sizeof(float);
+         ((3 * cell_rows + 2) * TRACK_CELLS + (cell_rows + 1) * FEATURE_NORMS) *
+             (int32_t)sizeof(float);
 }
 
 /* Slopes lie where the planes will be, which are put down when nobody needs them any more, and
@@ -367,7 +410,7 @@ PREM_FN bool feature_slopes_fit(int32_t cell_rows) {
   return feature_pixel_bytes(cell_rows) <= feature_plane_bytes(cell_rows);
 }
 
-/* `rest`: energies' parts, squares and energies. */
+/* `rest`: energies' parts, squares, norms and energies. */
 PREM_FN void feature_strip(const track_features_params *params, const feature_rows *rows,
                            float *slope, float *sums, void *rest, int32_t first_cell,
                            int32_t cell_rows, const feature_planes *planes, float *energy) {
@@ -377,10 +420,13 @@ PREM_FN void feature_strip(const track_features_params *params, const feature_ro
   work.sums = sums;
   work.squares = (float *)(parts + cell_rows * FEATURE_PARTS);
   work.cells = (cell_rows + 2) * TRACK_CELLS;
-  float *energies = work.squares + work.cells;
+  work.norms = work.squares + work.cells;
+  float *energies = work.norms + (cell_rows + 1) * FEATURE_NORMS;
   feature_slopes(rows, slope);
   PREM_SYNC();
   feature_sums(rows, &work, first_cell - 1, cell_rows + 2);
+  PREM_SYNC();
+  feature_norms_of(&work, cell_rows);
   PREM_SYNC();
   feature_cells(params->hann, &work, first_cell, cell_rows, planes, energies);
   PREM_SYNC();
@@ -389,6 +435,8 @@ PREM_FN void feature_strip(const track_features_params *params, const feature_ro
 
 PREM_FN void track_features_compute(const track_features_params *params, const prem_view *views) {
   const prem_view *frame = &views[0], *out = &views[3];
+  const int32_t region = (int32_t)views[1].origin[1];
+  float geometry[GEOMETRY_NUMBERS];
   const sample_window window = {(const uint8_t *)frame->data, frame->pitch[2],
                                 (int32_t)frame->origin[2], (int32_t)frame->origin[3]};
   const int32_t first_cell = (int32_t)out->origin[2], cell_rows = out->extent[2];
@@ -400,7 +448,9 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
   const feature_rows rows = {pixels, first, count};
   /* rows of whole 16 bytes: no gaps between them */
   const feature_planes planes = {(float *)out->data, 2 * out->pitch[1], 2 * out->pitch[2]};
-  sample_rows(params->frame, &window, (const float *)views[2].data, begin, end - begin,
+  aim_region(params->frame, params->most, params->factors[region % params->scales],
+             (const float *)views[2].data, geometry);
+  sample_rows(params->frame, &window, geometry, begin, end - begin,
               pixels + (begin - first) * TRACK_PIXELS);
   PREM_SYNC();
   feature_strip(params, &rows, (float *)out->data, pixels, rest, first_cell, cell_rows, &planes,
@@ -412,7 +462,9 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
 #include <stdlib.h>
 
 PREM_FN void feature_region(const track_features_params *params, const uint8_t *frame,
-                            const float *geometry, float *out, float *energy, void *room) {
+                            const float *pose, int64_t scale, float *out, float *energy,
+                            void *room) {
+  float geometry[GEOMETRY_NUMBERS];
   const sample_window window = {frame, params->frame[1], 0, 0};
   const int32_t cells = TRACK_CELLS * TRACK_CELLS;
   float *pixels = (float *)room, *slope = pixels + TRACK_PIXELS * TRACK_PIXELS;
@@ -420,6 +472,7 @@ PREM_FN void feature_region(const track_features_params *params, const uint8_t *
   float *rest = sums + (TRACK_CELLS + 2) * TRACK_CELLS * FEATURE_BINS;
   const feature_rows rows = {pixels, 0, TRACK_PIXELS};
   const feature_planes planes = {out, 2 * cells, 2 * TRACK_CELLS};
+  aim_region(params->frame, params->most, params->factors[scale], pose, geometry);
   sample_rows(params->frame, &window, geometry, 0, TRACK_PIXELS, pixels);
   feature_strip(params, &rows, slope, sums, rest, 0, TRACK_CELLS, &planes, energy);
 }
@@ -429,25 +482,29 @@ PREM_CLONES static void track_features_reference(const void *given, const prem_a
   const size_t floats =
       2 * TRACK_PIXELS * TRACK_PIXELS + (TRACK_CELLS + 2) * TRACK_CELLS * FEATURE_BINS;
   void *room = malloc(floats * sizeof(float) + (size_t)feature_rest_bytes(TRACK_CELLS));
-  const int64_t regions = arrays[3].shape[0], every = arrays[2].shape[2] / regions;
+  const int64_t regions = arrays[3].shape[0], scales = regions / arrays[2].shape[2];
   for (int64_t region = 0; room && region < regions; ++region)
     feature_region(params, (const uint8_t *)arrays[0].data,
-                   (const float *)arrays[2].data + (region * every + every / 2) * GEOMETRY_NUMBERS,
+                   (const float *)arrays[2].data + region / scales * POSE_NUMBERS,
+                   scales == params->scales ? region % scales : params->scales / 2,
                    (float *)arrays[3].data + region * TRACK_PLANES * TRACK_CELLS * TRACK_CELLS * 2,
                    (float *)arrays[4].data + region * TRACK_CELLS, room);
   free(room);
 }
 
-/* `strips` and `middle_of`. */
+/* `most` and `factors` of its parameters; `reach`, `strips`, and whether only regions of the middle
+ * scale are wanted. */
 static inline prem_status feature_bind_args(prem_bind *bind, float *reach, int64_t *strips,
-                                            int64_t *middle_of) {
+                                            int64_t *middle) {
+  track_features_params *params = (track_features_params *)bind->params.bytes;
   *reach = 2.0F;
   *strips = 4;
-  *middle_of = 1;
+  *middle = 0;
   prem_status status = prem_arg_floats(bind, "reach", reach, 1);
   if (status == PREM_OK && !(*reach > 0 && *reach <= 8))
     status = prem_bind_refuse(bind, "args.reach", "is %g; above 0 and up to 8 is possible",
                               (double)*reach);
+  params->most = *reach * (float)TRACK_PIXELS;
   if (status == PREM_OK)
     status = prem_arg_ints(bind, "strips", strips, 1);
   if (status == PREM_OK && (*strips < 1 || TRACK_CELLS % *strips != 0 ||
@@ -455,36 +512,38 @@ static inline prem_status feature_bind_args(prem_bind *bind, float *reach, int64
     status = prem_bind_refuse(bind, "args.strips", "is %lld; 1, 2, 4 or 8 strips are possible",
                               (long long)*strips);
   if (status == PREM_OK)
-    status = prem_arg_ints(bind, "middle_of", middle_of, 1);
-  if (status == PREM_OK && (*middle_of < 1 || bind->shape[2][2] % *middle_of != 0))
-    status = prem_bind_refuse(bind, "args.middle_of",
-                              "is %lld, of which the %lld regions are no multiple",
-                              (long long)*middle_of, (long long)bind->shape[2][2]);
+    status = track_bind_scales(bind, &params->scales, params->factors);
+  if (status == PREM_OK)
+    status = prem_arg_ints(bind, "middle", middle, 1);
+  if (status == PREM_OK && *middle != 0 && *middle != 1)
+    status = prem_bind_refuse(bind, "args.middle", "is %lld, must be 0 or 1", (long long)*middle);
   return status;
 }
 
 static prem_status track_features_bind(prem_bind *bind) {
   static const double pi = 3.14159265358979323846;
   track_features_params *params = (track_features_params *)bind->params.bytes;
-  const int64_t all = bind->shape[2][2];
+  const int64_t targets = bind->shape[2][2];
   float reach;
-  int64_t strips, every;
-  prem_status status = feature_bind_args(bind, &reach, &strips, &every);
+  int64_t strips, middle;
+  prem_status status = feature_bind_args(bind, &reach, &strips, &middle);
+  const int32_t all = params->scales, wanted = middle ? 1 : all, before = middle ? all / 2 : 0;
   if (status == PREM_OK)
     status = track_expect(bind, 0, "arrays.frame", 2, (const int64_t[4]){1, 1, 0, 0});
   if (status == PREM_OK)
-    status =
-        track_expect(bind, 2, "arrays.geometry", 2, (const int64_t[4]){1, 1, 0, GEOMETRY_NUMBERS});
+    status = track_expect(bind, 2, "arrays.pose", 2, (const int64_t[4]){1, 1, 0, POSE_NUMBERS});
   if (status == PREM_OK)
-    status = track_expect(bind, 1, "arrays.where", 3, (const int64_t[4]){1, all, TRACK_CELLS, 2});
+    status = track_expect(bind, 1, "arrays.where", 3,
+                          (const int64_t[4]){1, targets * all, TRACK_CELLS, WHERE_NUMBERS});
+  if (status == PREM_OK)
+    status =
+        track_output(bind, 3, "arrays.out", 4,
+                     (const int64_t[4]){targets * wanted, TRACK_PLANES, TRACK_CELLS, TRACK_CELLS});
+  if (status == PREM_OK)
+    status = track_output(bind, 4, "arrays.energy", 2,
+                          (const int64_t[4]){1, 1, targets * wanted, TRACK_CELLS});
   if (status != PREM_OK)
     return status;
-  const int64_t regions = all / every;
-  status = track_output(bind, 3, "arrays.out", 4,
-                        (const int64_t[4]){regions, TRACK_PLANES, TRACK_CELLS, TRACK_CELLS});
-  if (status == PREM_OK)
-    status =
-        track_output(bind, 4, "arrays.energy", 2, (const int64_t[4]){1, 1, regions, TRACK_CELLS});
   for (int32_t i = 0; i < TRACK_CELLS; ++i)
     params->hann[i] = (float)(0.5 - 0.5 * cos(2 * pi * i / (TRACK_CELLS - 1)));
   const int32_t cell_rows = TRACK_CELLS / (int32_t)strips, rows = feature_pixel_rows(cell_rows);
@@ -496,26 +555,25 @@ static prem_status track_features_bind(prem_bind *bind) {
     if (window.extent[2 + d] > params->frame[d])
       window.extent[2 + d] = params->frame[d];
   }
-  bind->grid[0] = (int32_t)regions;
-  bind->grid[1] = (int32_t)strips;
-  bind->grid[2] = 1;
+  bind->grid[0] = (int32_t)targets;
+  bind->grid[1] = wanted;
+  bind->grid[2] = (int32_t)strips;
   bind->window[0] = window;
-  bind->window[1] = (prem_window){.base = {[1] = every / 2},
-                                  .step = {[1] = {every}, [2] = {0, cell_rows}},
-                                  .extent = {1, 1, 1, 2}};
-  bind->window[2] = (prem_window){
-      .base = {[2] = every / 2}, .step = {[2] = {every}}, .extent = {1, 1, 1, GEOMETRY_NUMBERS}};
-  bind->window[3] = (prem_window){.step = {[0] = {1}, [2] = {0, cell_rows}},
+  bind->window[1] = (prem_window){.base = {[1] = before},
+                                  .step = {[1] = {all, 1}, [2] = {0, 0, cell_rows}},
+                                  .extent = {1, 1, 1, WHERE_NUMBERS}};
+  bind->window[2] = (prem_window){.step = {[2] = {1}}, .extent = {1, 1, 1, POSE_NUMBERS}};
+  bind->window[3] = (prem_window){.step = {[0] = {wanted, 1}, [2] = {0, 0, cell_rows}},
                                   .extent = {1, TRACK_PLANES, cell_rows, TRACK_CELLS}};
-  bind->window[4] =
-      (prem_window){.step = {[2] = {1}, [3] = {0, cell_rows}}, .extent = {1, 1, 1, cell_rows}};
+  bind->window[4] = (prem_window){.step = {[2] = {wanted, 1}, [3] = {0, 0, cell_rows}},
+                                  .extent = {1, 1, 1, cell_rows}};
   bind->work_bytes = feature_rest_bytes(cell_rows) + feature_pixel_bytes(cell_rows);
   return status;
 }
 
 static const prem_port track_features_ports[] = {{"frame", PREM_IN, PREM_U8},
                                                  {"where", PREM_IN, PREM_I32},
-                                                 {"geometry", PREM_IN, PREM_F32},
+                                                 {"pose", PREM_IN, PREM_F32},
                                                  {"out", PREM_OUT, PREM_C64},
                                                  {"energy", PREM_OUT, PREM_F32}};
 
@@ -524,8 +582,8 @@ PREM_COMPUTE_ENTRY(track_features)
 static const prem_kernel track_features_kernel = {
     .name = "track_features",
     .summary = "regions of a u8 frame as 16 complex planes of fHOG in 32 x 32 cells; reach (2), "
-               "strips (4), middle_of (1)",
-    .version = 4,
+               "scales (1), step (1.03), middle (0), strips (4)",
+    .version = 5,
     .params_bytes = sizeof(track_features_params),
     .ports = track_features_ports,
     .port_count = 5,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** track_locate: a target's next pose, from the peaks of its regions and its last pose; or from its
- * command, if that is new. With it its box, and where its regions lie now, at each scale: there it
- * is looked for in the next frame, and in the middle one of them it is learnt. */
+ * command, if that is new. With it its box, and where the windows of its regions lie now, at each
+ * scale: there it is looked for in the next frame, and in the middle one of them it is learnt. */
 #ifndef TRACK_LOCATE_H
 #define TRACK_LOCATE_H
 
@@ -110,100 +110,121 @@ PREM_FN void locate_target(const track_locate_params *params, const float *comma
     out[i] = pose[i];
 }
 
-/* Of the regions at a pose: `where` [scales][32][2], `geometry` [scales][4]. */
+/* Of the regions at a pose: `where` [scales][32][4], so many numbers from one scale to the next,
+ * and from one row of cells. */
 PREM_FN void locate_regions(const track_locate_params *params, const float *pose, int32_t *where,
-                            const int32_t where_pitch[2], float *geometry, int32_t geometry_pitch) {
+                            const int32_t pitch[2]) {
   const float most = params->reach * (float)TRACK_PIXELS;
   PREM_LANES_2D(scale, params->scales, cell, TRACK_CELLS) {
     float region[GEOMETRY_NUMBERS];
     aim_region(params->frame, most, params->factors[scale], pose, region);
-    aim_window(region, cell,
-               where + (int64_t)scale * where_pitch[0] + (int64_t)cell * where_pitch[1]);
-    if (cell == 0)
-      for (int32_t i = 0; i < GEOMETRY_NUMBERS; ++i)
-        geometry[(int64_t)scale * geometry_pitch + i] = region[i];
+    aim_window(region, cell, where + (int64_t)scale * pitch[0] + (int64_t)cell * pitch[1]);
   }
 }
 
+/* What is known of a target, and where what follows from it goes. */
+typedef struct locate_target_views {
+  const float *command, *pose, *peaks;
+  int32_t peaks_pitch;
+  float *out, *box;
+  int32_t *where, where_pitch[2];
+} locate_target_views;
+
 /* Each lane works out the pose, which takes no longer than to wait for it. */
-PREM_FN void track_locate_compute(const track_locate_params *params, const prem_view *views) {
-  const int32_t pitch[2] = {views[4].pitch[1], views[4].pitch[2]};
+PREM_FN void locate_all(const track_locate_params *params, const locate_target_views *of) {
   float pose[POSE_NUMBERS];
-  locate_target(params, (const float *)views[0].data, (const float *)views[1].data,
-                (const float *)views[2].data, views[2].pitch[2], pose);
+  locate_target(params, of->command, of->pose, of->peaks, of->peaks_pitch, pose);
   if (PREM_FIRST_LANE()) {
     for (int32_t i = 0; i < POSE_NUMBERS; ++i)
-      ((float *)views[3].data)[i] = pose[i];
-    track_box(pose, (float *)views[6].data);
+      of->out[i] = pose[i];
+    track_box(pose, of->box);
   }
-  locate_regions(params, pose, (int32_t *)views[4].data, pitch, (float *)views[5].data,
-                 views[5].pitch[2]);
+  locate_regions(params, pose, of->where, of->where_pitch);
+}
+
+PREM_FN void track_locate_compute(const track_locate_params *params, const prem_view *views) {
+  const locate_target_views of = {
+      (const float *)views[0].data, (const float *)views[1].data,
+      (const float *)views[2].data, views[2].pitch[2],
+      (float *)views[3].data,       (float *)views[5].data,
+      (int32_t *)views[4].data,     {views[4].pitch[1], views[4].pitch[2]}};
+  locate_all(params, &of);
 }
 
 #if PREM_HOST
 
 static void track_locate_reference(const void *given, const prem_array_view *arrays) {
-  static const int32_t pitch[2] = {TRACK_CELLS * 2, 2};
+  enum { WHERE = TRACK_CELLS * WHERE_NUMBERS };
   const track_locate_params *params = (const track_locate_params *)given;
   const int32_t scales = params->scales;
   for (int64_t t = 0; t < arrays[1].shape[2]; ++t) {
-    float *pose = (float *)arrays[3].data + t * POSE_NUMBERS;
-    locate_target(params, (const float *)arrays[0].data + t * COMMAND_NUMBERS,
-                  (const float *)arrays[1].data + t * POSE_NUMBERS,
-                  (const float *)arrays[2].data + t * scales * PEAK_NUMBERS, PEAK_NUMBERS, pose);
-    track_box(pose, (float *)arrays[6].data + t * BOX_NUMBERS);
-    locate_regions(params, pose, (int32_t *)arrays[4].data + t * scales * pitch[0], pitch,
-                   (float *)arrays[5].data + t * scales * GEOMETRY_NUMBERS, GEOMETRY_NUMBERS);
+    const locate_target_views of = {(const float *)arrays[0].data + t * COMMAND_NUMBERS,
+                                    (const float *)arrays[1].data + t * POSE_NUMBERS,
+                                    (const float *)arrays[2].data + t * scales * PEAK_NUMBERS,
+                                    PEAK_NUMBERS,
+                                    (float *)arrays[3].data + t * POSE_NUMBERS,
+                                    (float *)arrays[5].data + t * BOX_NUMBERS,
+                                    (int32_t *)arrays[4].data + t * scales * WHERE,
+                                    {WHERE, WHERE_NUMBERS}};
+    locate_all(params, &of);
   }
 }
 
-static prem_status track_locate_bind(prem_bind *bind) {
-  track_locate_params *params = (track_locate_params *)bind->params.bytes;
-  const int64_t targets = bind->shape[1][2];
+/* What it takes of `args`. */
+static inline prem_status locate_bind_args(prem_bind *bind, track_locate_params *params) {
   params->lost = 0.2F;
   prem_status status = track_bind_scales(bind, &params->scales, params->factors);
   if (status == PREM_OK)
     status = track_bind_frame(bind, params->frame, &params->reach);
   if (status == PREM_OK)
     status = prem_arg_floats(bind, "lost", &params->lost, 1);
+  return status;
+}
+
+/* Ports `command` and `pose` follow each other; so do `out`, `where` and `boxes`, from `out` on. */
+static inline prem_status locate_bind_arrays(prem_bind *bind, const track_locate_params *params,
+                                             int32_t command, int32_t out) {
+  const int64_t targets = bind->shape[command + 1][2], regions = targets * params->scales;
+  const int64_t pose[4] = {1, 1, targets, POSE_NUMBERS};
+  prem_status status =
+      track_expect(bind, command + 1, "arrays.pose", 2, (const int64_t[4]){1, 1, 0, POSE_NUMBERS});
   if (status == PREM_OK)
-    status = track_expect(bind, 1, "arrays.pose", 2, (const int64_t[4]){1, 1, 0, POSE_NUMBERS});
-  if (status == PREM_OK)
-    status = track_expect(bind, 0, "arrays.command", 2,
+    status = track_expect(bind, command, "arrays.command", 2,
                           (const int64_t[4]){1, 1, targets, COMMAND_NUMBERS});
   if (status == PREM_OK)
-    status = track_expect(bind, 2, "arrays.peaks", 2,
-                          (const int64_t[4]){1, 1, targets * params->scales, PEAK_NUMBERS});
+    status = track_output(bind, out, "arrays.out", 2, pose);
   if (status == PREM_OK)
-    status =
-        track_output(bind, 3, "arrays.out", 2, (const int64_t[4]){1, 1, targets, POSE_NUMBERS});
-  if (status != PREM_OK)
-    return status;
-  const int64_t regions = targets * params->scales;
-  status = track_output(bind, 4, "arrays.where", 3, (const int64_t[4]){1, regions, TRACK_CELLS, 2});
+    status = track_output(bind, out + 1, "arrays.where", 3,
+                          (const int64_t[4]){1, regions, TRACK_CELLS, WHERE_NUMBERS});
   if (status == PREM_OK)
-    status = track_output(bind, 5, "arrays.geometry", 2,
-                          (const int64_t[4]){1, 1, regions, GEOMETRY_NUMBERS});
-  if (status == PREM_OK)
-    status =
-        track_output(bind, 6, "arrays.boxes", 2, (const int64_t[4]){1, 1, targets, BOX_NUMBERS});
+    status = track_output(bind, out + 2, "arrays.boxes", 2,
+                          (const int64_t[4]){1, 1, targets, BOX_NUMBERS});
   bind->grid[0] = (int32_t)targets;
   bind->grid[1] = bind->grid[2] = 1;
-  for (int32_t p = 0; p < 7; ++p) /* rows of 8, but for three */
-    bind->window[p] = (prem_window){.step = {[2] = {1}}, .extent = {1, 1, 1, 8}};
+  bind->window[command] = bind->window[command + 1] = bind->window[out] = bind->window[out + 2] =
+      (prem_window){.step = {[2] = {1}}, .extent = {1, 1, 1, 8}};
+  bind->window[out + 1] = (prem_window){.step = {[1] = {params->scales}},
+                                        .extent = {1, params->scales, TRACK_CELLS, WHERE_NUMBERS}};
+  return status;
+}
+
+static prem_status track_locate_bind(prem_bind *bind) {
+  track_locate_params *params = (track_locate_params *)bind->params.bytes;
+  prem_status status = locate_bind_args(bind, params);
+  if (status == PREM_OK)
+    status = locate_bind_arrays(bind, params, 0, 3);
+  if (status == PREM_OK)
+    status =
+        track_expect(bind, 2, "arrays.peaks", 2,
+                     (const int64_t[4]){1, 1, bind->shape[1][2] * params->scales, PEAK_NUMBERS});
   bind->window[2] = (prem_window){.step = {[2] = {params->scales}},
                                   .extent = {1, 1, params->scales, PEAK_NUMBERS}};
-  bind->window[4] = (prem_window){.step = {[1] = {params->scales}},
-                                  .extent = {1, params->scales, TRACK_CELLS, 2}};
-  bind->window[5] = (prem_window){.step = {[2] = {params->scales}},
-                                  .extent = {1, 1, params->scales, GEOMETRY_NUMBERS}};
   return status;
 }
 
 static const prem_port track_locate_ports[] = {
     {"command", PREM_IN, PREM_F32}, {"pose", PREM_IN, PREM_F32},   {"peaks", PREM_IN, PREM_F32},
-    {"out", PREM_OUT, PREM_F32},    {"where", PREM_OUT, PREM_I32}, {"geometry", PREM_OUT, PREM_F32},
-    {"boxes", PREM_OUT, PREM_F32}};
+    {"out", PREM_OUT, PREM_F32},    {"where", PREM_OUT, PREM_I32}, {"boxes", PREM_OUT, PREM_F32}};
 
 PREM_COMPUTE_ENTRY(track_locate)
 
@@ -211,10 +232,10 @@ static const prem_kernel track_locate_kernel = {
     .name = "track_locate",
     .summary = "targets' poses from the peaks of their regions, and where these lie next; frame = "
                "[rows, columns], scales (1), step (1.03), reach (2), lost (0.2)",
-    .version = 3,
+    .version = 4,
     .params_bytes = sizeof(track_locate_params),
     .ports = track_locate_ports,
-    .port_count = 7,
+    .port_count = 6,
     .bind = track_locate_bind,
     .compute = track_locate_entry,
     .reference = track_locate_reference,

@@ -24,7 +24,7 @@ PREM_FN void track_spectra(const track_planes *from, const track_planes *to) {
   const prem_fft_plan plan = {5, 1.0F, 1.0F};
   const prem_fft_square in = {from->first, from->row, from->plane, 0};
   const prem_fft_square out = {to->first, to->row, to->plane, 0};
-  prem_fft_square_planes(&plan, in, out, 2);
+  prem_fft_known_planes(&plan, in, out, 2);
 }
 
 /* A plane; `room` is as large. */
@@ -39,25 +39,22 @@ PREM_FN void track_transform(float sign, track_plane *plane) {
   const prem_fft_plan plan = {5, sign, sign > 0 ? 1.0F : 1.0F / TRACK_CELLS};
   const prem_fft_square in = {plane->points, plane->pitch, 0, 0};
   const prem_fft_square out = {plane->room, plane->room_pitch, 0, 0};
-  prem_fft_square_planes(&plan, in, out, 1);
+  prem_fft_known_planes(&plan, in, out, 1);
   PREM_SYNC();
   const track_plane turned = {plane->room, plane->points, plane->room_pitch, plane->pitch};
   *plane = turned;
 }
 
-/** From twice a correlation to the Gaussian kernel of the distance: both of spectra. `square` is
- * the sum of the squares of both that were correlated. */
-PREM_FN void track_gauss(float square, float sigma, track_plane *plane) {
+/** From twice a correlation to the Gaussian kernel of the distance. `square` is the sum of the
+ * squares of both that were correlated. */
+PREM_FN void track_gauss(float square, float sigma, const track_plane *plane) {
   const float scale = 1.0F / (sigma * sigma * (float)(TRACK_PLANE * TRACK_CHANNELS));
-  track_transform(-1, plane);
   PREM_LANES_2D(r, TRACK_CELLS, c, TRACK_CELLS) {
     prem_fft_point *point = &plane->points[(int64_t)r * plane->pitch + c];
     const float distance = (square - point->re) * scale;
     point->re = track_exp(distance > 0 ? -distance : 0.0F);
     point->im = 0;
   }
-  PREM_SYNC();
-  track_transform(1, plane);
 }
 
 PREM_FN float track_sum(const float *values, int32_t count) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * track_respond: what a target's filter says of a region, and where it says most. From the
- * correlation with the model, whose parts are added up, follows the Gaussian kernel, from that by
- * `alpha` the response: about 1 where the region is what was learnt.
+ * correlation with the model and the squares, whose parts are added up, follows the Gaussian
+ * kernel, from that by `alpha` the response: about 1 where the region is what was learnt.
  */
 #ifndef TRACK_RESPOND_H
 #define TRACK_RESPOND_H
@@ -51,23 +51,37 @@ PREM_FN void respond_peak(const float *response, int32_t pitch, const float *bes
   peak[PEAK_NUMBERS - 1] = 0;
 }
 
-/* `plane` holds the correlation; the response goes to `response`. */
-PREM_FN void respond_region(float sigma, float square, const float *alpha, int32_t alpha_pitch,
-                            track_plane plane, float *response, int32_t pitch, float *best,
-                            int32_t *at, float *peak) {
-  track_gauss(square, sigma, &plane);
+PREM_FN void respond_filter(const float *alpha, int32_t alpha_pitch, const track_plane *plane) {
   PREM_LANES_2D(r, TRACK_CELLS, c, TRACK_CELLS) {
-    prem_fft_point *point = &plane.points[(int64_t)r * plane.pitch + c];
+    prem_fft_point *point = &plane->points[(int64_t)r * plane->pitch + c];
     const float factor = alpha[(int64_t)r * alpha_pitch + c];
     point->re *= factor;
     point->im *= factor;
   }
-  PREM_SYNC();
-  track_transform(-1, &plane);
+}
+
+PREM_FN void respond_real(const track_plane *plane, float *response, int32_t pitch) {
   PREM_LANES_2D(r, TRACK_CELLS, c, TRACK_CELLS) {
-    response[(int64_t)r * pitch + c] = plane.points[(int64_t)r * plane.pitch + c].re;
+    response[(int64_t)r * pitch + c] = plane->points[(int64_t)r * plane->pitch + c].re;
   }
-  PREM_SYNC();
+}
+
+/* `plane` holds the correlation; the response goes to `response`. A loop, so that three transforms
+ * are the same instructions: a GPU has to fetch them once only. */
+PREM_FN void respond_region(float sigma, float square, const float *alpha, int32_t alpha_pitch,
+                            track_plane plane, float *response, int32_t pitch, float *best,
+                            int32_t *at, float *peak) {
+  enum { KERNEL, FILTER, RESPONSE };
+  PREM_ROLLED for (int32_t step = KERNEL; step <= RESPONSE; ++step) {
+    track_transform(step == FILTER ? 1.0F : -1.0F, &plane);
+    if (step == KERNEL)
+      track_gauss(square, sigma, &plane);
+    else if (step == FILTER)
+      respond_filter(alpha, alpha_pitch, &plane);
+    else
+      respond_real(&plane, response, pitch);
+    PREM_SYNC();
+  }
   PREM_LANES(column, TRACK_CELLS) {
     at[column] = respond_best_in(response + column, pitch, &best[column]);
   }
@@ -94,20 +108,34 @@ PREM_FN void respond_correlation(const prem_fft_point *parts, int32_t pitch,
   }
 }
 
+/* The sum of the squares of both that were correlated. */
+PREM_FN float respond_square(const prem_fft_point *parts, int32_t pitch) {
+  float seen = 0, model = 0;
+  for (int32_t p = 0; p < CORRELATE_PARTS; ++p) {
+    seen += parts[(int64_t)p * pitch + CORRELATE_SQUARES].re;
+    model += parts[(int64_t)p * pitch + CORRELATE_SQUARES].im;
+  }
+  return seen + model;
+}
+
 /* Where the correlation's parts were: room for a plane, the response, and its columns' peaks. */
 enum { RESPOND_ROOM_BYTES = TRACK_PLANE_BYTES + TRACK_PLANE * 4 + TRACK_CELLS * 8 };
 
-PREM_FN void track_respond_compute(const track_respond_params *params, const prem_view *views) {
-  prem_fft_point *parts = (prem_fft_point *)views[0].data;
+/* Of the views of a correlation and `alpha`. @param room  for a plane */
+PREM_FN void respond_views(float sigma, const prem_view *correlation, const prem_view *alpha,
+                           void *room, float *peak) {
+  prem_fft_point *parts = (prem_fft_point *)correlation->data;
   float *response = (float *)(parts + TRACK_PLANE), *best = response + TRACK_PLANE;
-  const track_plane plane = {(prem_fft_point *)views[5].data, parts, TRACK_CELLS, TRACK_CELLS};
-  const float square = track_sum((const float *)views[1].data, TRACK_CELLS) +
-                       track_sum((const float *)views[2].data, CORRELATE_PARTS);
-  respond_correlation(parts, views[0].pitch[2], plane.points);
+  const track_plane plane = {(prem_fft_point *)room, parts, TRACK_CELLS, TRACK_CELLS};
+  const float square = respond_square(parts, correlation->pitch[2]);
+  respond_correlation(parts, correlation->pitch[2], plane.points);
   PREM_SYNC();
-  respond_region(params->sigma, square, (const float *)views[3].data, views[3].pitch[2], plane,
-                 response, TRACK_CELLS, best, (int32_t *)(best + TRACK_CELLS),
-                 (float *)views[4].data);
+  respond_region(sigma, square, (const float *)alpha->data, alpha->pitch[2], plane, response,
+                 TRACK_CELLS, best, (int32_t *)(best + TRACK_CELLS), peak);
+}
+
+PREM_FN void track_respond_compute(const track_respond_params *params, const prem_view *views) {
+  respond_views(params->sigma, &views[0], &views[1], views[3].data, (float *)views[2].data);
 }
 
 #if PREM_HOST
@@ -115,25 +143,26 @@ PREM_FN void track_respond_compute(const track_respond_params *params, const pre
 _Static_assert(RESPOND_ROOM_BYTES <= CORRELATE_PARTS * CORRELATE_POINTS * 8,
                "the room lies in the correlation's parts");
 
-PREM_CLONES static void track_respond_reference(const void *given, const prem_array_view *arrays) {
-  enum { POINTS = CORRELATE_PARTS * CORRELATE_POINTS };
+/* Of whole arrays: a region's peak. */
+static inline void respond_arrays(float sigma, const prem_fft_point *parts, const float *alpha,
+                                  float *peak) {
   prem_fft_point points[TRACK_PLANE], room[TRACK_PLANE];
   float response[TRACK_PLANE], best[TRACK_CELLS];
   int32_t at[TRACK_CELLS];
-  const int64_t regions = arrays[0].shape[1], scales = regions / arrays[3].shape[1];
-  for (int64_t region = 0; region < regions; ++region) {
-    const track_plane plane = {points, room, TRACK_CELLS, TRACK_CELLS};
-    const float square =
-        track_sum((const float *)arrays[1].data + region * TRACK_CELLS, TRACK_CELLS) +
-        track_sum((const float *)arrays[2].data + region / scales * CORRELATE_PARTS,
-                  CORRELATE_PARTS);
-    respond_correlation((const prem_fft_point *)arrays[0].data + region * POINTS, CORRELATE_POINTS,
-                        points);
-    respond_region(((const track_respond_params *)given)->sigma, square,
-                   (const float *)arrays[3].data + region / scales * TRACK_PLANE, TRACK_CELLS,
-                   plane, response, TRACK_CELLS, best, at,
-                   (float *)arrays[4].data + region * PEAK_NUMBERS);
-  }
+  const track_plane plane = {points, room, TRACK_CELLS, TRACK_CELLS};
+  respond_correlation(parts, CORRELATE_POINTS, points);
+  respond_region(sigma, respond_square(parts, CORRELATE_POINTS), alpha, TRACK_CELLS, plane,
+                 response, TRACK_CELLS, best, at, peak);
+}
+
+PREM_CLONES static void track_respond_reference(const void *given, const prem_array_view *arrays) {
+  enum { POINTS = CORRELATE_PARTS * CORRELATE_POINTS };
+  const int64_t regions = arrays[0].shape[1], scales = regions / arrays[1].shape[1];
+  for (int64_t region = 0; region < regions; ++region)
+    respond_arrays(((const track_respond_params *)given)->sigma,
+                   (const prem_fft_point *)arrays[0].data + region * POINTS,
+                   (const float *)arrays[1].data + region / scales * TRACK_PLANE,
+                   (float *)arrays[2].data + region * PEAK_NUMBERS);
 }
 
 static inline prem_status track_bind_sigma(prem_bind *bind, float *sigma) {
@@ -145,48 +174,45 @@ static inline prem_status track_bind_sigma(prem_bind *bind, float *sigma) {
   return status;
 }
 
-static prem_status track_respond_bind(prem_bind *bind) {
-  track_respond_params *params = (track_respond_params *)bind->params.bytes;
-  const int64_t regions = bind->shape[0][1], targets = bind->shape[3][1];
-  prem_status status = track_bind_sigma(bind, &params->sigma);
+/* Ports 0 and 1, `correlation` and `alpha`: of `scales` regions a target. */
+static inline prem_status respond_bind_arrays(prem_bind *bind, int64_t *scales) {
+  const int64_t regions = bind->shape[0][1], targets = bind->shape[1][1];
+  prem_status status = track_expect(bind, 0, "arrays.correlation", 3,
+                                    (const int64_t[4]){1, 0, CORRELATE_PARTS, CORRELATE_POINTS});
   if (status == PREM_OK)
-    status = track_expect(bind, 0, "arrays.correlation", 3,
-                          (const int64_t[4]){1, 0, CORRELATE_PARTS, CORRELATE_POINTS});
-  if (status == PREM_OK)
-    status = track_expect(bind, 3, "arrays.alpha", 3,
+    status = track_expect(bind, 1, "arrays.alpha", 3,
                           (const int64_t[4]){1, 0, TRACK_CELLS, TRACK_CELLS});
   if (status == PREM_OK && regions % targets != 0)
     status = prem_bind_refuse(bind, "arrays.correlation",
                               "has %lld regions, which are not as many for each of %lld targets",
                               (long long)regions, (long long)targets);
+  *scales = regions / targets;
+  bind->window[0] = (prem_window){.step = {[1] = {*scales, 1}},
+                                  .extent = {1, 1, CORRELATE_PARTS, CORRELATE_POINTS}};
+  bind->window[1] = (prem_window){.step = {[1] = {1}}, .extent = {1, 1, TRACK_CELLS, TRACK_CELLS}};
+  bind->work_bytes = TRACK_PLANE_BYTES;
+  return status;
+}
+
+static prem_status track_respond_bind(prem_bind *bind) {
+  const int64_t regions = bind->shape[0][1];
+  int64_t scales;
+  prem_status status = track_bind_sigma(bind, &((track_respond_params *)bind->params.bytes)->sigma);
+  if (status == PREM_OK)
+    status = respond_bind_arrays(bind, &scales);
   if (status == PREM_OK)
     status =
-        track_expect(bind, 1, "arrays.energy", 2, (const int64_t[4]){1, 1, regions, TRACK_CELLS});
-  if (status == PREM_OK)
-    status = track_expect(bind, 2, "arrays.model_energy", 2,
-                          (const int64_t[4]){1, 1, targets, CORRELATE_PARTS});
-  if (status == PREM_OK)
-    status =
-        track_output(bind, 4, "arrays.peaks", 2, (const int64_t[4]){1, 1, regions, PEAK_NUMBERS});
+        track_output(bind, 2, "arrays.peaks", 2, (const int64_t[4]){1, 1, regions, PEAK_NUMBERS});
   if (status != PREM_OK)
     return status;
-  const int64_t scales = regions / targets;
-  bind->grid[0] = (int32_t)targets;
+  bind->grid[0] = (int32_t)(regions / scales);
   bind->grid[1] = (int32_t)scales;
   bind->grid[2] = 1;
-  bind->window[0] = (prem_window){.step = {[1] = {scales, 1}},
-                                  .extent = {1, 1, CORRELATE_PARTS, CORRELATE_POINTS}};
-  bind->window[1] = (prem_window){.step = {[2] = {scales, 1}}, .extent = {1, 1, 1, TRACK_CELLS}};
-  bind->window[2] = (prem_window){.step = {[2] = {1}}, .extent = {1, 1, 1, CORRELATE_PARTS}};
-  bind->window[3] = (prem_window){.step = {[1] = {1}}, .extent = {1, 1, TRACK_CELLS, TRACK_CELLS}};
-  bind->window[4] = (prem_window){.step = {[2] = {scales, 1}}, .extent = {1, 1, 1, PEAK_NUMBERS}};
-  bind->work_bytes = TRACK_PLANE_BYTES;
+  bind->window[2] = (prem_window){.step = {[2] = {scales, 1}}, .extent = {1, 1, 1, PEAK_NUMBERS}};
   return PREM_OK;
 }
 
 static const prem_port track_respond_ports[] = {{"correlation", PREM_IN, PREM_C64},
-                                                {"energy", PREM_IN, PREM_F32},
-                                                {"model_energy", PREM_IN, PREM_F32},
                                                 {"alpha", PREM_IN, PREM_F32},
                                                 {"peaks", PREM_OUT, PREM_F32}};
 
@@ -195,10 +221,10 @@ PREM_COMPUTE_ENTRY(track_respond)
 static const prem_kernel track_respond_kernel = {
     .name = "track_respond",
     .summary = "response of targets' filters to regions, and its peak; sigma (0.5)",
-    .version = 3,
+    .version = 4,
     .params_bytes = sizeof(track_respond_params),
     .ports = track_respond_ports,
-    .port_count = 5,
+    .port_count = 3,
     .bind = track_respond_bind,
     .compute = track_respond_entry,
     .reference = track_respond_reference,

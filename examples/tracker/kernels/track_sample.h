@@ -45,30 +45,25 @@ PREM_FN float sample_pixel(const sample_window *window, sample_tap row, sample_t
   return sample_mix(above, below, column, row.share);
 }
 
-/* A GPU's lanes are so many for each column of a region. */
-PREM_FN int32_t sample_lanes_a_column(void) {
-  return PREM_LANE_COUNT < 2 * TRACK_PIXELS ? 1 : PREM_LANE_COUNT / TRACK_PIXELS;
-}
+/* A GPU's warp has a row of the region, and each of its lanes every 32nd pixel in hand: so what all
+ * pixels of a row share is worked out once for four. */
+enum { SAMPLE_LANES = 32, SAMPLE_AT_ONCE = TRACK_PIXELS / SAMPLE_LANES };
+#define SAMPLE_STARTS (PREM_LANE_COUNT < SAMPLE_LANES ? 1 : PREM_LANE_COUNT / SAMPLE_LANES)
 
-/* A GPU's lane stays in its column, goes on by as many rows as a column has lanes, and has more
- * than one of them in hand. */
-PREM_FN void sample_columns(const int32_t size[2], const sample_window *window,
-                            const float *geometry, int32_t first, int32_t rows, float *out) {
-  enum { AT_ONCE = 3 };
+PREM_FN void sample_warp_rows(const int32_t size[2], const sample_window *window,
+                              const float *geometry, int32_t first, int32_t rows, float *out) {
   const float y = geometry[GEOMETRY_Y], x = geometry[GEOMETRY_X], step = geometry[GEOMETRY_STEP];
-  const int32_t height = size[0], starts = sample_lanes_a_column();
-  PREM_LANES_2D(start, starts, c, TRACK_PIXELS) {
-    const sample_tap column = sample_tap_at(fmaf(step, (float)c, x), size[1]);
-    PREM_ROLLED for (int32_t r = start; r < rows; r += AT_ONCE * starts) {
-      float found[AT_ONCE];
-      for (int32_t i = 0; i < AT_ONCE; ++i) {
-        const int32_t at = r + i * starts;
-        const sample_tap row = sample_tap_at(fmaf(step, (float)(first + at), y), height);
-        found[i] = at < rows ? sample_pixel(window, row, column) : 0;
-      }
-      for (int32_t i = 0; i < AT_ONCE; ++i)
-        if (r + i * starts < rows)
-          out[(r + i * starts) * TRACK_PIXELS + c] = found[i];
+  PREM_LANES_2D(start, SAMPLE_STARTS, lane, SAMPLE_LANES) {
+    sample_tap column[SAMPLE_AT_ONCE];
+    for (int32_t i = 0; i < SAMPLE_AT_ONCE; ++i)
+      column[i] = sample_tap_at(fmaf(step, (float)(lane + i * SAMPLE_LANES), x), size[1]);
+    PREM_ROLLED for (int32_t r = start; r < rows; r += SAMPLE_STARTS) {
+      const sample_tap row = sample_tap_at(fmaf(step, (float)(first + r), y), size[0]);
+      float found[SAMPLE_AT_ONCE];
+      for (int32_t i = 0; i < SAMPLE_AT_ONCE; ++i)
+        found[i] = sample_pixel(window, row, column[i]);
+      for (int32_t i = 0; i < SAMPLE_AT_ONCE; ++i)
+        out[r * TRACK_PIXELS + lane + i * SAMPLE_LANES] = found[i];
     }
   }
 }
@@ -77,7 +72,7 @@ PREM_FN void sample_columns(const int32_t size[2], const sample_window *window,
 PREM_FN void sample_rows(const int32_t size[2], const sample_window *window, const float *geometry,
                          int32_t first, int32_t rows, float *out) {
   if (!PREM_HOST) {
-    sample_columns(size, window, geometry, first, rows, out);
+    sample_warp_rows(size, window, geometry, first, rows, out);
     return;
   }
   const float y = geometry[GEOMETRY_Y], x = geometry[GEOMETRY_X], step = geometry[GEOMETRY_STEP];

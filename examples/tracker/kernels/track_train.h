@@ -14,7 +14,13 @@ typedef struct track_train_params {
 
 PREM_FN void train_target(const track_train_params *params, float energy, track_plane plane,
                           float *alpha, int32_t pitch) {
-  track_gauss(2.0F * energy, params->sigma, &plane);
+  PREM_ROLLED for (int32_t back = 1; back >= 0; --back) { /* as in respond_region() */
+    track_transform(back ? -1.0F : 1.0F, &plane);
+    if (back) {
+      track_gauss(2.0F * energy, params->sigma, &plane);
+      PREM_SYNC();
+    }
+  }
   PREM_LANES_2D(r, TRACK_CELLS, c, TRACK_CELLS) {
     alpha[(int64_t)r * pitch + c] =
         params->label[r] * params->label[c] /
