@@ -194,12 +194,12 @@ modes_of() { # ROUND: in another order in each, so that none always follows the 
 load_round() { # ROUND
   local period mode ahead modes
   modes=$(modes_of "$1")
-  if (($1 % 2)); then modes="tt_25 $modes"; else modes="$modes tt_25"; fi
+  if (($1 % 2)); then modes="tt_75 $modes"; else modes="$modes tt_75"; fi
   for period in 20 10 7 5 4 3 2.5; do
     for mode in $modes; do
-      if [ "$mode" = tt_25 ]; then ahead=25; else ahead=75; fi
+      if [ "$mode" = tt_75 ]; then ahead=(--ahead 75); else ahead=(); fi
       # A plan has no room below 3 ms: then it keeps that period, and frames are left out.
-      timed --mode "${mode%_25}" --ahead $ahead --period "$(awk "BEGIN { print ($period < 3 ? 3 : $period) }")ms" --every "${period}ms" \
+      timed --mode "${mode%_75}" "${ahead[@]}" --period "$(awk "BEGIN { print ($period < 3 ? 3 : $period) }")ms" --every "${period}ms" \
         "$load_video" >"$place/said"
       awk -v OFS='\t' -v key="$1$(printf '\t')$period$(printf '\t')$mode" '/ frames, / { frames = $1; tracked = $3 }
         /^frame to boxes/ { age = $5 } /^streaming/ { print "row", key, tracked / frames * 100, age, $3, $4 }' "$place/said"
@@ -212,7 +212,7 @@ load() {
   {
     begin tracker_load "Accuracy over load" "How well does the tracker follow a camera that is as fast as the machine, and faster?"
     say note "300 frames of $load_video, one target, one scale, 2 blocks. A frame is scored with the box that could be seen when it was taken. Rounds are interleaved, with the modes in another order in each; a row is the median of $rounds, with the least and the largest."
-    say note "A frame comes three quarters of a period before the plan takes it; of tt_25 a quarter."
+    say note "A frame comes so long before the plan takes it that its box is there when the next one comes, else half a period; of tt_75 three quarters of one."
     for ((round = 1; round <= rounds; ++round)); do load_round "$round"; done >"$place/loads"
     cut -d' ' -f1-3 /proc/loadavg >"$place/ended"
     busy

@@ -20,6 +20,7 @@ typedef struct follower {
   prem_live *live;
   int32_t frame_stream, command_stream, boxes_stream;
   int64_t zero_ns;    /* when the first frame was taken */
+  int64_t boxes_ns;   /* from a hyperperiod's begin until its boxes are shown, by the plan */
   int64_t *submitted; /* [taken] which frame was the n-th that was handed over */
   int64_t submitted_count, room;
   int64_t instant_room;
@@ -95,18 +96,30 @@ static prem_status note_boxes(follower *f, int64_t frame, const float *rows, int
                      published_ns);
 }
 
-/* The n-th frame to take. */
-static prem_status next_frame(follower *f, int64_t n, uint8_t *pixels, size_t pitch_bytes) {
+/* Before the n-th frame to take: those between, if there is time for it. */
+static prem_status go_to_frame(follower *f, int64_t n) {
   const int64_t lasts_ns = f->request->lasts_ns;
   if (n > 1 && lasts_ns > 0 && f->live && prem_live_now_ns(f->live) - f->zero_ns > lasts_ns)
     return PREM_ERR_ENDED;
-  prem_status status = PREM_OK;
-  if (n > 0)
-    status = video_skip(f->frames, f->request->step - 1, f->diag);
-  if (status == PREM_OK)
-    status = video_next(f->frames, pixels, pitch_bytes, f->diag);
+  return n > 0 ? video_skip(f->frames, f->request->step - 1, f->diag) : PREM_OK;
+}
+
+static prem_status note_end(follower *f, prem_status status) {
   f->is_cut_short = status != PREM_OK && status != PREM_ERR_ENDED;
   return status;
+}
+
+/* The n-th frame to take. */
+static prem_status next_frame(follower *f, int64_t n, uint8_t *pixels, size_t pitch_bytes) {
+  const prem_status status = go_to_frame(f, n);
+  return note_end(f,
+                  status == PREM_OK ? video_next(f->frames, pixels, pitch_bytes, f->diag) : status);
+}
+
+/* The same where it lies. */
+static prem_status look_at_frame(follower *f, int64_t n, const uint8_t **pixels) {
+  const prem_status status = go_to_frame(f, n);
+  return note_end(f, status == PREM_OK ? video_look(f->frames, pixels, f->diag) : status);
 }
 
 /* Whatever ended the frames, the session has results of those before. */
@@ -272,34 +285,44 @@ static prem_status feed_each(follower *f) {
   return end == PREM_ERR_ENDED ? PREM_OK : end;
 }
 
-/* When the first frame comes: of a camera as fast as the plan so much of a period before a frame is
- * taken; else at once. No host is early, many are late at times: a frame that comes behind its
- * instant is followed by the next one before anybody has looked at it. */
-static int64_t first_due_ns(const follower *f, int64_t every_ns) {
-  enum { USUAL_PERCENT = 75 };
+/* So long before a frame is taken it comes: as early as lets its boxes be there when the next one
+ * comes, since a host that is late by less loses none. Where they cannot be, half a period. */
+static int64_t ahead_ns(const follower *f, int64_t every_ns) {
   const int32_t percent = f->request->ahead_percent;
-  const int64_t now_ns = prem_live_now_ns(f->live);
-  const int64_t ahead_ns = every_ns * (percent > 0 ? percent : USUAL_PERCENT) / 100;
+  if (percent > 0)
+    return every_ns * percent / 100;
+  const int64_t free_ns = every_ns - f->boxes_ns - every_ns / 20;
+  return free_ns > every_ns * 3 / 4 ? every_ns * 3 / 4
+         : free_ns < every_ns / 4   ? every_ns / 2
+                                    : free_ns;
+}
+
+/* When the first frame comes: of a camera as fast as the plan before a frame is taken; else at
+ * once. No host is early, many are late at times: a frame that comes behind its instant is followed
+ * by the next one before anybody has looked at it. */
+static int64_t first_due_ns(const follower *f, int64_t every_ns) {
+  const int64_t now_ns = prem_live_now_ns(f->live), before_ns = ahead_ns(f, every_ns);
   prem_live_state state;
   if (every_ns != f->request->setting.period_ns)
     return now_ns;
   prem_live_look(f->live, &state);
-  const int64_t since_ns = now_ns + ahead_ns - state.start_ns;
-  return state.start_ns - ahead_ns + (since_ns < 0 ? 0 : since_ns / every_ns + 1) * every_ns;
+  const int64_t since_ns = now_ns + before_ns - state.start_ns;
+  return state.start_ns - before_ns + (since_ns < 0 ? 0 : since_ns / every_ns + 1) * every_ns;
 }
 
-/* A camera: frames come when they come, and one that finds no buffer is lost. A queue is filled at
- * first: as long as frames are in it, none is missed where this thread is late. */
+/* A camera: frames come when they come, and one that finds no buffer is lost; so is one that this
+ * thread comes to when the next one is there already, and those that might wait in a queue. A queue
+ * is filled at first: as long as frames are in it, none is missed where this thread is late. */
 static prem_status feed_by_clock(follower *f) {
   const track_setting *setting = &f->request->setting;
   const int64_t frames = f->request->frames;
-  uint8_t *pixels = malloc((size_t)setting->rows * (size_t)setting->columns);
-  prem_status status = pixels ? PREM_OK : PREM_ERR_MEMORY;
   const int64_t every_ns = f->request->every_ns ? f->request->every_ns : setting->period_ns;
+  const size_t width = (size_t)setting->columns;
+  prem_status status = PREM_OK;
   int64_t due_ns = 0;
   for (int64_t n = 0; status == PREM_OK && (frames == 0 || n < frames); ++n) {
-    status =
-        is_stopped(f) ? PREM_ERR_INTERRUPTED : next_frame(f, n, pixels, (size_t)setting->columns);
+    const uint8_t *pixels;
+    status = is_stopped(f) ? PREM_ERR_INTERRUPTED : look_at_frame(f, n, &pixels);
     if (status != PREM_OK)
       break;
     if (n == 0)
@@ -307,10 +330,12 @@ static prem_status feed_by_clock(follower *f) {
     else if (n > setting->queue)
       due_ns += every_ns;
     status = take_results(f, due_ns);
+    const bool is_over = prem_live_now_ns(f->live) - due_ns > (1 + setting->queue) * every_ns;
     prem_frame frame;
-    const prem_status acquired =
-        status == PREM_OK ? prem_live_acquire(f->live, f->frame_stream, 0, &frame, f->diag)
-                          : status;
+    prem_status acquired = status;
+    if (status == PREM_OK)
+      acquired =
+          is_over ? PREM_ERR_FULL : prem_live_acquire(f->live, f->frame_stream, 0, &frame, f->diag);
     if (acquired == PREM_OK || acquired == PREM_ERR_FULL)
       status = note_taken(f, due_ns, acquired == PREM_OK);
     else
@@ -318,12 +343,10 @@ static prem_status feed_by_clock(follower *f) {
     if (acquired != PREM_OK || status != PREM_OK)
       continue;
     for (int32_t r = 0; r < setting->rows; ++r)
-      memcpy((uint8_t *)frame.data + r * frame.pitch_bytes[2],
-             pixels + (size_t)r * (size_t)setting->columns, (size_t)setting->columns);
+      memcpy((uint8_t *)frame.data + r * frame.pitch_bytes[2], pixels + (size_t)r * width, width);
     frame.captured_ns = due_ns;
     status = prem_live_submit(f->live, &frame, f->diag);
   }
-  free(pixels);
   const prem_status end = status == PREM_ERR_ENDED ? PREM_OK : status;
   if (has_more_results(f, end))
     status = take_results(f, prem_live_now_ns(f->live) + (2 + setting->queue) * setting->period_ns);
@@ -355,6 +378,8 @@ static prem_status follow_live(follower *f, const prem_schedule *schedule) {
   f->frame_stream = prem_live_find(f->live, "frame");
   f->command_stream = prem_live_find(f->live, "command");
   f->boxes_stream = prem_live_find(f->live, "boxes");
+  f->boxes_ns = request->setting.publish_ns > 0 ? request->setting.publish_ns
+                                                : track_schedule_end_ns(schedule, "locate");
   if (track_schedule_fetches(&request->setting)) /* where it cannot be, it is copied */
     (void)prem_live_keep_on_host(f->live, f->frame_stream, NULL);
   status = command(f);

@@ -26,7 +26,8 @@ typedef struct follow_request {
   int64_t every_ns;      /* from frame to frame; 0: with TRACK_CAMERA the setting's period, with
                             TRACK_EACH      as they are worked */
   int32_t ahead_percent; /* with TRACK_CAMERA: of a period, so long before it is taken a frame
-                            comes; 0: 75 */
+                            comes; 0: as early as lets its boxes be there when the next
+                            one comes, 25 to 75; where they cannot be, 50 */
   int64_t traced;        /* keep when the phases of the first so many hyperperiods ran; 0: none */
   const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
 } follow_request;
@@ -42,10 +43,10 @@ typedef struct follow_result {
   track_log log;
   int64_t *taken_ns; /* [taken] when each frame was, from `start` on */
   int64_t taken;
-  int64_t tracked;                /* frames with a result */
-  int64_t lost;                   /* frames that found no free buffer */
-  int64_t late;                   /* results shown behind their publish_ns */
-  int64_t overruns;               /* jobs that were not over at their deadline */
+  int64_t tracked;  /* frames with a result */
+  int64_t lost;     /* frames that found no free buffer, or were over when their turn came */
+  int64_t late;     /* results shown behind their publish_ns */
+  int64_t overruns; /* jobs that were not over at their deadline */
   int64_t age_max_ns, age_sum_ns; /* from a frame's being taken to its boxes being shown */
   /* how long before, and behind, their planned instant boxes were shown; for publish_ns */
   int64_t early_max_ns, late_max_ns;

@@ -303,7 +303,7 @@ planned_for() { # PERIOD: a profile of windows for it, measured once, so that al
   } >"$place/$1.cfg"
 }
 load_run() { # ROUND PERIOD MODE: rows of what it said
-  local period=$2 mode=$3 planned=$2 name=load/$3_$2us_$1 frames=$((250000 / $2)) every=() way ahead=75
+  local period=$2 mode=$3 planned=$2 name=load/$3_$2us_$1 frames=$((250000 / $2)) every=() way ahead=()
   [ $frames -ge 100 ] || frames=100
   if [ "$mode" = ordinary ]; then
     run "$name" 60 "$baselines" --period "${period}us" --hold $held --log $frames --frames $frames --targets "$targets" --scales "$scales" \
@@ -318,8 +318,8 @@ load_run() { # ROUND PERIOD MODE: rows of what it said
   # Faster than it can be planned: the plan keeps its period, and frames are left out.
   [ "$period" -ge "$shortest" ] || { planned=$shortest every=(--every "${period}us"); }
   planned_for "$planned" || return
-  [ "$mode" != tt_25 ] || ahead=25
-  follow_moving run "$name" --mode "${mode%_25}" --ahead $ahead --camera --period "${planned}us" "${every[@]}" --profile "$place/$planned.cfg" --frames $frames \
+  [ "$mode" != tt_75 ] || ahead=(--ahead 75)
+  follow_moving run "$name" --mode "${mode%_75}" "${ahead[@]}" --camera --period "${planned}us" "${every[@]}" --profile "$place/$planned.cfg" --frames $frames \
     -o "$place/load" || return
   awk -v OFS='\t' -v round="$1" -v period="$period" -v mode="$mode" 'BEGIN { age = "-" } / frames, / { shown = $3 / $1 * 100 }
     /^frame to boxes/ { age = $5 } /^streaming/ { print "row", round, period, mode, shown, age, $3, $4 }' "$out/$name.txt" >>"$place/loads"
@@ -329,7 +329,7 @@ load_run() { # ROUND PERIOD MODE: rows of what it said
   fi
 }
 load_rounds() {
-  local round part mode ways=(tt tt_25 free lock) turn
+  local round part mode ways=(tt tt_75 free lock) turn
   [ ! -x "$baselines" ] || [ "$backend" != cuda ] || ways+=(ordinary)
   for ((round = 1; round <= rounds; ++round)); do
     for part in $(tr ' ' '\n' <<<"$load" | sort -nr); do
@@ -365,9 +365,9 @@ load_findings() {
   say findings tracker_load "Accuracy over load" "How well are targets followed that move while their boxes are under way?"
   say command "examples/tracker/h200.sh BUILD FOLDER load"
   say note "Commit $commit, backend $backend; $targets targets at $scales scales in $size that move by up to 4 px a frame along each axis. A frame is scored with the boxes that could be seen when it came (AUC; 0.952 at best), the mean over the targets; a quarter of a second of frames a run, at least 100."
-  say note "tt, free, lock: the plan's frames come three quarters of a period before it takes them, of tt_25 a quarter. It keeps up with a period of $shortest us at least, a twentieth more than a frame takes as fast as they go; where frames come faster the plan keeps that, and frames are left out. stream, priority, graph: ordinary CUDA, which begins a frame when it comes or when the one before is done."
+  say note "tt, free, lock: the plan's frames come so long before it takes them that their boxes are there when the next ones come, else half a period; of tt_75 three quarters. It keeps up with a period of $shortest us at least, a twentieth more than a frame takes as fast as they go; where frames come faster the plan keeps that, and frames are left out. stream, priority, graph: ordinary CUDA, which begins a frame when it comes or when the one before is done."
   say note "Rounds are interleaved, with the modes in another order in each; a row is the median of its runs, with the least and the largest."
-  awk -F'\t' -v OFS='\t' -v ways="tt tt_25 free lock graph stream priority" '{ print index(ways, $4), $0 }' "$place/loads" |
+  awk -F'\t' -v OFS='\t' -v ways="tt tt_75 free lock graph stream priority" '{ print index(ways, $4), $0 }' "$place/loads" |
     sort -t "$(printf '\t')" -k 4,4gr -k 1,1g -k 9,9g | cut -f 2- | awk -F'\t' -v OFS='\t' '
     function put() { if (n) print "row", 1e6 / period, before, n, (auc[int((n + 1) / 2)] + auc[int(n / 2) + 1]) / 2, auc[1], auc[n], p / n, share / n, ages ? age / ages : "-" }
     { key = $3 OFS $4 } key != before { put(); n = share = age = ages = p = 0; before = key; period = $3 }

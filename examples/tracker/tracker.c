@@ -103,7 +103,7 @@ static const struct argp_option known[] = {
      "not follow each other",
      0},
     {"ahead", KEY_AHEAD, "N", 0,
-     "with --camera: frames come N % of a period before the plan takes them (75): boxes are "
+     "with --camera: frames come N % of a period before the plan takes them (50): boxes are "
      "younger "
      "with less, and a host may be late by less",
      0},

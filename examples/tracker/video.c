@@ -29,6 +29,7 @@ struct video {
   int64_t next;  /* frame */
   uint8_t *held; /* [held_count] frames without gaps; NULL: they are read as they come */
   int64_t held_count;
+  uint8_t *seen;      /* the frame that was looked at; NULL: none was, or it is one of these */
   synth *made;        /* NULL: from `reader` */
   truth_boxes marked; /* beside pictures */
   child decoder;      /* ffmpeg, if any */
@@ -402,6 +403,7 @@ void video_close(video *of) {
   synth_free(of->made);
   truth_free(&of->marked);
   free(of->held);
+  free(of->seen);
   free(of);
 }
 
@@ -411,11 +413,16 @@ const video_facts *video_facts_of(const video *of) {
   return &of->facts;
 }
 
+static const uint8_t *next_held(video *of) {
+  const size_t bytes = (size_t)of->facts.width * (size_t)of->facts.height;
+  return of->held + (size_t)held_number(of, of->next++) * bytes;
+}
+
 prem_status video_next(video *of, uint8_t *pixels, size_t pitch_bytes, prem_diag *diag) {
   char reason[P5_REASON_BYTES] = "";
   if (of->held) {
     const size_t width = (size_t)of->facts.width, height = (size_t)of->facts.height;
-    const uint8_t *from = of->held + (size_t)held_number(of, of->next++) * width * height;
+    const uint8_t *from = next_held(of);
     for (size_t row = 0; row < height; ++row)
       memcpy(pixels + row * pitch_bytes, from + row * width, width);
     return PREM_OK;
@@ -434,6 +441,18 @@ prem_status video_next(video *of, uint8_t *pixels, size_t pitch_bytes, prem_diag
   else if (status != PREM_ERR_ENDED)
     return refuse(diag, status, of->source, reason);
   return status;
+}
+
+prem_status video_look(video *of, const uint8_t **pixels, prem_diag *diag) {
+  const size_t pitch = (size_t)of->facts.width;
+  if (of->held) {
+    *pixels = next_held(of);
+    return PREM_OK;
+  }
+  if (!of->seen)
+    of->seen = malloc(pitch * (size_t)of->facts.height);
+  *pixels = of->seen;
+  return of->seen ? video_next(of, of->seen, pitch, diag) : PREM_ERR_MEMORY;
 }
 
 prem_status video_skip(video *of, int64_t frames, prem_diag *diag) {

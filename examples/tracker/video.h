@@ -68,6 +68,13 @@ const video_facts *video_facts_of(const video *of);
  */
 prem_status video_next(video *of, uint8_t *pixels, size_t pitch_bytes, prem_diag *diag);
 
+/**
+ * The next frame where the video keeps it, rows without gaps, until the next call.
+ *
+ * @retval as video_next()
+ */
+prem_status video_look(video *of, const uint8_t **pixels, prem_diag *diag);
+
 /** Leave out frames. PREM_ERR_ENDED where there are not so many; else as video_next(). */
 prem_status video_skip(video *of, int64_t frames, prem_diag *diag);
 
