@@ -212,7 +212,7 @@ load() {
   {
     begin tracker_load "Accuracy over load" "How well does the tracker follow a camera that is as fast as the machine, and faster?"
     say note "300 frames of $load_video, one target, one scale, 2 blocks. A frame is scored with the box that could be seen when it was taken. Rounds are interleaved, with the modes in another order in each; a row is the median of $rounds, with the least and the largest."
-    say note "A frame comes so long before the plan takes it that its box is there when the next one comes, else half a period; of tt_75 three quarters of one."
+    say note "A frame comes three quarters of a period before the plan takes it, or less, from a quarter on, where only that lets its box be there when the next one comes; of tt_75 always three quarters."
     for ((round = 1; round <= rounds; ++round)); do load_round "$round"; done >"$place/loads"
     cut -d' ' -f1-3 /proc/loadavg >"$place/ended"
     busy

@@ -285,16 +285,15 @@ static prem_status feed_each(follower *f) {
   return end == PREM_ERR_ENDED ? PREM_OK : end;
 }
 
-/* So long before a frame is taken it comes: as early as lets its boxes be there when the next one
- * comes, since a host that is late by less loses none. Where they cannot be, half a period. */
+/* So long before a frame is taken it comes: three quarters of a period, since a host that is late
+ * by less loses none. Less, down to a quarter, where only that lets its boxes be there when the
+ * next one comes. */
 static int64_t ahead_ns(const follower *f, int64_t every_ns) {
   const int32_t percent = f->request->ahead_percent;
   if (percent > 0)
     return every_ns * percent / 100;
-  const int64_t free_ns = every_ns - f->boxes_ns - every_ns / 20;
-  return free_ns > every_ns * 3 / 4 ? every_ns * 3 / 4
-         : free_ns < every_ns / 4   ? every_ns / 2
-                                    : free_ns;
+  const int64_t quarter_ns = every_ns / 4, free_ns = every_ns - f->boxes_ns - every_ns / 20;
+  return free_ns < quarter_ns || free_ns > 3 * quarter_ns ? 3 * quarter_ns : free_ns;
 }
 
 /* When the first frame comes: of a camera as fast as the plan before a frame is taken; else at

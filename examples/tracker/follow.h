@@ -26,8 +26,8 @@ typedef struct follow_request {
   int64_t every_ns;      /* from frame to frame; 0: with TRACK_CAMERA the setting's period, with
                             TRACK_EACH      as they are worked */
   int32_t ahead_percent; /* with TRACK_CAMERA: of a period, so long before it is taken a frame
-                            comes; 0: as early as lets its boxes be there when the next
-                            one comes, 25 to 75; where they cannot be, 50 */
+                            comes; 0: 75, or less, from 25 on, where only that lets its
+                            boxes be there when the next one comes */
   int64_t traced;        /* keep when the phases of the first so many hyperperiods ran; 0: none */
   const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
 } follow_request;

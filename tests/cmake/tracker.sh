@@ -166,19 +166,19 @@ run camera --camera --frames 50 --publish 9ms
 awk -F, 'NR > 1 { if ($1 <= last) exit 1; last = $1 } BEGIN { last = -1 }' camera/track.csv || fail "frames out of order"
 holds "$(score streaming 1) > 0" || fail "nothing was scored as it was shown: $(cat said)"
 
-# ---- on sim, boxes are shown at their planned instant to the nanosecond; frames come half a period before they are taken, since boxes cannot be there when the next ones come ----
+# ---- on sim, boxes are shown at their planned instant to the nanosecond; frames come three quarters of a period before they are taken ----
 run exact --backend sim --camera --frames 20 --period 10ms --publish 9ms
-[ "$(head -n 2 exact/instants.csv | paste -sd ' ')" = "frame,planned_ns,shown_ns 0,14000000,14000000" ] &&
+[ "$(head -n 2 exact/instants.csv | paste -sd ' ')" = "frame,planned_ns,shown_ns 0,16500000,16500000" ] &&
   [ "$(awk -F, '$2 == $3' exact/instants.csv | wc -l)" -eq 20 ] || fail "instants: $(cat exact/instants.csv)"
 
-# ---- a quarter of a period before: boxes are a quarter of a period younger, and the same ----
+# ---- a quarter of a period before: boxes are half a period younger, and the same ----
 run ahead --backend sim --camera --ahead 25 --frames 20 --period 10ms --publish 9ms
 grep -q '^frame to boxes: mean 11.500 ms, longest 11.500 ms' said || fail "--ahead: $(cat said)"
 cmp <(cut -d, -f 1-8 exact/track.csv) <(cut -d, -f 1-8 ahead/track.csv) || fail "--ahead: another log"
 
 # ---- frames that wait in a queue: boxes are as many periods older, and the same ----
 run queued --backend sim --camera --queue 4 --frames 20 --period 10ms --publish 9ms
-grep -q '^frame to boxes: mean 49.000 ms, longest 54.000 ms' said || fail "--queue: $(cat said)"
+grep -q '^frame to boxes: mean 51.500 ms, longest 56.500 ms' said || fail "--queue: $(cat said)"
 cmp exact/track.csv queued/track.csv || fail "--queue: another log"
 cmp exact/instants.csv queued/instants.csv || fail "--queue: other instants"
 for option in "--queue 4" "--publish 9ms" "--ahead 25"; do
