@@ -287,12 +287,12 @@ static prem_status feed_each(follower *f) {
 
 /* So long before a frame is taken it comes: three quarters of a period, since a host that is late
  * by less loses none. Less, down to a quarter, where only that lets its boxes be there when the
- * next one comes. */
+ * next one comes, with a tenth of a period to spare. */
 static int64_t ahead_ns(const follower *f, int64_t every_ns) {
   const int32_t percent = f->request->ahead_percent;
   if (percent > 0)
     return every_ns * percent / 100;
-  const int64_t quarter_ns = every_ns / 4, free_ns = every_ns - f->boxes_ns - every_ns / 20;
+  const int64_t quarter_ns = every_ns / 4, free_ns = every_ns * 9 / 10 - f->boxes_ns;
   return free_ns < quarter_ns || free_ns > 3 * quarter_ns ? 3 * quarter_ns : free_ns;
 }
 
