@@ -63,8 +63,7 @@ static const task_text tasks[] = {
     {"locate",
      "track_find",
      "correlation = \"correlate.out\"; alpha = \"alpha\"; command = \"command\"; pose = \"pose\"; "
-     "out "
-     "= \"pose\"; where = \"where\"; boxes = \"boxes\";",
+     "out = \"pose\"; where = \"where\"; boxes = \"boxes\";",
      "frame",
      "correlate",
      "",

@@ -104,8 +104,7 @@ static const struct argp_option known[] = {
      0},
     {"ahead", KEY_AHEAD, "N", 0,
      "with --camera: frames come N % of a period before the plan takes them (75, or less, from 25 "
-     "on, "
-     "where only that lets their boxes be there when the next ones come): with less, boxes are "
+     "on, where only that lets their boxes be there when the next ones come): with less, boxes are "
      "younger, and a host may be late by less",
      0},
     {"publish", KEY_PUBLISH, "TIME", 0,
