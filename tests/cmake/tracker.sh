@@ -166,6 +166,14 @@ run camera --camera --frames 50 --publish 9ms
 awk -F, 'NR > 1 { if ($1 <= last) exit 1; last = $1 } BEGIN { last = -1 }' camera/track.csv || fail "frames out of order"
 holds "$(score streaming 1) > 0" || fail "nothing was scored as it was shown: $(cat said)"
 
+# ---- a process that stood still goes on with the frame that has come: those before are lost, and are not handed on late ----
+"$tracker" --camera --hold 30 --frames 300 --period 10ms -o behind synth:frames=0 >said 2>&1 &
+follower=$!
+sleep 1.5
+kill -STOP $follower && sleep 0.5 && kill -CONT $follower
+wait $follower || fail "a process that stood still: $(cat said)"
+holds "$(sed -nE 's/.* ([0-9]+) found no room;.*/\1/p' said) >= 25" || fail "frames of the time that the process stood still: $(cat said)"
+
 # ---- on sim, boxes are shown at their planned instant to the nanosecond; frames come three quarters of a period before they are taken ----
 run exact --backend sim --camera --frames 20 --period 10ms --publish 9ms
 [ "$(head -n 2 exact/instants.csv | paste -sd ' ')" = "frame,planned_ns,shown_ns 0,16500000,16500000" ] &&
