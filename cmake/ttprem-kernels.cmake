@@ -47,7 +47,7 @@ function(_ttprem_judge_kernel name header)
     message(FATAL_ERROR "ttprem_add_kernels: ${header}: no such file")
   endif()
   if(NOT name MATCHES "^[a-z_][a-z0-9_]*$")
-    message(FATAL_ERROR "ttprem_add_kernels: ${header}: '${name}' is no name of a kernel; small "
+    message(FATAL_ERROR "ttprem_add_kernels: ${header}: '${name}' is not a valid kernel name; small "
       "letters, digits and _ make one")
   endif()
   file(READ ${header} text)

@@ -34,8 +34,8 @@ static void report_syntax(prem_reader *reader, const char *bytes, const config_t
                   "(integers all with the suffix L, or all without)",
                   near.text);
   else if (strstr(text, "duplicate"))
-    prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL,
-                  "a key that stands in this group twice, near '%s'; take one out", near.text);
+    prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL, "duplicate key near '%s'; take one out",
+                  near.text);
   else if (surprise)
     prem_diag_add(reader->diag, PREM_ERROR, 2, surprise->place, NULL, "%s near '%s'", text,
                   surprise->text);

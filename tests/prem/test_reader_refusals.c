@@ -50,7 +50,7 @@ static const refusal refusals[] = {
     {"version = 1;", "version == 1;", "version : 1;", "1: E002: syntax error near '='"},
     {"blocks = 4;", "blocks = 4 4;", "blocks = 4,", "3: E002: syntax error near '4'"},
     {"tiles = 4;", "tiles = 4; tiles = 4;", "tiles = 4;",
-     "12: E002: a key that stands in this group twice, near '{ name = \"a\"; k"
+     "12: E002: duplicate key near '{ name = \"a\"; k"
      "ernel = \"none\"; blocks = [ 0 ]; tiles = 4; tiles'; take one out"},
     {"version = 1;", "", "version = 1", " E003: version: missing; write version = 1;"},
     {"name = \"base\";", "", "name = \"base\";", " E003: name: missing; give a string"},
@@ -464,7 +464,7 @@ static const file_pair file_pairs[] = {
      "are the limit\n2: E024: tasks.z.after[0].task: there is no task '" LONG_NAME
      "', did you mean 'a23456789b23456789c23456789d23456789e23456789f2345'?"},
     {HEAD "tasks = ( " A C "copies = 3; blocks = 1; } );", HEAD "tasks = ( " A C "copies = 2; } );",
-     "2: E002: a key that stands in this group twice, near 'tasks = ( { name = \"a\"; kernel = "
+     "2: E002: duplicate key near 'tasks = ( { name = \"a\"; kernel = "
      "\"none\"; blocks = [ 0 ]; tiles '; take one out"},
     {HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; copies = 3; tiles = 1; " C
           "} );",

@@ -296,7 +296,7 @@ static const char *load(const char *platform, int wcet_ns) {
 }
 
 START_TEST(memory_asked_for_more_than_all_its_time) {
-  assert_twins(PREM_ERR_INFEASIBLE, 43, "'memory' is asked for 1.01 of its time (202 of 200 ns",
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "'memory' is overloaded: 101 % of its time (202 of 200 ns",
                load("blocks = 3;", 61), load("blocks = 3;", 60));
 }
 END_TEST
@@ -305,9 +305,9 @@ START_TEST(a_block_asked_for_more_than_all_its_time) {
   const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2; period_ns = 100L;"
                      "  prefetch: { wcet_ns = 25L; demand: { memory = 0; }; };"
                      "  compute: { wcet_ns = %dL; }; }";
-  assert_twins(PREM_ERR_INFEASIBLE, 43, "block 0, with one buffer, is asked for 1.02 of its time",
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "block 0, with one buffer, is overloaded: 102 % of its time",
                file_of("blocks = 1;", text(form, 26)), file_of("blocks = 1;", text(form, 25)));
-  assert_twins(PREM_ERR_INFEASIBLE, 43, "the compute unit of block 0 is asked for 1.02",
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "the compute unit of block 0 is overloaded: 102 %",
                file_of("blocks = 1; buffers = 2;", text(form, 51)),
                file_of("blocks = 1; buffers = 2;", text(form, 37)));
 }

@@ -114,11 +114,12 @@ static prem_wide resource_ns(const prem_planning *planning, int32_t resource) {
 
 static bool report_excess(const prem_planning *planning, prem_place place, const char *key,
                           const char *what, prem_wide asked, prem_wide supply) {
-  double ratio = ceil((double)asked / (double)supply * 100) / 100;
-  prem_diag_add(planning->diag, PREM_ERROR, 43, place, key,
-                "%s is asked for %.2f of its time (%.0f of %.0f ns in a hyperperiod): infeasible "
-                "whatever the order",
-                what, ratio > 1 ? ratio : 1.01, (double)asked, (double)supply);
+  const double percent = ceil((double)asked / (double)supply * 100);
+  prem_diag_add(
+      planning->diag, PREM_ERROR, 43, place, key,
+      "%s is overloaded: %.0f %% of its time (%.0f of %.0f ns in a hyperperiod): infeasible "
+      "whatever the order",
+      what, percent > 100 ? percent : 101, (double)asked, (double)supply);
   return false;
 }
 
