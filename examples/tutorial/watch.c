@@ -35,6 +35,10 @@ static prem_status feed(application *app, int number) {
   if (number == ABSENT)
     return PREM_OK;
   prem_status status = prem_live_acquire(app->live, app->frame, due_ns + PERIOD, &in, app->diag);
+  if (status == PREM_ERR_FULL) {
+    printf("frame %d: no buffer\n", number);
+    return PREM_OK;
+  }
   if (status != PREM_OK)
     return status;
   take_picture(&in, number);
@@ -83,9 +87,10 @@ static prem_status watch(application *app, const prem_backend *backend) {
     return status;
   app->frame = prem_live_find(app->live, "frame");
   app->found = prem_live_find(app->live, "found");
-  app->start_ns = prem_live_now_ns(app->live) + 50 * MS;
-  status = prem_live_start(
-      app->live, &(prem_live_request){.start_ns = app->start_ns, .events = true}, app->diag);
+  status = prem_live_start(app->live, &(prem_live_request){.events = true}, app->diag);
+  prem_live_state state;
+  prem_live_look(app->live, &state);
+  app->start_ns = state.start_ns;
   for (int number = 0; number < FRAMES && status == PREM_OK; ++number) {
     status = feed(app, number);
     if (status == PREM_OK)
@@ -94,7 +99,7 @@ static prem_status watch(application *app, const prem_backend *backend) {
       status = listen(app);
   }
   if (status == PREM_OK)
-    status = prem_live_stop(app->live, true, prem_live_now_ns(app->live) + 1000 * MS, app->diag);
+    status = prem_live_stop(app->live, true, prem_live_now_ns(app->live) + 5000 * MS, app->diag);
   return status;
 }
 
