@@ -86,7 +86,7 @@ function paddedTable(result) {
   const unit = columnUnit(rows.map((row) => row.padded.published_ns));
   const sum = (row, what) => row.tasks.reduce((all, task) => all + (task.padded ? task.padded[what] : 0), 0);
   const share = (missed, all) => flag(`${count(missed)} of ${count(all)}`, missed > 0);
-  return table(`* Padded: the results count at the longest of the first half of the ${samplesWord(rows[0])} and one step of the clock, whatever the time that each of them takes; the second half shows how often they were not there.`,
+  return table(`* Padded: what if every result were published at one fixed time, the longest of the first half of the ${samplesWord(rows[0])} plus one step of the clock? The second half shows how many would miss it.`,
     [['padded', '', 'text'], ['makespan counts at', unit[0]], ['set by', samplesWord(rows[0])], ['missed', samplesWord(rows[0])], ['missed', 'jobs']],
     rows.map((row) => [`${row.label}*`, inUnit(row.padded.published_ns, unit), count(row.padded.trained), share(row.padded.missed, row.padded.judged),
       sum(row, 'judged') ? share(sum(row, 'missed'), sum(row, 'judged')) : '\u2013']));
