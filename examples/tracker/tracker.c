@@ -575,8 +575,8 @@ static prem_status write_page(const options *of, const scored *scores, const fol
   canvas sheet = {0};
   char text[512];
   snprintf(text, sizeof text,
-           "%" PRId32 " targets at %" PRId32
-           " scales, %s on %s, a frame every %.3f ms. Orange: what "
+           "Targets: %" PRId32 ", scales: %" PRId32
+           "; %s on %s, a frame every %.3f ms. Orange: what "
            "was followed; blue, dashed: where the target really was.",
            of->request.setting.targets, of->request.setting.scales,
            of->request.backend ? prem_mode_name(of->request.mode) : "no schedule", of->backend,
