@@ -10,7 +10,12 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { INCLUDE_DEPTH = 10, NESTING = 1000 };
+enum {
+  INCLUDE_DEPTH = 10,
+  INCLUDES = 256,            /* in all: one file may stand for any number of them */
+  INCLUDED_BYTES = 16 << 20, /* the text of all of them */
+  NESTING = 1000
+};
 #define MAX_FILE_BYTES (INT64_C(1) << 30)
 
 /* What the grammar allows next. */
@@ -31,6 +36,8 @@ typedef struct scanner {
   const char *folder;
   source_file *files[INCLUDE_DEPTH + 2];
   int depth; /* index into files */
+  int includes;
+  int64_t included_bytes;
   expected next;
   char open[NESTING]; /* the brackets that are open */
   int nesting;
@@ -417,6 +424,19 @@ static void scan_included(scanner *s, const char *name) {
   }
   if (s->depth >= INCLUDE_DEPTH) {
     refuse_include(s, 11, place, name, "includes go deeper than the limit of 10");
+    return;
+  }
+  if (++s->includes > INCLUDES) {
+    refuse_include(s, 11, place, name,
+                   "more than the limit of 256 includes in all, those in included files counted "
+                   "each time; put the text into fewer files");
+    return;
+  }
+  s->included_bytes += facts.st_size;
+  if (s->included_bytes > INCLUDED_BYTES) {
+    refuse_include(s, 11, place, name,
+                   "all included text is above the limit of 16 MiB; write it into the schedule's "
+                   "own file");
     return;
   }
   if (prem_read_file(path, &bytes, &count, reason, sizeof reason) != PREM_OK) {

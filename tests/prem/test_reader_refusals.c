@@ -748,6 +748,39 @@ START_TEST(include_depth) {
 }
 END_TEST
 
+/* One file that is included often is read often. */
+START_TEST(include_count) {
+  static char often[300 * 32] = HEAD;
+  put("empty.cfg", "# nothing\n");
+  for (int i = 0; i < 256; ++i)
+    strcat(often, "@include \"empty.cfg\"\n");
+  const char *most = put("most.cfg", text("%stasks = ( " A C "} );\n", often));
+  ck_assert_str_eq(errors_in_folder(most), "");
+  put("more.cfg", "@include \"empty.cfg\"\n");
+  const char *many = put("many.cfg", text("%s@include \"more.cfg\"\n", often));
+  ck_assert_ptr_nonnull(strstr(errors_in_folder(many), "E011: @include: \"more.cfg\": more than "
+                                                       "the limit of 256 includes in all"));
+}
+END_TEST
+
+START_TEST(include_bytes) {
+  static char comment[(1 << 20) + 1];
+  for (int i = 0; i < 1 << 20; ++i)
+    comment[i] = i % 64 == 63 ? '\n' : '#';
+  put("million.cfg", comment);
+  static char often[20 * 32] = HEAD;
+  for (int i = 0; i < 16; ++i)
+    strcat(often, "@include \"million.cfg\"\n");
+  const char *most = put("sixteen.cfg", text("%stasks = ( " A C "} );\n", often));
+  ck_assert_str_eq(errors_in_folder(most), "");
+  put("byte.cfg", "\n");
+  const char *large = put("large.cfg", text("%s@include \"byte.cfg\"\n", often));
+  ck_assert_ptr_nonnull(strstr(errors_in_folder(large),
+                               "E011: @include: \"byte.cfg\": all included "
+                               "text is above the limit of 16 MiB"));
+}
+END_TEST
+
 START_TEST(errors_name_the_included_file) {
   put("tasks.cfg", "\n\ntasks = ( " A "compute: { wcet_ns = 5000000000; }; copies = 0; } );");
   const char *path = put("main.cfg", HEAD "@include \"tasks.cfg\"\n");
@@ -893,6 +926,8 @@ int main(void) {
   tcase_add_checked_fixture(folders, make_folder, remove_folder);
   tcase_add_test(folders, include_loops);
   tcase_add_test(folders, include_depth);
+  tcase_add_test(folders, include_count);
+  tcase_add_test(folders, include_bytes);
   tcase_add_test(folders, errors_name_the_included_file);
   tcase_add_test(folders, broken_profiles);
   tcase_add_test(folders, of_several_profiles_the_worst_counts);
