@@ -8,13 +8,6 @@
 static const char *const kinds[] = {"sampling", "queuing", "trigger", NULL};
 static const char *const output_kinds[] = {"sampling", "queuing", NULL};
 
-static int32_t find_array(const prem_schedule *schedule, const char *name) {
-  for (int32_t a = 0; a < schedule->array_count; ++a)
-    if (strcmp(schedule->arrays[a].name, name) == 0)
-      return a;
-  return -1;
-}
-
 static const char *array_name(const void *arrays, int32_t index) {
   return ((const prem_array *)arrays)[index].name;
 }
@@ -29,7 +22,7 @@ static int32_t read_array(prem_reader *reader, const config_setting_t *group) {
   }
   if (!prem_read_string(reader, group, "array", name, sizeof name))
     return -1;
-  const int32_t array = find_array(schedule, name);
+  const int32_t array = prem_find_array(reader, name);
   if (array < 0)
     prem_refuse(reader, 24, group, "array", "there is no array '%s'%s", prem_show(name).text,
                 prem_suggest(name, array_name, schedule->arrays, schedule->array_count).text);

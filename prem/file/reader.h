@@ -26,7 +26,10 @@ typedef struct prem_reader {
   int32_t entry_count;
   bool *block_is_used; /* by tasks read so far */
   int32_t lowest_free_block;
-  int64_t table_entries;                 /* blocks, edges and arguments of all tasks */
+  int64_t table_entries; /* blocks and arguments of all tasks */
+  int64_t edges;         /* of precedence */
+  int32_t *array_at;     /* [array_places] by a hash of the name: 1 + the array there; 0: none */
+  size_t array_places;
   const char *libconfig_file, *own_file; /* the last name interned */
   bool out_of_memory;
 } prem_reader;
@@ -49,6 +52,10 @@ prem_status prem_read_syntax(prem_reader *reader, const char *bytes, size_t coun
 /* Stops on the way of a file, in their order. */
 void prem_read_platform(prem_reader *reader, const config_setting_t *root);
 void prem_read_profiles(prem_reader *reader, const config_setting_t *root);
+/** The array of that name; -1: none. */
+int32_t prem_find_array(const prem_reader *reader, const char *name);
+/** A new array, of a name that no other has: its number; -1: out of memory, which it notes. */
+int32_t prem_add_array(prem_reader *reader, const prem_array *array);
 void prem_read_arrays(prem_reader *reader, const config_setting_t *root);
 void prem_read_tasks(prem_reader *reader, const config_setting_t *root);
 /** A group of times and demands; `spec` holds the demand of one that gives none. */

@@ -253,17 +253,6 @@ static bool read_shape(prem_reader *reader, const config_setting_t *group, prem_
   return true;
 }
 
-static const char *array_name(const void *from, int32_t index) {
-  return ((const prem_array *)from)[index].name;
-}
-
-static bool has_array(const prem_schedule *schedule, const char *name) {
-  for (int32_t i = 0; i < schedule->array_count; ++i)
-    if (strcmp(array_name(schedule->arrays, i), name) == 0)
-      return true;
-  return false;
-}
-
 static void read_array(prem_reader *reader, const config_setting_t *group) {
   static const char *const keys[] = {"name", "type", "shape",    "fill", "seed",
                                      "file", "save", "versions", NULL};
@@ -271,7 +260,6 @@ static void read_array(prem_reader *reader, const config_setting_t *group) {
   const char *types[PREM_TYPE_COUNT + 1] = {0};
   for (int type = 0; type < PREM_TYPE_COUNT; ++type)
     types[type] = prem_type_name((prem_type)type);
-  prem_schedule *schedule = reader->schedule;
   prem_array array = {.writer = -1, .place = prem_setting_place(reader, group)};
   int type = 0, fill = 0;
   int64_t seed = 0;
@@ -287,7 +275,7 @@ static void read_array(prem_reader *reader, const config_setting_t *group) {
   prem_read_int32(reader, group, "versions", 2, PREM_MAX_VERSIONS, &array.versions);
   array.fill = fill ? PREM_FILL_RANDOM : PREM_FILL_ZERO;
   array.seed = (uint64_t)seed;
-  if (is_named && (strcmp(array.name, "new") == 0 || has_array(schedule, array.name))) {
+  if (is_named && (strcmp(array.name, "new") == 0 || prem_find_array(reader, array.name) >= 0)) {
     prem_refuse(reader, 6, group, "name",
                 strcmp(array.name, "new") == 0
                     ? "an array cannot be called '%s': that word makes an output of its own"
@@ -301,14 +289,8 @@ static void read_array(prem_reader *reader, const config_setting_t *group) {
   if (is_whole && prem_read_text(reader, group, "save", &save) &&
       check_file_kind(reader, group, "save", save, &array))
     reader->out_of_memory |= !(array.save = strdup(save));
-  prem_array *grown =
-      is_named ? prem_grow(schedule->arrays, (size_t)schedule->array_count, sizeof array) : NULL;
-  if (grown) {
-    schedule->arrays = grown;
-    schedule->arrays[schedule->array_count++] = array;
+  if (is_named && prem_add_array(reader, &array) >= 0)
     return;
-  }
-  reader->out_of_memory |= is_named;
   free(array.file);
   free(array.save);
 }
@@ -540,6 +522,7 @@ static prem_status read_source(prem_reader *reader) {
   config_destroy(&config);
   free(reader->entries);
   free(reader->block_is_used);
+  free(reader->array_at);
   return status == PREM_OK && reader->out_of_memory ? PREM_ERR_MEMORY : status;
 }
 

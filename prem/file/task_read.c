@@ -10,7 +10,10 @@
 
 #include "prem/base/list.h"
 
-enum { TABLE_ENTRIES = 1 << 24 }; /* blocks, edges and arguments of all tasks together */
+enum {
+  TABLE_ENTRIES = 1 << 24, /* blocks and arguments of all tasks together */
+  EDGES = 1 << 20          /* of all tasks: planners and backends keep some 200 bytes of each */
+};
 
 static bool take_table_entries(prem_reader *reader, const config_setting_t *setting,
                                int64_t count) {
@@ -20,9 +23,7 @@ static bool take_table_entries(prem_reader *reader, const config_setting_t *sett
     return true;
   if (!was_full)
     prem_refuse(reader, 20, setting, NULL,
-                "the tasks' blocks, arguments and edges of precedence are above the limit of %d "
-                "in all",
-                TABLE_ENTRIES);
+                "the tasks' blocks and arguments are above the limit of %d in all", TABLE_ENTRIES);
   return false;
 }
 
@@ -43,6 +44,8 @@ static bool add_block(prem_reader *reader, const config_setting_t *setting, prem
                 blocks - 1);
     return false;
   }
+  if (task->block_count > blocks) /* one stands there twice: no need to hear the rest */
+    return false;
   int32_t *grown = prem_grow(task->blocks, (size_t)task->block_count, sizeof *grown);
   if (!grown) {
     reader->out_of_memory = true;
@@ -242,18 +245,10 @@ static const char *array_name(const void *from, int32_t index) {
   return ((const prem_schedule *)from)->arrays[index].name;
 }
 
-static int32_t find_array(const prem_schedule *schedule, const char *name) {
-  for (int32_t i = 0; i < schedule->array_count; ++i)
-    if (strcmp(schedule->arrays[i].name, name) == 0)
-      return i;
-  return -1;
-}
-
 /* An array of the task's own, whose shape bind finds out; -1 where it cannot be made. */
 static int32_t add_new_array(prem_reader *reader, const config_setting_t *setting,
                              const prem_task *task) {
-  prem_schedule *schedule = reader->schedule;
-  const int32_t writer = (int32_t)(task - schedule->tasks);
+  const int32_t writer = (int32_t)(task - reader->schedule->tasks);
   prem_array array = {.writer = writer, .place = prem_setting_place(reader, setting)};
   const int length = snprintf(array.name, sizeof array.name, "%s.%s", task->name, setting->name);
   if (length >= (int)sizeof array.name) {
@@ -262,19 +257,12 @@ static int32_t add_new_array(prem_reader *reader, const config_setting_t *settin
                 setting->name, length);
     return -1;
   }
-  if (find_array(schedule, array.name) >= 0) {
+  if (prem_find_array(reader, array.name) >= 0) {
     prem_refuse(reader, 6, setting, NULL, "the output and another array are both called '%s'",
                 array.name);
     return -1;
   }
-  prem_array *grown = prem_grow(schedule->arrays, (size_t)schedule->array_count, sizeof array);
-  if (!grown) {
-    reader->out_of_memory = true;
-    return -1;
-  }
-  schedule->arrays = grown;
-  schedule->arrays[schedule->array_count] = array;
-  return schedule->array_count++;
+  return prem_add_array(reader, &array);
 }
 
 static bool is_new(const config_setting_t *setting) {
@@ -320,7 +308,7 @@ static void find_named_arrays(prem_reader *reader, const prem_task_entry *entry)
     if (is_new(setting))
       continue;
     const char *name = setting->value.sval ? setting->value.sval : "";
-    const int32_t array = find_array(schedule, name);
+    const int32_t array = prem_find_array(reader, name);
     if (array < 0)
       prem_refuse(reader, 24, setting, NULL, "there is no array '%s' in `arrays`%s",
                   prem_show(name).text,
@@ -543,10 +531,7 @@ static void refuse_equal_names(prem_reader *reader) {
 
 /* ---- precedence ----------------------------------------------------------------------------- */
 
-static bool add_after(prem_reader *reader, const config_setting_t *group, prem_task *task,
-                      const prem_after *after) {
-  if (!take_table_entries(reader, group, 1))
-    return false;
+static bool add_after(prem_reader *reader, prem_task *task, const prem_after *after) {
   prem_after *grown = prem_grow(task->after, (size_t)task->after_count, sizeof *grown);
   if (!grown) {
     reader->out_of_memory = true;
@@ -625,9 +610,17 @@ static bool read_after(prem_reader *reader, const config_setting_t *group,
     prem_refuse(reader, 26, group, "per",
                 "per = \"block\" joins jobs one by one, without a lag: leave %s out",
                 after.latest ? "instance = \"latest\"" : "lag_ns");
+  reader->edges += (int64_t)entry->count * count;
+  if (reader->edges > EDGES) {
+    prem_refuse(reader, 20, group, NULL,
+                "%d tasks after %d each make more than the limit of %d edges in all; let one task "
+                "that comes after all of these stand between",
+                entry->count, count, EDGES);
+    return false;
+  }
   for (int32_t i = 0; i < entry->count; ++i)
     for (after.task = first; after.task < first + count; ++after.task)
-      if (!add_after(reader, group, &reader->schedule->tasks[entry->first + i], &after))
+      if (!add_after(reader, &reader->schedule->tasks[entry->first + i], &after))
         return false;
   return true;
 }
