@@ -27,7 +27,7 @@ void prem_plan_free(prem_plan *plan) {
   free(plan);
 }
 
-enum { MAX_ENTRIES = 1 << 30 };
+enum { MAX_ENTRIES = 1 << 30, MAX_IDLE_BLOCKS = 1 << 24 };
 
 prem_status prem_plan_add_affine(prem_plan *plan, const prem_affine *affine) {
   if (plan->affine_count == MAX_ENTRIES)
@@ -89,7 +89,10 @@ typedef struct expansion {
   const prem_schedule *schedule;
   const prem_plan *plan;
   prem_diag *diag;
-  prem_slot *next; /* where the next slot goes */
+  prem_slot *next;     /* where the next slot goes */
+  int64_t idle_blocks; /* that runs name without a tile of theirs */
+  int32_t most_blocks; /* of a run */
+  int32_t *with_tiles; /* [most_blocks]: those of the run in hand that have tiles */
 } expansion;
 
 static prem_place place_of(const prem_plan *plan, prem_place place) {
@@ -121,6 +124,16 @@ static prem_status refuse_size(const expansion *e, prem_wide slots) {
                 "%.0f phases in one hyperperiod, which would take some %.1f GiB to check; the "
                 "limit is %lld phases",
                 count, count * PREM_CHECKING_BYTES / 0x1p30, (long long)PREM_MAX_SLOTS);
+  return PREM_ERR_INVALID;
+}
+
+/* They cost time, and are in no phase that counts. */
+static prem_status refuse_idle_blocks(const expansion *e, const prem_affine *run) {
+  prem_diag_add(e->diag, PREM_ERROR, 13, place_of(e->plan, run->place),
+                key_of(e->plan, ".runs").text,
+                "the runs up to this one name %lld blocks on which they have no tile; the limit "
+                "is %d: leave these blocks out",
+                (long long)e->idle_blocks, MAX_IDLE_BLOCKS);
   return PREM_ERR_INVALID;
 }
 
@@ -174,7 +187,8 @@ static int64_t clamp(prem_wide value, int64_t end) {
 
 /* The repeats r with 0 <= tile + r * step < tile_count. */
 static span repeats_inside(prem_wide tile, int64_t step, int64_t repeat, int64_t tile_count) {
-  if (step == 0)
+  const bool is_outside = step >= 0 ? tile >= tile_count : tile < 0; /* and goes further away */
+  if (step == 0 || is_outside)
     return (span){0, tile >= 0 && tile < tile_count ? repeat : 0};
   prem_wide first, last;
   if (step > 0) {
@@ -219,12 +233,14 @@ static bool starts_in_range(const prem_affine *run, int64_t j, span repeats, int
   return true;
 }
 
-static prem_status count_run(const expansion *e, const prem_affine *run, prem_wide *slots) {
+static prem_status count_run(expansion *e, const prem_affine *run, prem_wide *slots) {
   const prem_schedule *schedule = e->schedule;
   const prem_task *task = &schedule->tasks[run->task];
   const plan_key key = key_of(e->plan, ".runs");
   if (run->count < 1 || run->repeat < 1 || run->jobs < 1)
     return PREM_OK;
+  if (e->idle_blocks > MAX_IDLE_BLOCKS) /* said */
+    return PREM_ERR_INVALID;
   if (run->first_block < 0 || run->first_block > task->block_count - run->count) {
     prem_diag_add(e->diag, PREM_ERROR, 25, place_of(e->plan, run->place), key.text,
                   "blocks number %d to %lld of task '%s', which has %d (0 to %d)", run->first_block,
@@ -232,6 +248,7 @@ static prem_status count_run(const expansion *e, const prem_affine *run, prem_wi
                   task->block_count - 1);
     return PREM_ERR_INVALID;
   }
+  e->most_blocks = run->count > e->most_blocks ? run->count : e->most_blocks;
   chain_shape shape;
   prem_wide last_job = (prem_wide)run->job + run->jobs - 1;
   prem_wide last_join = run->join_task < 0 ? 0 : (prem_wide)run->join_job + run->jobs - 1;
@@ -252,10 +269,11 @@ static prem_status count_run(const expansion *e, const prem_affine *run, prem_wi
     span head = head_repeats(schedule, run, j), join = join_repeats(schedule, run, j);
     if (!starts_in_range(run, j, head, head_ns) || !starts_in_range(run, j, join, pair_ns))
       return refuse_overflow(e, run->place, key.text);
+    e->idle_blocks += head.first == head.end && join.first == join.end;
     of_a_job += (prem_wide)(head.end - head.first) * shape.count + (join.end - join.first);
   }
   *slots += of_a_job * run->jobs;
-  return PREM_OK;
+  return e->idle_blocks > MAX_IDLE_BLOCKS ? refuse_idle_blocks(e, run) : PREM_OK;
 }
 
 static prem_status count_starts(const expansion *e, const prem_starts *entry, prem_wide *slots) {
@@ -430,14 +448,23 @@ static void put_plain_block(expansion *e, const prem_affine *run, const chain_sh
   }
 }
 
+static bool has_tiles(const expansion *e, const prem_affine *run, int64_t j) {
+  const span head = head_repeats(e->schedule, run, j), join = join_repeats(e->schedule, run, j);
+  return head.first < head.end || join.first < join.end;
+}
+
 static void put_run(expansion *e, int32_t index) {
   const prem_affine *run = &e->plan->affine[index];
   const prem_task *task = &e->schedule->tasks[run->task];
   chain_shape shape;
   chain_shape_of(task, run->phase, run->chain, &shape);
-  prem_slot *before = e->next;
-  for (int64_t q = 0; q < run->jobs; ++q) {
-    for (int64_t j = 0; j < run->count; ++j) {
+  int32_t blocks = 0;
+  for (int32_t j = 0; j < run->count; ++j)
+    if (has_tiles(e, run, j))
+      e->with_tiles[blocks++] = j;
+  for (int64_t q = 0; q < run->jobs && blocks > 0; ++q)
+    for (int32_t i = 0; i < blocks; ++i) {
+      const int64_t j = e->with_tiles[i];
       prem_slot slot = {.task = run->task,
                         .job = (int32_t)(run->job + q),
                         .block = task->blocks[run->first_block + j],
@@ -447,9 +474,6 @@ static void put_run(expansion *e, int32_t index) {
       else
         put_plain_block(e, run, &shape, j, q, slot);
     }
-    if (e->next == before) /* no tile of it exists: further jobs have none either */
-      return;
-  }
 }
 
 static void put_starts(expansion *e, int32_t index) {
@@ -511,18 +535,19 @@ prem_status prem_plan_expand(const prem_schedule *schedule, const prem_plan *pla
   if (total > PREM_MAX_SLOTS)
     return refuse_size(&e, total);
   prem_slot *out = malloc((total ? (size_t)total : 1) * sizeof *out);
-  if (!out)
-    return PREM_ERR_MEMORY;
   e.next = out;
-  status = put_warmup(&e);
+  e.with_tiles = malloc((size_t)e.most_blocks * sizeof *e.with_tiles + 1);
+  status = out && e.with_tiles ? put_warmup(&e) : PREM_ERR_MEMORY;
   if (status) {
     free(out);
+    free(e.with_tiles);
     return status;
   }
   for (int32_t i = 0; i < plan->affine_count; ++i)
     put_run(&e, i);
   for (int32_t i = 0; i < plan->starts_count; ++i)
     put_starts(&e, i);
+  free(e.with_tiles);
   *slots = out;
   *count = (int64_t)total;
   return PREM_OK;
