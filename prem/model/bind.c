@@ -526,8 +526,9 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
   bool is_good = prem_schedule_fits(schedule, did_fit ? diag : NULL);
   for (int32_t t = 0; t < schedule->task_count; ++t)
     is_good &= !is_unbound(&schedule->tasks[t]);
-  is_good = is_good && prem_judge_chains(schedule, diag) && prem_judge_by_block(schedule, diag) &&
-            prem_judge_live(schedule, diag) && prem_judge_overruns(schedule, &status, diag) &&
+  is_good = is_good && prem_judge_chains(schedule, diag) &&
+            prem_judge_by_block(schedule, &status, diag) && prem_judge_live(schedule, diag) &&
+            prem_judge_overruns(schedule, &status, diag) &&
             prem_judge_versions(schedule, &status, diag);
   if (status)
     return status;

@@ -10,9 +10,10 @@
  * tiles of a block read is written on the same block. So no block waits for another one, and none
  * overwrites what another one is still to read.
  *
- * O(tiles * tiles of a block). @return false: E046, see diag.
+ * O(n log n) in tiles, where those of a block read each what few have written. @return false: E046,
+ * see diag, or out of memory: `*status`.
  */
-bool prem_judge_by_block(const prem_schedule *schedule, prem_diag *diag);
+bool prem_judge_by_block(const prem_schedule *schedule, prem_status *status, prem_diag *diag);
 
 /** The part of a tile's window inside the array: first element and size in each dimension. False:
  *  none. */
