@@ -19,62 +19,60 @@ static bool is_output(const prem_task *task, int32_t port) {
   return task->definition->ports[port].access == PREM_OUT;
 }
 
-static bool uses(const prem_task *task, int32_t array, prem_access access) {
-  for (int32_t p = 0; p < ports_of(task); ++p)
-    if (task->arrays[p] == array && task->definition->ports[p].access == access)
-      return true;
-  return false;
-}
-
-/* The first task that writes an array, from task `from` on; -1: none. */
-static int32_t writer_from(const prem_schedule *schedule, int32_t array, int32_t from) {
-  for (int32_t t = from; t < schedule->task_count; ++t)
-    if (uses(&schedule->tasks[t], array, PREM_OUT))
-      return t;
-  return -1;
-}
-
 /* ---- which arrays ---------------------------------------------------------------------------- */
+
+/* Of an array. */
+typedef struct use_facts {
+  int32_t writer; /* the first task that writes it; -1: none */
+  bool is_read, is_made_of;
+} use_facts;
 
 /* Does it touch a state array, or read what is made of one? */
 static bool is_changing(const prem_schedule *schedule, const prem_task *task,
-                        const bool *is_made_of) {
+                        const use_facts *facts) {
   for (int32_t p = 0; p < ports_of(task); ++p)
     if (prem_array_is_state(&schedule->arrays[task->arrays[p]]) ||
-        (!is_output(task, p) && is_made_of[task->arrays[p]]))
+        (!is_output(task, p) && facts[task->arrays[p]].is_made_of))
       return true;
   return false;
 }
 
-static void spread(const prem_schedule *schedule, bool *changes, bool *is_made_of) {
+static void spread(const prem_schedule *schedule, bool *changes, use_facts *facts) {
   for (bool grew = true; grew;) {
     grew = false;
     for (int32_t t = 0; t < schedule->task_count; ++t) {
       const prem_task *task = &schedule->tasks[t];
-      if (changes[t] || !is_changing(schedule, task, is_made_of))
+      if (changes[t] || !is_changing(schedule, task, facts))
         continue;
       grew = changes[t] = true;
       for (int32_t p = 0; p < ports_of(task); ++p)
         if (is_output(task, p))
-          is_made_of[task->arrays[p]] = true;
+          facts[task->arrays[p]].is_made_of = true;
     }
   }
 }
 
-static bool is_read(const prem_schedule *schedule, int32_t array) {
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (uses(&schedule->tasks[t], array, PREM_IN))
-      return true;
-  return false;
+static void find_users(const prem_schedule *schedule, use_facts *facts) {
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    facts[a].writer = -1;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t p = 0; p < ports_of(task); ++p) {
+      use_facts *of = &facts[task->arrays[p]];
+      of->is_read |= !is_output(task, p);
+      if (is_output(task, p) && of->writer < 0)
+        of->writer = t;
+    }
+  }
 }
 
-static prem_status list_arrays(prem_versions *v, const bool *is_made_of) {
+static prem_status list_arrays(prem_versions *v, const use_facts *facts) {
   const prem_schedule *schedule = v->schedule;
   for (int32_t a = 0; a < schedule->array_count; ++a) {
     const bool is_state = prem_array_is_state(&schedule->arrays[a]);
-    const int32_t writer = writer_from(schedule, a, 0);
+    const int32_t writer = facts[a].writer;
     v->number[a] = -1;
-    if (writer < 0 || (!is_state && (!is_made_of[a] || !is_read(schedule, a))))
+    if (writer < 0 || (!is_state && (!facts[a].is_made_of || !facts[a].is_read)))
       continue;
     prem_versioned *grown = prem_grow(v->arrays, (size_t)v->array_count, sizeof *grown);
     if (!grown)
@@ -90,15 +88,16 @@ static prem_status list_arrays(prem_versions *v, const bool *is_made_of) {
 
 static prem_status find_arrays(prem_versions *v) {
   const prem_schedule *schedule = v->schedule;
-  bool *is_made_of = calloc((size_t)schedule->array_count + 1, sizeof *is_made_of);
+  use_facts *facts = calloc((size_t)schedule->array_count + 1, sizeof *facts);
   v->changes = calloc((size_t)schedule->task_count + 1, sizeof *v->changes);
   v->number = malloc(((size_t)schedule->array_count + 1) * sizeof *v->number);
   prem_status status = PREM_ERR_MEMORY;
-  if (is_made_of && v->changes && v->number) {
-    spread(schedule, v->changes, is_made_of);
-    status = list_arrays(v, is_made_of);
+  if (facts && v->changes && v->number) {
+    find_users(schedule, facts);
+    spread(schedule, v->changes, facts);
+    status = list_arrays(v, facts);
   }
-  free(is_made_of);
+  free(facts);
   return status;
 }
 
