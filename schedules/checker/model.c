@@ -304,7 +304,7 @@ static void check_state_array(const prem_checker *checker, const array_use *uses
                 array->name);
 }
 
-/* Each writer of one array against all its other users; a pair of writers once. */
+/* Each writer of one array against all its other users; the first pair without order is enough. */
 static void check_array(const prem_checker *checker, order *o, const array_use *uses,
                         int64_t count) {
   if (prem_array_is_state(&checker->schedule->arrays[uses[0].array])) {
@@ -317,8 +317,10 @@ static void check_array(const prem_checker *checker, order *o, const array_use *
     find_ordered(o, uses[w].task);
     for (int64_t i = 0; i < count; ++i) {
       bool said = i == w || (uses[i].writes && i < w);
-      if (!said && (uses[i].task == uses[w].task || !o->seen[uses[i].task]))
+      if (!said && (uses[i].task == uses[w].task || !o->seen[uses[i].task])) {
         refuse_unordered(checker, &uses[w], &uses[i]);
+        return;
+      }
     }
   }
 }
