@@ -95,27 +95,49 @@ static int32_t max_i32(int32_t a, int32_t b) {
   return a > b ? a : b;
 }
 
+/* Only where there is work: a table of all blocks and tasks could be thousands of times as large.
+ */
 static prem_status place_tasks(prem_program *program) {
   const prem_schedule *schedule = program->schedule;
-  size_t tasks = (size_t)schedule->task_count, blocks = (size_t)program->block_count;
-  int32_t *positions = reallocarray(NULL, blocks, tasks * sizeof *positions); /* of all blocks */
-  if (!positions)
+  size_t count = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    count += (size_t)schedule->tasks[t].block_count;
+  program->block_tasks = malloc(count * sizeof *program->block_tasks + 1);
+  if (!program->block_tasks)
     return PREM_ERR_MEMORY;
-  for (size_t b = 0; b < blocks; ++b) {
-    program->blocks[b].task_position = positions + b * tasks;
-    for (size_t t = 0; t < tasks; ++t)
-      positions[b * tasks + t] = -1;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i)
+      ++program->blocks[schedule->tasks[t].blocks[i]].task_count;
+  prem_block_task *next = program->block_tasks;
+  for (int32_t b = 0; b < program->block_count; ++b) {
+    program->blocks[b].tasks = next;
+    next += program->blocks[b].task_count;
+    program->blocks[b].task_count = 0;
   }
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     for (int32_t position = 0; position < task->block_count; ++position) {
       prem_block_program *block = &program->blocks[task->blocks[position]];
-      positions[(size_t)task->blocks[position] * tasks + (size_t)t] = position;
+      program->block_tasks[block->tasks - program->block_tasks + block->task_count++] =
+          (prem_block_task){t, position};
       block->in_bytes = max_i32(block->in_bytes, task->in_bytes);
       block->out_bytes = max_i32(block->out_bytes, task->out_bytes);
     }
   }
   return PREM_OK;
+}
+
+int32_t prem_block_position(const prem_block_program *block, int32_t task) {
+  int32_t low = 0, high = block->task_count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (block->tasks[middle].task < task)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < block->task_count && block->tasks[low].task == task ? block->tasks[low].position
+                                                                   : -1;
 }
 
 /* ---- versions of state arrays ---------------------------------------------------------------- */
@@ -363,8 +385,7 @@ void prem_program_free(prem_program *program) {
     free(program->blocks[b].memory);
     free(program->blocks[b].compute);
   }
-  if (program->blocks && program->block_count > 0)
-    free(program->blocks[0].task_position);
+  free(program->block_tasks);
   free(program->blocks);
   free_tasks(program);
   prem_versions_free(&program->versions);

@@ -46,6 +46,11 @@ typedef struct prem_record {
 
 static_assert(sizeof(prem_record) == 48, "prem_record is 48 bytes");
 
+/** A task that a block works, and the block's place in the task's list. */
+typedef struct prem_block_task {
+  int32_t task, position;
+} prem_block_task;
+
 typedef struct prem_block_program {
   prem_record *memory; /* prefetches and writebacks */
   prem_record *compute;
@@ -56,7 +61,8 @@ typedef struct prem_block_program {
    * prem_turn_buffers(). turns: whether they do (mostly not). */
   uint8_t in_turn[PREM_MAX_BUFFERS], out_turn[PREM_MAX_BUFFERS];
   bool turns;
-  int32_t *task_position; /* [task_count]: this block's place in the task's list, or -1 */
+  const prem_block_task *tasks; /* [task_count], in the order of their numbers */
+  int32_t task_count;
 } prem_block_program;
 
 /** An edge of precedence, ready to test. */
@@ -89,7 +95,8 @@ typedef struct prem_program {
   int32_t block_count;
   prem_task_program *tasks;
   int64_t hyperperiod_ns;
-  int64_t record_count; /* of all blocks, one hyperperiod */
+  int64_t record_count;         /* of all blocks, one hyperperiod */
+  prem_block_task *block_tasks; /* the tasks of all blocks, one block behind the other */
   prem_versions versions;
   /* Of a live session: a hyperperiod is worked by the plan of its operating mode. All have the same
    * blocks, and on each block as many phases of each kind. */
@@ -160,6 +167,9 @@ static inline const prem_program *prem_program_in(const prem_program *program, i
  *  and `room` is left alone. */
 const int32_t *prem_program_slots(const prem_program *program, int64_t hyperperiod,
                                   const prem_record *record, int32_t room[PREM_MAX_PORTS]);
+
+/** A block's place in a task's list of blocks; -1: it is not in it. */
+int32_t prem_block_position(const prem_block_program *block, int32_t task);
 
 /** For one-thread blocks: is the memory table's record at `m` before the compute table's at `c`?
  *  Indexes at the tables' ends are allowed. */

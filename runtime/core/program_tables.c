@@ -12,7 +12,7 @@ typedef struct prem_entry {
   int64_t slot; /* index; breaks ties, so that joined halves stay together */
 } entry;
 
-/* A task as one block sees it. */
+/* A task as the block in hand sees it, which works it. */
 typedef struct prem_share {
   int32_t tiles;     /* of one job */
   int64_t first;     /* of its tile_phases among those of the block */
@@ -132,12 +132,12 @@ static prem_status judge_spread(const prem_compilation *c) {
 static prem_status share_block(prem_compilation *c) {
   c->tile_count = 0;
   c->job_count = 0;
-  for (int32_t t = 0; t < c->schedule->task_count; ++t) {
+  for (int32_t i = 0; i < c->block->task_count; ++i) {
+    const int32_t t = c->block->tasks[i].task, position = c->block->tasks[i].position;
     const prem_task *task = &c->schedule->tasks[t];
-    int32_t position = c->block->task_position[t];
     share *of_task = &c->shares[t];
     of_task->tiles = 0;
-    if (position >= 0 && position < task->tile_count)
+    if (position < task->tile_count)
       of_task->tiles = (task->tile_count - 1 - position) / task->block_count + 1;
     of_task->first = c->tile_count;
     of_task->first_job = c->job_count;
@@ -152,7 +152,7 @@ static prem_status share_block(prem_compilation *c) {
 prem_tile_phases *prem_tile_phases_of(const prem_compilation *c, const prem_record *record) {
   const prem_task *task = &c->schedule->tasks[record->task];
   const share *of_task = &c->shares[record->task];
-  int32_t position = c->block->task_position[record->task];
+  int32_t position = prem_block_position(c->block, record->task);
   if (record->job < 0 || record->job >= c->program->tasks[record->task].jobs || record->tile < 0 ||
       record->tile >= task->tile_count || record->tile % task->block_count != position)
     return NULL;
@@ -187,7 +187,8 @@ static prem_status link_tiles(prem_compilation *c) {
 }
 
 static prem_status judge_missing(const prem_compilation *c) {
-  for (int32_t t = 0; t < c->schedule->task_count; ++t) {
+  for (int32_t b = 0; b < c->block->task_count; ++b) {
+    const int32_t t = c->block->tasks[b].task;
     const prem_task *task = &c->schedule->tasks[t];
     const share *of_task = &c->shares[t];
     int64_t count = (int64_t)of_task->tiles * c->program->tasks[t].jobs;
@@ -198,7 +199,7 @@ static prem_status judge_missing(const prem_compilation *c) {
           prem_record missing = {.task = (uint16_t)t,
                                  .phase = (uint8_t)p,
                                  .job = job,
-                                 .tile = c->block->task_position[t] + round * task->block_count};
+                                 .tile = c->block->tasks[b].position + round * task->block_count};
           return prem_refuse_tile(c, &missing, 28, "is not planned");
         }
   }
@@ -253,11 +254,15 @@ static void wait_for_block(const prem_compilation *c, int32_t task, int32_t befo
 }
 
 static void wait_for_blocks(const prem_compilation *c) {
-  for (int32_t t = 0; t < c->schedule->task_count; ++t)
-    for (int32_t a = 0; a < c->schedule->tasks[t].after_count; ++a)
-      if (c->schedule->tasks[t].after[a].per_block && !prem_task_is_off(c->program, t) &&
-          !prem_task_is_off(c->program, c->schedule->tasks[t].after[a].task))
-        wait_for_block(c, t, c->schedule->tasks[t].after[a].task);
+  for (int32_t i = 0; i < c->block->task_count; ++i) {
+    const int32_t t = c->block->tasks[i].task;
+    const prem_task *task = &c->schedule->tasks[t];
+    for (int32_t a = 0; a < task->after_count && c->shares[t].tiles > 0; ++a)
+      if (task->after[a].per_block && !prem_task_is_off(c->program, t) &&
+          !prem_task_is_off(c->program, task->after[a].task) &&
+          prem_block_position(c->block, task->after[a].task) >= 0)
+        wait_for_block(c, t, task->after[a].task);
+  }
 }
 
 /* ---- flags ---------------------------------------------------------------------------------- */

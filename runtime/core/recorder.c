@@ -31,12 +31,12 @@ static int64_t room_begin(const prem_program *program, const prem_trace *trace, 
 }
 
 prem_status prem_recorders_new(const prem_program *program, const prem_run_request *request,
-                               prem_trace *trace, prem_recorder **out) {
+                               prem_trace *trace, bool one_thread, prem_recorder **out) {
   *out = NULL;
   size_t blocks = (size_t)program->block_count;
-  size_t stride = stats_stride_bytes(trace->task_count);
+  size_t bytes = stats_stride_bytes(trace->task_count), stride = one_thread ? 0 : bytes;
   prem_recorder *recorders = calloc(blocks, sizeof *recorders);
-  unsigned char *stats = aligned_alloc(CELLS_ALIGNMENT_BYTES, blocks * stride);
+  unsigned char *stats = aligned_alloc(CELLS_ALIGNMENT_BYTES, one_thread ? bytes : blocks * bytes);
   if (!recorders || !stats) {
     free(recorders);
     free(stats);
@@ -51,7 +51,8 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
                                    .stats = (prem_phase_stats *)(void *)(stats + b * stride),
                                    .discard = request->discard,
                                    .late_ns = program->schedule->platform.late_ns};
-    clear_stats(recorders[b].stats, trace->task_count);
+    if (b == 0 || !one_thread)
+      clear_stats(recorders[b].stats, trace->task_count);
   }
   *out = recorders;
   return PREM_OK;
@@ -66,7 +67,8 @@ void prem_recorders_collect(const prem_program *program, prem_recorder *recorder
     trace->record_count += recorder->count;
     trace->lost += recorder->lost;
     trace->warmup_count += recorder->warmup_count;
-    for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
+    const bool is_counted = b > 0 && recorder->stats == recorders[0].stats;
+    for (int32_t i = 0; !is_counted && i < trace->task_count * PREM_PHASE_COUNT; ++i)
       prem_phase_stats_merge(&trace->stats[i], &recorder->stats[i]);
   }
 }

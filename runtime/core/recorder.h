@@ -21,9 +21,11 @@ typedef struct prem_recorder {
 /** Was the trace made for the schedule, or for one with as many jobs of each task? */
 bool prem_trace_is_of(const prem_trace *trace, const prem_schedule *schedule);
 
-/** One recorder a block; the trace's room is divided by the blocks' numbers of records. */
+/** One recorder a block; the trace's room is divided by the blocks' numbers of records.
+ *  `one_thread` writes them all: then they share the stats, which of many blocks and tasks would be
+ *  many times as large as the plan. */
 prem_status prem_recorders_new(const prem_program *program, const prem_run_request *request,
-                               prem_trace *trace, prem_recorder **out);
+                               prem_trace *trace, bool one_thread, prem_recorder **out);
 
 /** prem_phase_stats_add(), for hot loops. */
 static inline void prem_phase_stats_count(prem_phase_stats *stats, const prem_trace_record *record,

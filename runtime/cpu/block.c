@@ -121,8 +121,8 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
   const prem_cpu *cpu = block->cpu;
   ++block->phases_done[record->phase];
   if (record->flags & PREM_RECORD_LAST)
-    prem_cpu_publish_job(cpu, hyperperiod, record, block->program->task_position[record->task],
-                         end_ns);
+    prem_cpu_publish_job(cpu, hyperperiod, record,
+                         prem_block_position(block->program, record->task), end_ns);
   if (!is_empty)
     prem_record_executed(block->recorder, cpu->request->mode, record,
                          &(prem_execution){.epoch_ns = block->epoch_ns,

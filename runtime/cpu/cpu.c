@@ -226,7 +226,7 @@ static prem_status run_blocks(prem_cpu *cpu, const prem_run_request *request, pr
   prem_recorder *recorders;
   prem_status status = prem_cpu_set_up(cpu, &request->cpu, diag);
   if (status == PREM_OK)
-    status = prem_recorders_new(cpu->program, request, trace, &recorders);
+    status = prem_recorders_new(cpu->program, request, trace, false, &recorders);
   if (status != PREM_OK)
     return status;
   prem_cpu_reset_run(cpu, request, trace, recorders);

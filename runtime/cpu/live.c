@@ -183,8 +183,8 @@ static prem_status make_room(prem_cpu_live *live, const prem_live_request *reque
     status = prem_courier_make_room(live->courier, request);
   live->recorded = live->courier->whole ? live->courier->whole : live->courier->trace;
   if (status == PREM_OK)
-    status =
-        prem_recorders_new(live->cpu->program, &live->request, live->recorded, &live->recorders);
+    status = prem_recorders_new(live->cpu->program, &live->request, live->recorded, false,
+                                &live->recorders);
   return status;
 }
 

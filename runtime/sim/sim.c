@@ -310,7 +310,7 @@ static void serve_queue(simulator *sim, int64_t now_ns) {
 /* The job has ended on one more block; on all of them: successors may start. */
 static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
   sim_task *task = &sim->tasks[t];
-  int64_t before = task->done[sim->program->blocks[block].task_position[t]]++;
+  int64_t before = task->done[prem_block_position(&sim->program->blocks[block], t)]++;
   if (before > task->lowest || --task->at_lowest > 0)
     return;
   *prem_job_end(sim->program, sim->trace, t, task->lowest) = now_ns;
@@ -565,7 +565,7 @@ static prem_status sim_run(void *state, const prem_run_request *request, prem_tr
   simulator *sim = state;
   prem_status status = judge_length(sim, request->hyperperiods, diag);
   if (!status)
-    status = prem_recorders_new(sim->program, request, trace, &sim->recorders);
+    status = prem_recorders_new(sim->program, request, trace, true, &sim->recorders);
   if (status)
     return status;
   sim->request = request;
@@ -620,7 +620,7 @@ static prem_status live_start(void *state, prem_courier *courier, const prem_liv
   prem_trace *recorded = courier->whole ? courier->whole : courier->trace;
   sim->live_request = (prem_run_request){.mode = request->mode};
   if (!status)
-    status = prem_recorders_new(sim->program, &sim->live_request, recorded, &sim->recorders);
+    status = prem_recorders_new(sim->program, &sim->live_request, recorded, true, &sim->recorders);
   if (status)
     return status;
   const int64_t lead_ns = courier->trigger < 0 ? courier->max_lead_ns : 0;

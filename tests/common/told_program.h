@@ -89,7 +89,7 @@ static inline void told_program(const prem_schedule *schedule) {
       told_add(block->out_turn[i]);
     }
     for (int32_t t = 0; t < schedule->task_count; ++t)
-      told_add(block->task_position[t]);
+      told_add(prem_block_position(block, t));
   }
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task_program *task = &program->tasks[t];

@@ -221,8 +221,8 @@ START_TEST(precedence_is_ready_to_test) {
     ck_assert_int_eq(!!(block->compute[i].flags & PREM_RECORD_AFTER), after[i]);
     ck_assert_int_eq(!!(block->compute[i].flags & PREM_RECORD_LAST), last[i]);
   }
-  ck_assert_int_eq(block->task_position[0], -1);
-  ck_assert_int_eq(program->blocks[1].task_position[0], 1);
+  ck_assert_int_eq(prem_block_position(block, 0), -1);
+  ck_assert_int_eq(prem_block_position(&program->blocks[1], 0), 1);
   ck_assert_int_eq(prem_job_release_ns(program, 1, 1, 600), 700);
   ck_assert_int_eq(prem_job_release_ns(program, 0, 0, 200), 250);
   prem_program_free(program);

@@ -117,7 +117,7 @@ START_TEST(recorders_share_the_room_and_lose_no_count) {
   prem_trace *trace = room(schedule, 2, 7); /* half of what there is */
   prem_run_request request = {.hyperperiods = 2, .discard = 1};
   prem_recorder *recorders = NULL;
-  ck_assert_int_eq(prem_recorders_new(program, &request, trace, &recorders), PREM_OK);
+  ck_assert_int_eq(prem_recorders_new(program, &request, trace, false, &recorders), PREM_OK);
   ck_assert_int_eq(recorders[0].capacity, 4); /* 4 of the 7 records of a hyperperiod */
   ck_assert_int_eq(recorders[1].capacity, 3);
   ck_assert_int_eq(recorders[1].late_ns, 3);

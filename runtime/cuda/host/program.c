@@ -405,9 +405,8 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
   const prem_block_program *block = &program->blocks[b];
   int32_t ports = 0;
   to->first_cell = tables->task_count * PREM_PHASE_COUNT;
-  for (int32_t t = 0; t < program->schedule->task_count; ++t) {
-    if (block->task_position[t] < 0)
-      continue;
+  for (int32_t i = 0; i < block->task_count; ++i) {
+    const int32_t t = block->tasks[i].task;
     tables->tasks[tables->task_count++] = t;
     tasks[t] = (block_task){.number = to->task_count++, .first_port = ports};
     ports += view_count(&program->schedule->tasks[t]);
@@ -541,8 +540,8 @@ static void lay_out_gates(const prem_program *program, prem_cuda_program *out) {
   int64_t most = 0;
   for (int32_t b = 0; b < program->block_count; ++b) {
     int64_t gates = 0;
-    for (int32_t t = 0; t < program->schedule->task_count; ++t)
-      gates += program->blocks[b].task_position[t] < 0 ? 0 : out->gates[t];
+    for (int32_t i = 0; i < program->blocks[b].task_count; ++i)
+      gates += out->gates[program->blocks[b].tasks[i].task];
     most = gates > most ? gates : most;
   }
   prem_launch *launch = &out->launch;
