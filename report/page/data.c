@@ -427,7 +427,8 @@ static json_t *read_file(const json_t *result, const char *path, const char *wha
   FILE *file = prem_gzip_open(path);
   if (!file) {
     prem_diag_add(diag, PREM_WARNING, 0, (prem_place){.file = path}, "",
-                  "cannot be read: %s; %s left out", strerror(errno), what);
+                  "cannot be read: %s; %s left out",
+                  errno ? strerror(errno) : "it is no regular file", what);
     return NULL;
   }
   prem_diag *found = prem_diag_new();

@@ -126,6 +126,14 @@ static json_t *side_json(prem_report *report, const json_t *result, const char *
                          const char *name, read_beside *read, prem_diag *diag) {
   if (!name)
     return json_null();
+  if (strchr(name, '/')) { /* whoever wrote the document chose it */
+    prem_diag_add(
+        diag, PREM_WARNING, 0, (prem_place){.file = path}, "",
+        "names the file '%.100s'; only files beside it are read, by names without '/': what "
+        "it holds is left out",
+        name);
+    return json_null();
+  }
   char *file = beside(path, name);
   const bool noted = file && note_read_beside(report, file);
   json_t *made = noted ? read(result, file, diag) : NULL;

@@ -3,9 +3,12 @@
 #include "report/traces/gzip_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 static ssize_t read_some(void *cookie, char *to, size_t bytes) {
@@ -24,6 +27,17 @@ static int close_it(void *cookie) {
   return gzclose_r(cookie) == Z_OK ? 0 : EOF;
 }
 
+/* Never waits, as for the writer of a pipe. -1: errno is 0 where it is no regular file. */
+static int open_regular(const char *path) {
+  struct stat facts;
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0 || (fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode)))
+    return descriptor;
+  close(descriptor);
+  errno = 0;
+  return -1;
+}
+
 static FILE *open_compressed(const char *path) {
   static const char ending[] = ".gz";
   const size_t length = strlen(path);
@@ -32,10 +46,14 @@ static FILE *open_compressed(const char *path) {
     return NULL;
   memcpy(name, path, length);
   memcpy(name + length, ending, sizeof ending);
-  gzFile compressed = gzopen(name, "rb");
+  const int descriptor = open_regular(name);
   free(name);
-  if (!compressed)
+  gzFile compressed = descriptor < 0 ? NULL : gzdopen(descriptor, "rb");
+  if (!compressed) {
+    if (descriptor >= 0)
+      close(descriptor);
     return NULL;
+  }
   FILE *file =
       fopencookie(compressed, "r", (cookie_io_functions_t){.read = read_some, .close = close_it});
   if (!file)
@@ -44,11 +62,13 @@ static FILE *open_compressed(const char *path) {
 }
 
 FILE *prem_gzip_open(const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (file || errno != ENOENT)
-    return file;
-  file = open_compressed(path);
-  if (!file)
+  const int descriptor = open_regular(path);
+  if (descriptor < 0 && errno != ENOENT)
+    return NULL;
+  FILE *file = descriptor < 0 ? open_compressed(path) : fdopen(descriptor, "rb");
+  if (!file && descriptor >= 0)
+    close(descriptor);
+  if (!file && errno != 0)
     errno = ENOENT;
   return file;
 }

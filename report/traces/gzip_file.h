@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/** PATH, or where there is none PATH.gz; fclose() it. NULL: errno says why PATH cannot be read.
+/** PATH, or where there is none PATH.gz; fclose() it. NULL: errno says why PATH cannot be read; it
+ * is 0 where one of both is no regular file. Links are followed.
  * What is cut short or damaged in PATH.gz is an error of the stream (ferror). */
 FILE *prem_gzip_open(const char *path);
 
