@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live ports: do they fit the tasks that read and write their arrays? */
+#include "prem/base/numbers.h"
 #include "prem/model/copies.h"
 #include "prem/model/private.h"
 #include "prem/model/versions.h"
@@ -70,7 +71,18 @@ static bool judge_copy_window(const prem_schedule *schedule, const prem_live_por
                   " ns before the hyperperiod, whose length is not known of one-shot tasks; give "
                   "its readers a release_ns of %" PRId64 " ns or more, or periods",
                   port->copy.wcet_ns, -start_ns, port->lead_ns + port->copy.wcet_ns);
-  if (step_ns > 0 && (start_ns % step_ns != 0 || port->copy.wcet_ns % step_ns != 0))
+  /* one that would begin before its period does so in the one before */
+  const int64_t within_ns =
+      period_ns > 0 ? start_ns - prem_div_floor(start_ns, period_ns) * period_ns : start_ns;
+  const bool is_on_grid = step_ns <= 0 || within_ns % step_ns == 0;
+  if (step_ns > 0 && period_ns % step_ns != 0 &&
+      (period_ns < schedule->period_lcm_ns || !is_on_grid))
+    return refuse(schedule, port, diag, "copy",
+                  "it would begin at %" PRId64 " ns in each period of %" PRId64
+                  " ns; the period is not a multiple of clock_step_ns = %" PRId64
+                  ", the grid on which it has to begin: choose one that is",
+                  start_ns, period_ns, step_ns);
+  if (!is_on_grid || (step_ns > 0 && port->copy.wcet_ns % step_ns != 0))
     return refuse(schedule, port, diag, "copy.wcet_ns",
                   "is %" PRId64 " ns: the copy would last from %" PRId64 " to %" PRId64
                   " ns, which is not on the grid of clock_step_ns = %" PRId64 " ns",

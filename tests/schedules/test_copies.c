@@ -335,6 +335,47 @@ START_TEST(copies_begin_and_end_on_the_grid) {
 }
 END_TEST
 
+/* Periods, the lead and the time of the copy; what is wrong. The clock steps by 2. */
+static const struct {
+  int period_ns, other_ns, lead_ns, wcet_ns;
+  const char *problem;
+} off_grid[] = {
+    {777, 777, 1, 20, ""}, /* from 756 on, once in a hyperperiod */
+    {777, 777, 0, 20,
+     "it would begin at -20 ns in each period of 777 ns; the period is not a "
+     "multiple of clock_step_ns = 2"},
+    {777, 1554, 1, 20,
+     "it would begin at -21 ns in each period of 777 ns; the period is not a "
+     "multiple of clock_step_ns = 2"},
+    {777, 777, 0, 21, "which is not on the grid of clock_step_ns = 2 ns"}, /* and ends at 777 */
+    {778, 778, 0, 20, ""}};
+
+START_TEST(periods_off_the_grid_are_told) {
+  prem_diag *diag = prem_diag_new();
+  const char *source =
+      two_tasks(text("period_ns = %dL;", off_grid[_i].period_ns),
+                text("period_ns = %dL;", off_grid[_i].other_ns),
+                text("inputs = ( { array = \"x\"; lead_ns = %dL; copy: { wcet_ns = %dL; }; } );",
+                     off_grid[_i].lead_ns, off_grid[_i].wcet_ns));
+  const char *at = strstr(source, "blocks = 2;");
+  prem_plan *plan = NULL;
+  prem_schedule *schedule = schedule_from_text_lenient(
+      text("%.*sclock_step_ns = 2L; %s", (int)(at - source), source, at), diag);
+  if (!*off_grid[_i].problem) {
+    const prem_plan_options options = {.step_limit = 1};
+    ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, diag), PREM_OK);
+    prem_schedule_set_plan(schedule, plan);
+    assert_checked(schedule);
+  } else {
+    ck_assert_uint_eq(prem_diag_errors(diag), 1);
+    ck_assert_int_eq(prem_diag_at(diag, 0)->code, 47);
+    ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, off_grid[_i].problem));
+  }
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* On a GPU frames are copied, whether a plan knows of it or not. */
 START_TEST(copies_that_no_plan_holds_are_told) {
   prem_machine machine;
@@ -485,6 +526,7 @@ int main(void) {
   tcase_add_loop_test(cases, wrong_copies_are_refused, 0, (int)(sizeof wrong / sizeof *wrong));
   tcase_add_loop_test(cases, copies_begin_and_end_on_the_grid, 0,
                       (int)(sizeof on_grid / sizeof *on_grid));
+  tcase_add_loop_test(cases, periods_off_the_grid_are_told, 0, sizeof off_grid / sizeof *off_grid);
   tcase_add_test(cases, a_clock_without_steps_has_no_grid);
   tcase_add_test(cases, copies_that_no_plan_holds_are_told);
   tcase_add_test(cases, copies_take_no_block_of_the_machine);
