@@ -249,7 +249,7 @@ static void advise_on_times(const plan_options *options, const prem_diag *diag) 
   if (!prem_diag_has(diag, 43) || !strcmp(options->file, "-"))
     return;
   prem_schedule_load(options->file, options->profile, &schedule, NULL);
-  if (schedule && schedule->profile_count > 0)
+  if (schedule && schedule->profile_times[0])
     command_note("some times come from a profile: where a wcet_ns of it is far above the usual "
                  "times, since the machine was disturbed, measure it again with `ttprem profile "
                  "--quantile 99.9`, or on cores that nobody else uses");
@@ -304,18 +304,35 @@ static int open_kept(const plan_options *options, prem_schedule **out, prem_diag
   return COMMAND_INVALID;
 }
 
+/* A file without a plan of its own has its times from where those of the kept plan came. */
+static void take_kept_profile(plan_options *options, const prem_schedule *kept) {
+  prem_schedule *schedule = NULL;
+  if (options->profile || !kept->plan->profile[0] || !strcmp(options->file, "-"))
+    return;
+  prem_schedule_load_lenient(options->file, NULL, &schedule, NULL);
+  for (int32_t i = 0; schedule && !schedule->profile[0] && i < schedule->profile_count; ++i)
+    if (!strcmp(schedule->profiles[i].name, kept->plan->profile))
+      options->profile = kept->plan->profile;
+  prem_schedule_free(schedule);
+}
+
 static int plan_file(plan_options *options) {
   prem_schedule *schedule = NULL, *kept = NULL;
   prem_diag *diag = command_diag();
   const char *const paths[] = {options->json, options->picture, options->output};
   const command_outputs outputs = {paths, 3, options->file}; /* it may be planned in its place */
-  int status = command_judge_schedule(options->file, options->profile, NULL, false, &outputs,
-                                      &schedule, diag);
-  if (status == COMMAND_DONE && options->keep) {
-    prem_diag_free(diag);
-    status = open_kept(options, &kept, diag = command_diag());
+  int status = COMMAND_DONE;
+  if (options->keep) {
+    status = open_kept(options, &kept, diag);
     if (status == COMMAND_DONE && !command_keep_apart(kept, &outputs))
       status = COMMAND_USAGE;
+    if (status == COMMAND_DONE)
+      take_kept_profile(options, kept);
+  }
+  if (status == COMMAND_DONE) {
+    prem_diag_free(diag);
+    status = command_judge_schedule(options->file, options->profile, NULL, false, &outputs,
+                                    &schedule, diag = command_diag());
   }
   if (status != COMMAND_DONE)
     advise_on_times(options, diag);

@@ -13,7 +13,8 @@
 struct prem_schedule;
 
 enum { PREM_CHAIN_COMPUTE = 1, PREM_CHAIN_WRITEBACK = 2 };
-enum { PREM_KERNELS_BYTES = 17 }; /* 16 hexadecimal digits and a zero */
+/* 16 hexadecimal digits and a zero */
+enum { PREM_KERNELS_BYTES = 17, PREM_TIMES_BYTES = 17 };
 
 /**
  * count x repeat x jobs slots:
@@ -57,6 +58,9 @@ typedef struct prem_plan {
   char generator[PREM_NAME_BYTES];  /* "ttprem 0.1.0"; "" for a hand-written one */
   char machine[128];                /* on which its times were measured; "": not known */
   char kernels[PREM_KERNELS_BYTES]; /* prem_schedule_kernels() when it was made; "": not known */
+  char profile[PREM_NAME_BYTES];    /* prem_schedule::profile when it was made */
+  char times[PREM_TIMES_BYTES];     /* prem_schedule::profile_times when it was made; "": not known,
+                                       or no time came from a profile */
   int64_t hyperperiod_ns;
   int64_t clock_step_ns; /* the grid it was made for; 0: not given */
   int32_t warmup_tiles;  /* the first tiles of each block of every task */
@@ -143,8 +147,8 @@ PREM_API prem_status prem_plan_compress(const struct prem_schedule *schedule,
  *  hexadecimal digits; "" when no task has a kernel. */
 PREM_API void prem_schedule_kernels(const struct prem_schedule *schedule,
                                     char out[PREM_KERNELS_BYTES]);
-/** Write into a plan what it was made for: the schedule's kernels, and the machine that its profile
- *  was measured on. prem_check() refuses it elsewhere (E044). */
+/** Write into a plan what it was made for: the schedule's kernels, its profile and that one's
+ * times, and the machine that they were measured on. prem_check() refuses it elsewhere (E044). */
 PREM_API void prem_plan_sign(const struct prem_schedule *schedule, prem_plan *plan);
 
 /** The largest time of which all starts, counted from the end of the warm-up, and all steps are

@@ -256,6 +256,10 @@ typedef struct prem_schedule {
   int32_t live_count, live_input_count;
   prem_operating_mode *operating_modes; /* [operating_mode_count]; a session begins in the first */
   int32_t operating_mode_count;         /* 0: there is one, in which all tasks have jobs */
+  char profile[PREM_NAME_BYTES]; /* whose times all tasks take, of the call or of the plan; "": each
+                                    task those of its own profile, if it names one */
+  bool profile_given;            /* by the call: the plan may be of another one */
+  char profile_times[PREM_TIMES_BYTES]; /* a hash of what the profiles in use give; "": nothing */
   char profiled_on[128];     /* the machine that the last profile in use names; "": none does */
   int64_t dispatch_ns;       /* the largest that a profile in use gives; 0: not known */
   int64_t precedence_ns;     /* the same */
@@ -275,7 +279,8 @@ PREM_EXTERN_C_BEGIN
  * Load a schedule file: syntax, values and references (bind and prem_check() judge the rest).
  *
  * @param      path     libconfig file, read once; "-" reads stdin.
- * @param      profile  use this named profile for every task that can; NULL: as the file says.
+ * @param      profile  use this named profile for every task that can; NULL: the one that the plan
+ *                      was made with, or where it names none, each task's own.
  * @param[out] out      new schedule, or NULL on error; free with prem_schedule_free().
  * @param[out] diag     every problem found; may be NULL.
  * @retval PREM_OK         loaded

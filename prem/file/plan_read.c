@@ -267,8 +267,10 @@ static void read_mode_plan(prem_reader *reader, const config_setting_t *group,
 
 void prem_read_plan(prem_reader *reader, const config_setting_t *root) {
   static const char *const keys[] = {
-      "generator",    "policy",    "machine", "kernels", "hyperperiod_ns",  "clock_step_ns",
-      "warmup_tiles", "warmup_ns", "runs",    "starts",  "operating_modes", NULL};
+      "generator",       "policy",    "machine",        "kernels",
+      "profile",         "times",     "hyperperiod_ns", "clock_step_ns",
+      "warmup_tiles",    "warmup_ns", "runs",           "starts",
+      "operating_modes", NULL};
   const config_setting_t *group = prem_read_member(reader, root, "plan", CONFIG_TYPE_GROUP, false);
   if (!group)
     return;
@@ -286,6 +288,9 @@ void prem_read_plan(prem_reader *reader, const config_setting_t *root) {
     prem_read_name(reader, group, "policy", false, plan->policy);
   prem_read_string(reader, group, "machine", plan->machine, sizeof plan->machine);
   prem_read_string(reader, group, "kernels", plan->kernels, sizeof plan->kernels);
+  if (prem_read_text(reader, group, "profile", &text) && *text)
+    prem_read_name(reader, group, "profile", false, plan->profile);
+  prem_read_string(reader, group, "times", plan->times, sizeof plan->times);
   if (!config_setting_get_member(group, "hyperperiod_ns"))
     prem_refuse(reader, 3, group, "hyperperiod_ns",
                 "missing; give the least common multiple of the periods, or the plan's length");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles: WCETs of a machine, in files of their own. */
 #include "prem/file/reader.h"
+#include "prem/model/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,7 +66,8 @@ static void read_values(prem_reader *reader, const config_setting_t *group, bool
   }
 }
 
-static void apply_entry(prem_task *task, const profile_entry *entry) {
+static void apply_entry(prem_reader *reader, int32_t number, const profile_entry *entry) {
+  prem_task *task = &reader->schedule->tasks[number];
   for (int phase = 0; phase <= PREM_PHASE_COUNT; ++phase) {
     prem_phase_spec *spec = phase < PREM_PHASE_COUNT ? &task->phase[phase] : &task->joined;
     bool is_given = entry->phase[phase].wcet_ns > 0;
@@ -78,6 +80,7 @@ static void apply_entry(prem_task *task, const profile_entry *entry) {
     spec->turnaround_ns = entry->phase[phase].turnaround_ns;
     spec->unit_turnaround_ns = entry->phase[phase].unit_turnaround_ns;
     spec->exists |= phase == PREM_PHASE_COUNT;
+    reader->given[number] |= (uint8_t)(1u << phase);
   }
 }
 
@@ -98,7 +101,7 @@ static void apply_to_tasks(prem_reader *reader, const char *profile, const char 
     if ((is_named[i] && !is_exact) || !takes_profile(reader, &schedule->tasks[i], profile))
       continue;
     is_named[i] |= is_exact;
-    apply_entry(&schedule->tasks[i], entry);
+    apply_entry(reader, i, entry);
   }
 }
 
@@ -237,29 +240,28 @@ static const char *profile_name(const void *from, int32_t index) {
   return ((const prem_profile_ref *)from)[index].name;
 }
 
-static bool is_profile(const prem_schedule *schedule, const char *name) {
-  for (int32_t i = 0; i < schedule->profile_count; ++i)
-    if (strcmp(schedule->profiles[i].name, name) == 0)
-      return true;
-  return false;
-}
-
 static void refuse_unknown_profiles(prem_reader *reader) {
   const prem_schedule *schedule = reader->schedule;
-  if (reader->profile && !is_profile(schedule, reader->profile)) {
+  if (reader->profile && !prem_schedule_find_profile(schedule, reader->profile)) {
     char names[256];
     prem_list_words(profile_name, schedule->profiles, schedule->profile_count, names, sizeof names);
     const prem_shown near =
         prem_suggest(reader->profile, profile_name, schedule->profiles, schedule->profile_count);
-    prem_diag_add(reader->diag, PREM_ERROR, 24, (prem_place){schedule->path, 0}, "profiles",
-                  "there is no profile '%s'%s the file has: %s; add one as "
-                  "profiles: { NAME = \"FILE\"; };",
+    if (reader->profile_of_plan)
+      prem_refuse(reader, 24, reader->profile_of_plan, NULL,
+                  "there is no profile '%s', which the plan was made with%s the file has: %s; put "
+                  "it back into `profiles`, or take the times of another one, `--profile NAME`",
                   prem_show(reader->profile).text, near.text[0] ? near.text : ";", names);
+    else
+      prem_diag_add(reader->diag, PREM_ERROR, 24, (prem_place){schedule->path, 0}, "profiles",
+                    "there is no profile '%s'%s the file has: %s; add one as "
+                    "profiles: { NAME = \"FILE\"; };",
+                    prem_show(reader->profile).text, near.text[0] ? near.text : ";", names);
   }
   for (int32_t e = 0; e < reader->entry_count; ++e) {
     const prem_task_entry *entry = &reader->entries[e];
     const char *name = entry->count ? schedule->tasks[entry->first].profile : "";
-    if (*name && !is_profile(schedule, name))
+    if (*name && !prem_schedule_find_profile(schedule, name))
       prem_refuse(
           reader, 24, entry->setting, "profile", "there is no profile '%s' in `profiles`%s",
           prem_show(name).text,
@@ -267,10 +269,30 @@ static void refuse_unknown_profiles(prem_reader *reader) {
   }
 }
 
-void prem_apply_profiles(prem_reader *reader) {
-  const prem_schedule *schedule = reader->schedule;
+/* Whoever has the plan has its times: the caller need not know the name. */
+static void find_profile(prem_reader *reader, const config_setting_t *root) {
+  const config_setting_t *plan = config_setting_get_member(root, "plan");
+  const config_setting_t *of_plan =
+      plan && plan->type == CONFIG_TYPE_GROUP ? config_setting_get_member(plan, "profile") : NULL;
+  reader->schedule->profile_given = reader->profile != NULL;
+  if (!reader->profile && of_plan && of_plan->type == CONFIG_TYPE_STRING && of_plan->value.sval &&
+      *of_plan->value.sval) {
+    reader->profile_of_plan = of_plan;
+    reader->profile = of_plan->value.sval;
+  }
+  if (reader->profile)
+    snprintf(reader->schedule->profile, PREM_NAME_BYTES, "%s", reader->profile);
+}
+
+void prem_apply_profiles(prem_reader *reader, const config_setting_t *root) {
+  prem_schedule *schedule = reader->schedule;
+  find_profile(reader, root);
   refuse_unknown_profiles(reader);
+  reader->given = calloc((size_t)schedule->task_count + 1, sizeof *reader->given);
+  reader->out_of_memory |= !reader->given;
   for (int32_t i = 0; i < schedule->profile_count && !reader->out_of_memory; ++i)
     if (is_taken(reader, schedule->profiles[i].name))
       apply_profile(reader, &schedule->profiles[i]);
+  reader->out_of_memory |= reader->given && !prem_schedule_hash_times(schedule, reader->given);
+  free(reader->given);
 }

@@ -20,8 +20,10 @@ typedef struct prem_reader {
   prem_diag *diag;
   const char *file; /* what is read: the schedule, or a profile */
   prem_scan scan;
-  const char *folder;  /* of the schedule */
-  const char *profile; /* overrides the tasks' own; NULL: none */
+  const char *folder;                      /* of the schedule */
+  const char *profile;                     /* overrides the tasks' own; NULL: none */
+  const config_setting_t *profile_of_plan; /* that says so; NULL: the caller does */
+  uint8_t *given;                          /* by profiles: prem_schedule_hash_times() */
   prem_task_entry *entries;
   int32_t entry_count;
   bool *block_is_used; /* by tasks read so far */
@@ -70,7 +72,8 @@ void prem_read_mode_policy(prem_reader *reader, const config_setting_t *group,
 void prem_read_measure(prem_reader *reader, const config_setting_t *root);
 /** The chains of the `measure` group. */
 void prem_read_chains(prem_reader *reader, const config_setting_t *group);
-void prem_apply_profiles(prem_reader *reader);
+/** Those of the caller, else of the plan, else of the tasks. */
+void prem_apply_profiles(prem_reader *reader, const config_setting_t *root);
 /** The tasks that a name stands for: those of an entry, or a single copy. False: none. */
 bool prem_find_tasks(const prem_reader *reader, const char *name, int32_t *first, int32_t *count);
 /** ", did you mean 'X'?" among the names of tasks. */

@@ -504,7 +504,7 @@ static void read_root(prem_reader *reader, const config_setting_t *root) {
   prem_read_policy(reader, root);
   prem_read_measure(reader, root);
   prem_read_live(reader, root);
-  prem_apply_profiles(reader);
+  prem_apply_profiles(reader, root);
   prem_read_relations(reader);
   prem_read_plan(reader, root);
 }

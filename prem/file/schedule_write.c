@@ -137,16 +137,18 @@ static void write_plan(FILE *out, const prem_schedule *schedule) {
   fputs(";  policy = ", out);
   write_text(out, plan->policy);
   fputc(';', out);
-  if (plan->machine[0]) {
-    fputs("\n  machine = ", out);
-    write_text(out, plan->machine);
-    fputc(';', out);
-  }
-  if (plan->kernels[0]) {
-    fputs("\n  kernels = ", out);
-    write_text(out, plan->kernels);
-    fputc(';', out);
-  }
+  const struct {
+    const char *key, *text;
+  } origin[] = {{"machine", plan->machine},
+                {"kernels", plan->kernels},
+                {"profile", plan->profile},
+                {"times", plan->times}};
+  for (size_t i = 0; i < sizeof origin / sizeof origin[0]; ++i)
+    if (origin[i].text[0]) {
+      fprintf(out, "\n  %s = ", origin[i].key);
+      write_text(out, origin[i].text);
+      fputc(';', out);
+    }
   fprintf(out, "\n  hyperperiod_ns = %" PRId64 "L;", plan->hyperperiod_ns);
   if (plan->clock_step_ns > 0)
     fprintf(out, "  clock_step_ns = %" PRId64 "L;", plan->clock_step_ns);

@@ -22,6 +22,11 @@ struct prem_schedule_private {
 const char *prem_schedule_intern(prem_schedule *schedule, const char *file);
 /** An empty schedule with the defaults of the format; NULL when out of memory. */
 prem_schedule *prem_schedule_new(void);
+/** The entry of `profiles` of this name; NULL: there is none. */
+const prem_profile_ref *prem_schedule_find_profile(const prem_schedule *schedule, const char *name);
+/** Make profile_times of what profiles gave: a bit for each phase of each task, the last is
+ *  `joined`. False: out of memory. */
+bool prem_schedule_hash_times(prem_schedule *schedule, const uint8_t *given);
 /** Build the lookup table behind prem_schedule_find_task(). */
 prem_status prem_schedule_index(prem_schedule *schedule);
 

@@ -167,6 +167,14 @@ int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name)
   return is_found ? by_name[low] : -1;
 }
 
+const prem_profile_ref *prem_schedule_find_profile(const prem_schedule *schedule,
+                                                   const char *name) {
+  for (int32_t i = 0; i < schedule->profile_count; ++i)
+    if (strcmp(schedule->profiles[i].name, name) == 0)
+      return &schedule->profiles[i];
+  return NULL;
+}
+
 /* ---- what follows --------------------------------------------------------------------------- */
 
 void prem_schedule_machine(const prem_schedule *schedule, prem_machine *out) {

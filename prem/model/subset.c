@@ -239,7 +239,7 @@ static prem_status copy_plan(subset *to, const prem_plan *whole) {
   plan->starts_count = 0;
   plan->modes = NULL; /* a part of a schedule has no live session */
   plan->mode_count = 0;
-  plan->kernels[0] = '\0'; /* they are others now */
+  plan->kernels[0] = plan->times[0] = '\0'; /* they are others now */
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < whole->affine_count && status == PREM_OK; ++i)
     status = keep_run(to, &whole->affine[i], plan);

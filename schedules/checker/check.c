@@ -286,8 +286,6 @@ static prem_status check_plan(prem_checker *checker) {
   if (!checker->judged)
     return PREM_ERR_MEMORY;
   find_judged_tasks(checker);
-  if (checker->mode < 0)
-    prem_check_origin(checker);
   prem_check_grid(checker);
   int64_t count = 0;
   prem_status status =
@@ -334,6 +332,11 @@ static prem_status check_modes(prem_checker *checker) {
   return status;
 }
 
+static prem_status check_plans(prem_checker *checker) {
+  const prem_status status = check_plan(checker);
+  return status == PREM_OK && checker->switches ? check_modes(checker) : status;
+}
+
 static prem_status check_all(const prem_schedule *schedule, const prem_machine *machine,
                              prem_diag *diag) {
   const prem_plan *plan = schedule->plan;
@@ -355,13 +358,10 @@ static prem_status check_all(const prem_schedule *schedule, const prem_machine *
   prem_status status = prem_check_model(&checker);
   if (status == PREM_OK)
     prem_check_bandwidth(&checker);
-  if (status == PREM_OK && plan)
-    status = check_plan(&checker);
-  if (status == PREM_OK && plan && checker.switches)
-    status = check_modes(&checker);
-  if (plan)
-    prem_check_times(&checker);
-  return status;
+  if (status != PREM_OK || !plan)
+    return status;
+  prem_check_origin(&checker);
+  return prem_check_by_times(&checker, check_plans);
 }
 
 /* Copies of live frames are judged as tasks, on blocks that the machine need not have. */

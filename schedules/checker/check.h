@@ -84,10 +84,12 @@ bool prem_checker_predecessor(const prem_checker *checker, int32_t task, const p
                               int64_t number, check_job *out);
 
 /* The parts, in the order of the report. They add errors; PREM_ERR_MEMORY is their only failure. */
-prem_status prem_check_model(const prem_checker *checker);    /* what needs no plan */
-void prem_check_bandwidth(const prem_checker *checker);       /* E043 of busy_ns */
-void prem_check_origin(const prem_checker *checker);          /* E044 */
-void prem_check_times(const prem_checker *checker);           /* all has been judged */
+prem_status prem_check_model(const prem_checker *checker); /* what needs no plan */
+void prem_check_bandwidth(const prem_checker *checker);    /* E043 of busy_ns */
+void prem_check_origin(const prem_checker *checker);       /* E044 of machine and kernels */
+/** Judge a plan by the times that it was made with. By others: one error, E044, for all that does
+ *  not hold. */
+prem_status prem_check_by_times(prem_checker *checker, prem_status (*judge)(prem_checker *checker));
 void prem_check_grid(const prem_checker *checker);            /* E022 */
 prem_status prem_check_cover(const prem_checker *checker);    /* E028, E029, E030 */
 void prem_check_hyperperiod(const prem_checker *checker);     /* E021 */

@@ -5,6 +5,7 @@
 static const char one[] =
     "version = 1; name = \"one\";\n"
     "platform: { blocks = 1; clock_step_ns = 1L; };\n"
+    "profiles: { here = \"/dev/null/here.cfg\"; there = \"/dev/null/there.cfg\"; };\n"
     "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; } );\n"
     "tasks = (\n"
     "  { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ %d ];\n"
@@ -64,8 +65,8 @@ END_TEST
 /* Why none of its windows fits is said once, and only where one does not fit. */
 START_TEST(times_of_another_profile_are_told) {
   static const char said[] = "the plan was made with times measured on \"GPU A\", and is judged "
-                             "here by those of %s: give it the profile that it was made with, "
-                             "`--profile FILE`";
+                             "here by those of %s: name the entry of `profiles` that it was made "
+                             "with, `--profile NAME`";
   const struct {
     const char *judged_by, *said;
   } profiles[] = {
@@ -83,6 +84,40 @@ START_TEST(times_of_another_profile_are_told) {
         ck_assert_str_eq(prem_diag_at(found, all - 1)->reason, profiles[p].said);
       prem_diag_free(found);
     }
+}
+END_TEST
+
+/* A plan that names its times is refused with others, and nothing else is said of it. */
+START_TEST(a_plan_is_judged_by_its_times) {
+  const struct {
+    const char *profile, *times;
+    bool given, wrong;
+    int code; /* of the one problem; -1: none, 0: a note */
+  } cases[] = {{"here", "0123456789abcdef", false, true, 36},
+               {"here", "0123456789abcdef", false, false, -1},
+               {"here", "fedcba9876543210", false, false, 44},
+               {"here", "", false, true, 44},
+               {"there", "fedcba9876543210", true, false, 0},
+               {"there", "fedcba9876543210", true, true, 44},
+               {"nowhere", "", true, true, -1}, /* the reader has said so */
+               {"", "fedcba9876543210", false, true, 44}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    prem_diag *found = prem_diag_new();
+    load(32, "1.0", "profile = \"here\"; times = \"0123456789abcdef\";");
+    strcpy(schedule->profile, cases[i].profile);
+    strcpy(schedule->profile_times, cases[i].times);
+    schedule->profile_given = cases[i].given;
+    schedule->tasks[0].phase[PREM_COMPUTE].wcet_ns += 100 * cases[i].wrong;
+    const prem_status status = prem_check(schedule, NULL, found);
+    ck_assert_int_eq(status, cases[i].code > 0 ? PREM_ERR_INVALID : PREM_OK);
+    if (cases[i].code == 36)
+      ck_assert(!prem_diag_has(found, 44) && prem_diag_errors(found) > 0);
+    else
+      ck_assert_uint_eq(prem_diag_count(found), cases[i].code >= 0);
+    if (cases[i].code == 44 || cases[i].code == 0)
+      ck_assert_int_eq(prem_diag_at(found, 0)->code, cases[i].code);
+    prem_diag_free(found);
+  }
 }
 END_TEST
 
@@ -126,11 +161,15 @@ START_TEST(a_signed_plan_is_saved_and_read) {
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
   close(mkstemps(path, 4));
   strcpy(schedule->profiled_on, "GPU \"A\"");
+  strcpy(schedule->profile, "here");
+  strcpy(schedule->profile_times, "0123456789abcdef");
   prem_plan_sign(schedule, schedule->plan);
   ck_assert_int_eq(prem_schedule_save(schedule, path, diag), PREM_OK);
   prem_schedule *again = NULL;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &again, diag), PREM_OK);
   unlink(path);
+  ck_assert_str_eq(again->plan->profile, "here");
+  ck_assert_str_eq(again->plan->times, "0123456789abcdef");
   ck_assert_str_eq(again->plan->machine, "GPU \"A\"");
   ck_assert_str_eq(again->plan->kernels, kernels);
   prem_schedule_free(again);
@@ -144,6 +183,7 @@ int main(void) {
   tcase_add_test(cases, plans_run_on_the_machine_of_their_times);
   tcase_add_test(cases, platforms_and_the_simulator_take_any);
   tcase_add_test(cases, times_of_another_profile_are_told);
+  tcase_add_test(cases, a_plan_is_judged_by_its_times);
   tcase_add_test(cases, plans_that_do_not_say_are_not_judged);
   tcase_add_test(cases, plans_hold_for_their_kernels);
   tcase_add_test(cases, another_parameter_is_another_kernel);
