@@ -31,6 +31,28 @@ static void check_dispatch(const prem_checker *checker, const prem_task *task) {
   }
 }
 
+/* ---- deadlines ------------------------------------------------------------------------------ */
+
+/* Of a file without a plan: in a plan, who is late is seen (E033). */
+static void check_due(const prem_checker *checker, const prem_task *task, const char *setting,
+                      int64_t due_ns) {
+  prem_wide chain_ns = 0;
+  char key[160];
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    int64_t phase_ns = task->phase[p].exists ? task->phase[p].wcet_ns : 0;
+    if (task->joined.exists && p != PREM_COMPUTE && task->joined.wcet_ns < phase_ns)
+      phase_ns = task->joined.wcet_ns;
+    chain_ns += phase_ns;
+  }
+  if (checker->plan || due_ns == 0 || task->tile_count < 1 || chain_ns <= due_ns)
+    return;
+  snprintf(key, sizeof key, "tasks.%s.%s", task->name, setting);
+  prem_diag_add(checker->diag, PREM_ERROR, 43, task->place, key,
+                "%lld ns are less than the %.0f ns that the phases of one tile take, one after the "
+                "other: infeasible whatever the order; allow more time, or use smaller tiles",
+                (long long)due_ns, (double)chain_ns);
+}
+
 /* ---- warm-up -------------------------------------------------------------------------------- */
 
 /* Warm-up tiles run before everything else on their blocks: what they would wait for might stand
@@ -367,6 +389,8 @@ prem_status prem_check_model(const prem_checker *checker) {
       continue;
     check_dispatch(checker, task);
     check_waiting_warmup(checker, task);
+    check_due(checker, task, "deadline_ns", task->deadline_ns);
+    check_due(checker, task, "publish_ns", task->publish_ns);
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       check_demand(checker, task, &task->phase[p], prem_phase_name((prem_phase)p));
     check_demand(checker, task, &task->joined, "joined");

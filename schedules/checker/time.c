@@ -3,6 +3,8 @@
  * between jobs. */
 #include "schedules/checker/check.h"
 
+#include <stdio.h>
+
 /* ---- the hyperperiod ------------------------------------------------------------------------ */
 
 static void check_one_shot_end(const prem_checker *checker) {
@@ -137,30 +139,41 @@ void prem_check_releases(const prem_checker *checker) {
   }
 }
 
-static void check_due(const prem_checker *checker, const check_job *job, int64_t release_ns,
-                      int64_t due_ns, const char *what) {
-  if (due_ns == 0 || job->end_ns <= release_ns || job->end_ns - release_ns <= due_ns)
+/* The job of a task that is latest, and how many are late at all. */
+static void check_due(const prem_checker *checker, int32_t t, int64_t due_ns, const char *what) {
+  const prem_task *task = &checker->schedule->tasks[t];
+  const check_job *jobs = &checker->jobs[checker->first_job[t]], *worst = NULL;
+  const int64_t count = checker->first_job[t + 1] - checker->first_job[t];
+  int64_t late = 0, late_ns = 0, release_ns = 0;
+  char others[96] = "";
+  for (int64_t q = 0; due_ns > 0 && q < count; ++q) {
+    const int64_t of_job_ns = q * task->period_ns + task->release_ns;
+    if (jobs[q].last < 0 || jobs[q].end_ns <= of_job_ns || jobs[q].end_ns - of_job_ns <= due_ns)
+      continue;
+    ++late;
+    if (jobs[q].end_ns - of_job_ns - due_ns <= late_ns)
+      continue;
+    worst = &jobs[q];
+    late_ns = jobs[q].end_ns - of_job_ns - due_ns;
+    release_ns = of_job_ns;
+  }
+  if (!worst)
     return;
-  prem_checker_refuse(checker, 33, job->last,
+  if (late > 1)
+    snprintf(others, sizeof others, "; %lld of %lld jobs are late, none by more", (long long)late,
+             (long long)count);
+  prem_checker_refuse(checker, 33, worst->last,
                       "%s ends at %lld, %lld ns after its job's %s at %lld "
-                      "(release %lld + %lld)",
-                      prem_checker_name(checker, job->last).text, (long long)job->end_ns,
-                      (long long)(job->end_ns - release_ns - due_ns), what,
-                      (long long)(release_ns + due_ns), (long long)release_ns, (long long)due_ns);
+                      "(release %lld + %lld)%s",
+                      prem_checker_name(checker, worst->last).text, (long long)worst->end_ns,
+                      (long long)late_ns, what, (long long)(release_ns + due_ns),
+                      (long long)release_ns, (long long)due_ns, others);
 }
 
 void prem_check_deadlines(const prem_checker *checker) {
   for (int32_t t = 0; t < checker->schedule->task_count; ++t) {
-    const prem_task *task = &checker->schedule->tasks[t];
-    const check_job *jobs = &checker->jobs[checker->first_job[t]];
-    int64_t count = checker->first_job[t + 1] - checker->first_job[t];
-    for (int64_t q = 0; q < count; ++q) {
-      if (jobs[q].last < 0)
-        continue;
-      int64_t release = q * task->period_ns + task->release_ns;
-      check_due(checker, &jobs[q], release, task->deadline_ns, "deadline");
-      check_due(checker, &jobs[q], release, task->publish_ns, "publish_ns");
-    }
+    check_due(checker, t, checker->schedule->tasks[t].deadline_ns, "deadline");
+    check_due(checker, t, checker->schedule->tasks[t].publish_ns, "publish_ns");
   }
 }
 

@@ -37,6 +37,14 @@ typedef struct job {
   int32_t task, number;
 } job;
 
+/* The jobs of a task that are late in one way. */
+typedef struct lateness {
+  int64_t count, worst_ns;
+  int64_t is_ns, limit_ns; /* of the first one */
+  int32_t job;
+  char waited[160];
+} lateness;
+
 typedef struct construction {
   const prem_planning *planning;
   const prem_schedule *schedule;
@@ -51,6 +59,7 @@ typedef struct construction {
   bool *piped;          /* [task]: its jobs are pipelines; NULL: none are */
   prem_data_gaps *gaps; /* NULL: there are none to keep */
   int64_t *later_ns;    /* [job]: it begins no earlier, for their sake; NULL with `gaps` */
+  lateness *late;       /* [task][kind], of the round */
   prem_draft *draft;
 } construction;
 
@@ -307,34 +316,60 @@ static void name_cause(const construction *c, char *out, size_t bytes) {
              c->schedule->platform.resources[max - PREM_WAIT_FIRST_RESOURCE].capacity);
 }
 
-static bool report_late(const construction *c, const job *of, int code, const char *what,
-                        int64_t is_ns, int64_t limit_ns) {
-  const prem_task *task = &c->schedule->tasks[of->task];
-  char key[PREM_NAME_BYTES + 8], waited[160];
-  snprintf(key, sizeof key, "tasks.%s", task->name);
-  name_cause(c, waited, sizeof waited);
-  prem_diag_add(c->planning->diag, PREM_ERROR, code, task->place, key,
-                "no plan found: job %d %s at %" PRId64 ", %" PRId64 " ns after %" PRId64 "; %s",
-                of->number, what, is_ns, is_ns - limit_ns, limit_ns, waited);
-  return false;
-}
+enum { LATE_KINDS = 3 };
 
 /* Right after it was placed, while it is known what it waited for. */
 static bool in_time(const construction *c, const job *of) {
   const prem_task *task = &c->schedule->tasks[of->task];
+  const int64_t last_ns = of->number * task->period_ns + task->period_ns - 1;
+  int64_t is_ns = of->end_ns, limit_ns = of->due_ns;
+  int kind = 0;
   if (of->end_ns > of->due_ns) {
-    bool wraps =
-        c->schedule->period_lcm_ns && of->due_ns == prem_planning_wrap_ns(c->planning, task);
-    return report_late(c, of, wraps ? 38 : 33,
-                       wraps ? "would wrap around the hyperperiod: it ends (with the guard)"
-                             : "misses its deadline_ns or publish_ns: it ends",
-                       of->end_ns, of->due_ns);
+    kind = c->schedule->period_lcm_ns && of->due_ns == prem_planning_wrap_ns(c->planning, task);
+  } else if (task->period_ns && of->first_ns < PREM_MAX_NS && of->last_start_ns > last_ns) {
+    kind = 2;
+    is_ns = of->last_start_ns;
+    limit_ns = last_ns;
+  } else {
+    return true;
   }
-  int64_t last_ns = of->number * task->period_ns + task->period_ns - 1;
-  if (task->period_ns && of->first_ns < PREM_MAX_NS && of->last_start_ns > last_ns)
-    return report_late(c, of, 32, "has a phase outside its period: it starts", of->last_start_ns,
-                       last_ns);
-  return true;
+  lateness *late = &c->late[of->task * LATE_KINDS + kind];
+  late->worst_ns = prem_max_i64(late->worst_ns, is_ns - limit_ns);
+  if (late->count++ > 0)
+    return false;
+  late->job = of->number;
+  late->is_ns = is_ns;
+  late->limit_ns = limit_ns;
+  name_cause(c, late->waited, sizeof late->waited);
+  return false;
+}
+
+/* A line for all the jobs of a task that are late in the same way. */
+static void report_late(const construction *c, int32_t t, int kind) {
+  static const struct {
+    int code;
+    const char *what;
+  } kinds[LATE_KINDS] = {
+      {33, "misses its deadline_ns or publish_ns: it ends"},
+      {38, "would wrap around the hyperperiod: it ends (with the guard)"},
+      {32, "has a phase outside its period: it starts"},
+  };
+  const prem_task *task = &c->schedule->tasks[t];
+  const lateness *late = &c->late[t * LATE_KINDS + kind];
+  const int64_t jobs = c->first_job[t + 1] - c->first_job[t];
+  char key[PREM_NAME_BYTES + 8], others[128] = "";
+  snprintf(key, sizeof key, "tasks.%s", task->name);
+  if (late->count > 1 && late->count == jobs)
+    snprintf(others, sizeof others, "; all its %" PRId64 " jobs do, by %" PRId64 " ns at most",
+             jobs, late->worst_ns);
+  else if (late->count > 1)
+    snprintf(others, sizeof others,
+             "; %" PRId64 " of its %" PRId64 " jobs do, by %" PRId64 " ns at most", late->count,
+             jobs, late->worst_ns);
+  prem_diag_add(c->planning->diag, PREM_ERROR, kinds[kind].code, task->place, key,
+                "no plan found: job %d %s at %" PRId64 ", %" PRId64 " ns after %" PRId64 "; %s%s",
+                late->job, kinds[kind].what, late->is_ns, late->is_ns - late->limit_ns,
+                late->limit_ns, late->waited, others);
 }
 
 /* A job that follows one of the hyperperiod before: how long the hyperperiod must be for that. */
@@ -401,7 +436,8 @@ static prem_status prepare(construction *c) {
   size_t tasks = (size_t)c->schedule->task_count;
   c->order = malloc(tasks * sizeof *c->order);
   c->first_job = malloc((tasks + 1) * sizeof *c->first_job);
-  if (!c->order || !c->first_job)
+  c->late = calloc(tasks * LATE_KINDS, sizeof *c->late);
+  if (!c->order || !c->first_job || !c->late)
     return PREM_ERR_MEMORY;
   prem_status status = order_tasks(c);
   if (!status)
@@ -439,6 +475,9 @@ static prem_status place_all(construction *c) {
     if (c->repair)
       prem_repair_miss(c->repair, c->sequence[i]);
   }
+  for (int32_t i = 0; result && i < c->schedule->task_count * LATE_KINDS; ++i)
+    if (c->late[i].count > 0)
+      report_late(c, i / LATE_KINDS, i % LATE_KINDS);
   c->draft->complete = true;
   return result;
 }
@@ -495,6 +534,7 @@ static void release(construction *c) {
   free(c->sequence);
   free(c->piped);
   free(c->later_ns);
+  free(c->late);
   prem_data_gaps_free(c->gaps);
 }
 
