@@ -79,6 +79,7 @@ typedef struct prem_array {
   char *save;       /* where a run writes it, as given (relative to the working folder); or NULL */
   int32_t writer;   /* the task that writes it (the first, if several do), or -1 */
   int32_t versions; /* of a state array: that there is room for, at least 2; 0: it is none */
+  bool broken;      /* in error: tasks that use it are, too */
   prem_place place;
 } prem_array;
 

@@ -44,6 +44,7 @@ typedef struct scanner {
   char name[PREM_NAME_BYTES]; /* the last setting's */
   bool in_tasks;              /* the top-level setting is `tasks` */
   bool string_before;
+  prem_token across; /* the first string of more than one line: the one without its end */
   prem_status status;
 } scanner;
 
@@ -342,10 +343,15 @@ static void string(scanner *s) {
     file->line += *file->at == '\n';
     ++file->at;
   }
-  if (file->at == file->end)
+  const bool is_endless = file->at == file->end;
+  if ((is_endless || file->line > begin.line) && s->across.place.file != begin.file)
+    set_token(&s->across, begin, text, (size_t)(file->at - text));
+  if (is_endless) {
     note_endless(s, begin, text);
-  else
+    s->scan->surprise = s->across;
+  } else {
     ++file->at;
+  }
   if (s->next == AN_END && s->string_before) /* libconfig joins strings side by side */
     return;
   scalar(s, text, (size_t)(file->at - text));

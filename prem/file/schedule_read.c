@@ -275,12 +275,17 @@ static void read_array(prem_reader *reader, const config_setting_t *group) {
   prem_read_int32(reader, group, "versions", 2, PREM_MAX_VERSIONS, &array.versions);
   array.fill = fill ? PREM_FILL_RANDOM : PREM_FILL_ZERO;
   array.seed = (uint64_t)seed;
-  if (is_named && (strcmp(array.name, "new") == 0 || prem_find_array(reader, array.name) >= 0)) {
+  array.broken = !is_whole;
+  const int32_t same = is_named ? prem_find_array(reader, array.name) : -1;
+  if (same >= 0) {
+    prem_refuse(reader, 6, group, "name", "two arrays are called '%s'; the other one is in line %d",
+                array.name, schedule->arrays[same].place.line);
+    schedule->arrays[same].broken = true; /* who knows which one a task means */
+    return;
+  }
+  if (is_named && strcmp(array.name, "new") == 0) {
     prem_refuse(reader, 6, group, "name",
-                strcmp(array.name, "new") == 0
-                    ? "an array cannot be called '%s': that word makes an output of its own"
-                    : "two arrays are called '%s'",
-                array.name);
+                "an array cannot be called '%s': that word makes an output of its own", array.name);
     return;
   }
   const char *save = NULL;

@@ -316,7 +316,7 @@ static void find_named_arrays(prem_reader *reader, const prem_task_entry *entry)
     for (int32_t copy = 0; copy < entry->count; ++copy) {
       if (port < copies[copy].port_count)
         copies[copy].port_arrays[port] = array;
-      copies[copy].broken |= array < 0;
+      copies[copy].broken |= array < 0 || schedule->arrays[array].broken;
     }
   }
 }
@@ -571,10 +571,15 @@ prem_shown prem_suggest_task(const prem_reader *reader, const char *name) {
 /* Jobs are paired one by one only where both tasks have as many. */
 static void refuse_pairing(prem_reader *reader, const config_setting_t *group,
                            const prem_task *task, const prem_task *before) {
+  char period[2][48] = {"is one-shot", "is one-shot"};
+  if (task->period_ns > 0)
+    snprintf(period[0], sizeof period[0], "has a period of %" PRId64 " ns", task->period_ns);
+  if (before->period_ns > 0)
+    snprintf(period[1], sizeof period[1], "has one of %" PRId64 " ns", before->period_ns);
   prem_refuse(reader, 26, group, NULL,
-              "task '%s' (period %" PRId64 " ns) and its predecessor '%s' (%" PRId64
-              " ns; 0: one-shot) have no jobs to pair; add instance = \"latest\"",
-              task->name, task->period_ns, before->name, before->period_ns);
+              "task '%s' %s and its predecessor '%s' %s: their jobs do not pair; add instance = "
+              "\"latest\"",
+              task->name, period[0], before->name, period[1]);
 }
 
 /* An entry of `after`, for all copies of the successor. */

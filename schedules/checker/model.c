@@ -300,9 +300,10 @@ static void refuse_unordered(const prem_checker *checker, const array_use *write
   if (writer->task == other->task)
     prem_diag_add(checker->diag, PREM_ERROR, 45, b->place, key,
                   "task '%s' %s array '%s', which it also writes: the tiles of a task have no "
-                  "order; use two arrays",
+                  "order; use two arrays%s",
                   b->name, other->writes ? "writes with a second port the" : "reads the",
-                  checker->schedule->arrays[writer->array].name);
+                  checker->schedule->arrays[writer->array].name,
+                  other->writes ? "" : ", or give it `versions`");
   else
     prem_diag_add(checker->diag, PREM_ERROR, 45, b->place, key,
                   "task '%s' writes array '%s' and task '%s' %s it, with no order between them: "
