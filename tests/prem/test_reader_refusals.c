@@ -91,7 +91,7 @@ static const refusal refusals[] = {
      "y'"},
     {"  { name = \"y\"", "  { name = \"x\"; type = \"f32\"; shape = [ 1 ]; }, { name = \"y\"",
      "  { name = \"z\"; type = \"f32\"; shape = [ 1 ]; }, { name = \"y\"",
-     "9: E006: arrays.x.name: two arrays are called 'x'"},
+     "9: E006: arrays.x.name: two arrays are called 'x'; the other one is in line 8"},
     {"\"free\", \"tt\"", "\"tt\", \"tt\"", "\"tt\", \"lock\"",
      "23: E006: measure.modes[1]: mode 'tt' stands here twice"},
     {TIME("1000L"), TIME("1000"), TIME("1000L"),
@@ -317,9 +317,8 @@ static const refusal refusals[] = {
      "of them could ever start"},
     {"period_ns = 1000L;\n    writeback", "period_ns = 2000L;\n    writeback",
      "period_ns = 1000L;\n    writeback",
-     "17: E026: tasks.b.after[0]: task 'b' (period 2000 ns) and its predecesso"
-     "r 'a' (1000 ns; 0: one-shot) have no jobs to pair; add instance = \"late"
-     "st\""},
+     "17: E026: tasks.b.after[0]: task 'b' has a period of 2000 ns and its predecessor "
+     "'a' has one of 1000 ns: their jobs do not pair; add instance = \"latest\""},
     {"blocks = [ 0 ]", "blocks = [ 4 ]", "blocks = [ 3 ]",
      "12: E027: tasks.a.blocks: block 4 does not exist; the platform has block"
      "s 0 to 3"},
@@ -476,6 +475,10 @@ static const file_pair file_pairs[] = {
      "2: E002: a comment or string that never ends: '/* open'"},
     {HEAD "tasks = ( " A C "} ); \"", HEAD "tasks = ( " A C "} ); // \"",
      "2: E002: a comment or string that never ends: '\"'"},
+    {HEAD "tasks = (\n  { name = \"a;\n  kernel = \"none\";\n  blocks = 1; tiles = 1; " C "} );\n",
+     HEAD "tasks = (\n  { name = \"a\";\n  kernel = \"none\";\n  blocks = 1; tiles = 1; " C
+          "} );\n",
+     "3: E002: a comment or string that never ends: '\"a;   kernel = '"},
     {HEAD "tasks = ( " A C "};", HEAD "tasks = ( " A C "} );", "2: E002: syntax error near ';'"},
     {HEAD "tasks = ( " A C "}", HEAD "tasks = ( " A C "} )",
      "2: E002: syntax error near 'end of file'"},
