@@ -6,6 +6,7 @@
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "runtime/core/record_rules.h"
+#include "runtime/core/red_zones.h"
 #include "runtime/core/windows.h"
 
 #include <stdio.h>
@@ -23,6 +24,13 @@ typedef enum unit_state {
   UNIT_ENDING,    /* takes nothing (any more), ends at its event */
   UNIT_DONE
 } unit_state;
+
+/* A tile whose compute wrote elsewhere, or that there was no memory for. */
+typedef struct sim_failure {
+  prem_status status; /* PREM_OK: there was none */
+  int32_t task, tile;
+  prem_stray stray;
+} sim_failure;
 
 /* One of a block's two units: number 2 b works its memory table, 2 b + 1 its computes. */
 typedef struct sim_unit {
@@ -66,6 +74,8 @@ typedef struct simulator {
   sim_block *blocks;
   sim_task *tasks;
   int32_t unit_count;
+  prem_red_zones zones;
+  sim_failure failure; /* the first one */
   /* of the run in hand: */
   const prem_run_request *request;
   prem_trace *trace;
@@ -78,7 +88,7 @@ typedef struct simulator {
   prem_run_request live_request;
   int64_t now_ns;
   bool is_courier_due; /* a job is over */
-  bool is_aborted;
+  bool is_aborted;     /* or it failed */
 } simulator;
 
 /* ---- when a record can start ---------------------------------------------------------------- */
@@ -327,6 +337,18 @@ static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
   }
 }
 
+static void compute_tile(simulator *sim, const prem_record *record, const void *params,
+                         const prem_view *views) {
+  const prem_task *task = &sim->program->schedule->tasks[record->task];
+  prem_stray stray;
+  const prem_status status =
+      prem_guarded_compute(&sim->zones, task, params ? params : task->params, views, &stray);
+  if (status == PREM_OK || sim->failure.status)
+    return;
+  sim->failure = (sim_failure){status, record->task, record->tile, stray};
+  sim->is_aborted = true;
+}
+
 static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
                       const prem_record *record) {
   const sim_task *task = &sim->tasks[record->task];
@@ -354,7 +376,7 @@ static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
     prem_tile_views_slots(sim->arrays, record->task, record->tile, slots, in, out, views);
     const unsigned char *params =
         is_live(sim) ? prem_courier_params(sim->courier, record->task, unit->hyperperiod) : NULL;
-    task->compute(params ? params : sim->program->schedule->tasks[record->task].params, views);
+    compute_tile(sim, record, params, views);
   }
 }
 
@@ -527,6 +549,14 @@ static prem_status report_deadlock(const simulator *sim, int64_t now_ns, prem_di
   return PREM_ERR_MACHINE;
 }
 
+static prem_status tell_failure(const simulator *sim, prem_diag *diag) {
+  const sim_failure *failure = &sim->failure;
+  if (failure->status != PREM_ERR_WRONG)
+    return failure->status;
+  return prem_stray_tell(&sim->program->schedule->tasks[failure->task], failure->tile,
+                         &failure->stray, diag);
+}
+
 static bool is_stopped(const simulator *sim) {
   return sim->request->stop && *sim->request->stop;
 }
@@ -538,13 +568,15 @@ static prem_status work(simulator *sim, prem_diag *diag) {
   while (sim->live_units > 0) {
     if (is_stopped(sim))
       return PREM_ERR_INTERRUPTED;
-    for (int i = 0; i < EVENTS_BETWEEN_POLLS && sim->live_units > 0; ++i) {
+    for (int i = 0; i < EVENTS_BETWEEN_POLLS && sim->live_units > 0 && !sim->is_aborted; ++i) {
       sim_event event = sim_clock_next(&sim->clock);
       if (event.key == SIM_NEVER)
         return report_deadlock(sim, now_ns, diag);
       now_ns = (int64_t)(event.key >> 1);
       happen(sim, event);
     }
+    if (sim->is_aborted)
+      return tell_failure(sim, diag);
   }
   return PREM_OK;
 }
@@ -695,15 +727,18 @@ static bool live_is_over(const void *state) {
   return sim->is_aborted || prem_courier_is_done(sim->courier);
 }
 
+static bool live_has_failed(const void *state) {
+  return ((const simulator *)state)->failure.status != PREM_OK;
+}
+
 static prem_status live_finish(void *state, prem_diag *diag) {
   simulator *sim = state;
-  (void)diag;
   prem_recorders_collect(sim->program, sim->recorders,
                          sim->courier->whole ? sim->courier->whole : sim->courier->trace);
   prem_recorders_free(sim->recorders, sim->program->block_count);
   sim->recorders = NULL;
   prem_courier_finish(sim->courier);
-  return PREM_OK;
+  return tell_failure(sim, diag);
 }
 
 static const prem_live_engine live_engine = {.start = live_start,
@@ -712,6 +747,7 @@ static const prem_live_engine live_engine = {.start = live_start,
                                              .tell = live_tell,
                                              .abort = live_abort,
                                              .is_over = live_is_over,
+                                             .has_failed = live_has_failed,
                                              .changes_args = true,
                                              .finish = live_finish};
 
@@ -740,6 +776,7 @@ static void sim_close(void *state) {
   free(sim->tasks);
   free(sim->units);
   free(sim->clock.node);
+  prem_red_zones_free(&sim->zones);
   free(sim);
 }
 

@@ -548,8 +548,8 @@ START_TEST(outputs_are_right) {
 }
 END_TEST
 
-/* Two kernels of three tiles that remember which buffers they were given: `ramp` has an output and
- * no input, `sink` an input and no output. */
+/* Two kernels of three tiles: `ramp` has an output and no input, `sink` an input and no output, and
+ * remembers what it was given. */
 static prem_status three_tiles_bind(prem_bind *bind) {
   bind->grid[0] = bind->grid[1] = 1;
   bind->grid[2] = 3;
@@ -561,12 +561,14 @@ static prem_status three_tiles_bind(prem_bind *bind) {
   return PREM_OK;
 }
 
-static void *given_buffers[64];
+enum { LAST_TILE = 10 /* tile 1 of the fourth hyperperiod: what `ramp` computes last */ };
+
+static float given[64]; /* the first element of each tile, in order */
 static int given_count;
 
 static void sink_compute(const void *params, const prem_view *views) {
   (void)params;
-  given_buffers[given_count++ % 64] = views[0].data;
+  given[given_count++ % 64] = *(const float *)views[0].data;
 }
 
 static void sink_reference(const void *params, const prem_array_view *arrays) {
@@ -575,9 +577,11 @@ static void sink_reference(const void *params, const prem_array_view *arrays) {
 }
 
 static void ramp_compute(const void *params, const prem_view *views) {
-  sink_compute(params, views);
+  (void)params;
   for (int32_t i = 0; i < views[0].extent[3]; ++i)
     ((float *)views[0].data)[i] = (float)(views[0].origin[3] + i);
+  if (given_count++ == LAST_TILE) /* a store too far ends the run */
+    ((float *)views[0].data)[views[0].extent[3]] = 0;
 }
 
 static void ramp_reference(const void *params, const prem_array_view *arrays) {
@@ -603,52 +607,63 @@ static const prem_kernel sink = {.name = "sink",
                                  .compute = sink_compute,
                                  .reference = sink_reference};
 
-/* No tile computes in the buffer of the tile before it, which is still in use. */
-static void assert_buffers_change(const char *source) {
+static prem_status run_three_tiles(const char *source, prem_verdict *verdict) {
   const prem_kernel *kernels[] = {&ramp, &sink};
   const prem_registry registry = {kernels, 2};
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text_lenient(source, diag);
   schedule->tasks[0].broken = schedule->bound = false; /* the built-in kernels lack these two */
-  prem_diag_free(diag);
   ck_assert_int_eq(prem_schedule_bind(schedule, &registry, NULL), PREM_OK);
   assert_checked(schedule);
   prem_session *session = open_on("sim", schedule);
-  prem_trace *trace = run_in(session, schedule, PREM_MODE_TT, 4);
+  prem_trace *trace;
+  ck_assert_int_eq(prem_trace_new(schedule, 4, 100, &trace), PREM_OK);
+  ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 4};
+  const prem_status status = prem_session_run(session, &request, trace, diag);
   assert_no_lateness(trace, schedule);
-  ck_assert_int_eq(given_count, 12);
-  for (int i = 1; i < 12; ++i)
-    ck_assert_ptr_ne(given_buffers[i], given_buffers[i - 1]);
-  prem_verdict verdict;
-  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
-  ck_assert(verdict.ok);
+  ck_assert_int_eq(prem_session_verify(session, verdict), PREM_OK);
   prem_trace_free(trace);
   prem_session_close(session);
   prem_schedule_free(schedule);
+  prem_diag_free(diag);
+  return status;
 }
 
-/* Tile 2 is written back until 10 ns into the next hyperperiod, whose tile 0 computes at once. */
+/* Tile 2 is written back until 10 ns into the next hyperperiod, whose tile 0 computes at once.
+ * The run ends before tile 2 is written back again, so that the array shows what it was then. */
 START_TEST(an_output_keeps_its_buffer_across_the_hyperperiods_end) {
-  assert_buffers_change(
+  prem_verdict verdict;
+  const prem_status status = run_three_tiles(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"ramp\"; blocks = 1; period_ns = 110L;"
       "  arrays: { out = \"new\"; }; compute: { wcet_ns = 5L; }; writeback: { wcet_ns = 30L; }; }"
       " ); plan: { hyperperiod_ns = 110L; starts = ("
       "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 0L, 10L, 45L ]; },"
-      "  { task = \"a\"; phase = \"writeback\"; block = 0; start_ns = [ 10L, 50L, 90L ]; } ); };");
+      "  { task = \"a\"; phase = \"writeback\"; block = 0; start_ns = [ 10L, 50L, 90L ]; } ); };",
+      &verdict);
+  ck_assert_int_eq(status, PREM_ERR_WRONG);
+  ck_assert_int_eq(given_count, LAST_TILE + 1);
+  ck_assert(verdict.ok);
 }
 END_TEST
 
 /* Tile 2 computes until 10 ns into the next hyperperiod, whose tile 0 is fetched before. */
 START_TEST(an_input_keeps_its_buffer_across_the_hyperperiods_end) {
-  assert_buffers_change(
+  prem_verdict verdict;
+  const prem_status status = run_three_tiles(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
-      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 24 ]; } );"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 24 ]; fill = \"random\"; } );"
       "tasks = ( { name = \"a\"; kernel = \"sink\"; blocks = 1; period_ns = 120L;"
       "  arrays: { in = \"x\"; }; prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 40L; }; } );"
       "plan: { hyperperiod_ns = 120L; runs = ("
       "  { task = \"a\"; phase = \"prefetch\"; start_ns = 5L; repeat = 3; step_ns = 40L; },"
-      "  { task = \"a\"; phase = \"compute\"; start_ns = 10L; repeat = 3; step_ns = 40L; } ); };");
+      "  { task = \"a\"; phase = \"compute\"; start_ns = 10L; repeat = 3; step_ns = 40L; } ); };",
+      &verdict);
+  ck_assert_int_eq(status, PREM_OK);
+  ck_assert_int_eq(given_count, 12);
+  for (int i = 1; i < 12; ++i)
+    ck_assert(given[i] != given[i - 1] && (i < 3 || given[i] == given[i - 3]));
 }
 END_TEST
 
