@@ -321,8 +321,16 @@ typedef struct prem_registry {
 #endif
 #endif
 
+#ifdef __cplusplus
+#define PREM_PARAMS_FIT static_assert
+#else
+#define PREM_PARAMS_FIT _Static_assert
+#endif
+
 /** For the `compute` member: NAME_compute without types. */
 #define PREM_COMPUTE_ENTRY(NAME)                                                                   \
+  PREM_PARAMS_FIT(sizeof(NAME##_params) <= PREM_PARAMS_BYTES,                                      \
+                  #NAME "_params is larger than PREM_PARAMS_BYTES");                               \
   PREM_CLONES static void NAME##_entry(const void *params, const prem_view *views) {               \
     NAME##_compute((const NAME##_params *)params, views);                                          \
   }

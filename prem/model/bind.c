@@ -4,6 +4,7 @@
 #include "prem/base/suggest.h"
 #include "prem/model/bind_again.h"
 #include "prem/model/by_block.h"
+#include "prem/model/cover.h"
 #include "prem/model/private.h"
 #include "prem/model/scratchpad.h"
 
@@ -315,6 +316,25 @@ static prem_status make_new_arrays(prem_schedule *schedule, prem_task *task,
   return PREM_OK;
 }
 
+/* What several tiles write depends on which comes last, and what none writes is what was there. */
+static prem_status judge_outputs(const prem_schedule *schedule, prem_task *task,
+                                 const prem_kernel *kernel, const prem_bind *bind,
+                                 prem_diag *diag) {
+  for (int32_t p = 0; p < kernel->port_count; ++p) {
+    char reason[256];
+    if (kernel->ports[p].access != PREM_OUT)
+      continue;
+    const prem_status status =
+        prem_judge_cover(bind->grid, &bind->window[p], schedule->arrays[task->arrays[p]].shape,
+                         kernel->ports[p].name, reason, sizeof reason);
+    if (status == PREM_ERR_INVALID)
+      return refuse(task, diag, 31, task->place, "kernel", "kernel '%s': %s", kernel->name, reason);
+    if (status)
+      return status;
+  }
+  return PREM_OK;
+}
+
 /* ---- compatible intervals -------------------------------------------------------------------- */
 
 /* Their views lie in the arrays: what a window reads beyond one cannot be 0 there, and distances in
@@ -376,6 +396,11 @@ static bool imply_phases(prem_task *task, const prem_kernel *kernel) {
 
 static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const prem_kernel *kernel,
                               prem_diag *diag) {
+  if (kernel->params_bytes > PREM_PARAMS_BYTES) /* bind would write beyond what it gets */
+    return refuse(task, diag, 31, task->place, "kernel",
+                  "kernel '%s' has %u bytes of parameters; %d are the most: give it the rest as an "
+                  "array",
+                  kernel->name, kernel->params_bytes, PREM_PARAMS_BYTES);
   prem_bind *bind = malloc(sizeof *bind);
   if (!bind)
     return PREM_ERR_MEMORY;
@@ -387,6 +412,8 @@ static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const pr
     status = judge_bind(task, kernel, bind, diag);
   if (status == PREM_OK)
     status = make_new_arrays(schedule, task, kernel, bind, diag);
+  if (status == PREM_OK)
+    status = judge_outputs(schedule, task, kernel, bind, diag);
   if (status == PREM_OK) {
     memcpy(task->grid, bind->grid, sizeof task->grid);
     memcpy(task->windows, bind->window, (size_t)kernel->port_count * sizeof *task->windows);

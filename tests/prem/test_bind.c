@@ -168,10 +168,13 @@ static const prem_registry careless_registry = {careless_kernels, 2};
          "  arrays: { in = \"x\"; out = \"new\"; };\n" rest " } );"
 
 static void answer_well(void) {
-  answer = (prem_bind){.grid = {2, 3, 4}, .new_rank = {0, 2}, .new_shape = {{0}, {1, 1, 5, 6}}};
+  answer = (prem_bind){.grid = {2, 3, 4}, .new_rank = {0, 3}, .new_shape = {{0}, {1, 4, 9, 15}}};
   for (int p = 0; p < 2; ++p)
-    for (int d = 0; d < 4; ++d)
+    for (int d = 0; d < 4; ++d) {
       answer.window[p].extent[d] = d + 1;
+      if (d > 0)
+        answer.window[p].step[d][d - 1] = d + 1;
+    }
 }
 
 START_TEST(careless_answers) {
@@ -210,6 +213,67 @@ START_TEST(careless_answers) {
                    "smaller one");
   answer.window[0].extent[1] = 256; /* 65536 * 256 * 3 rows of 32 bytes */
   ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry), "");
+}
+END_TEST
+
+/* What a wrong window of the output is told by; tile 12 is the one after the first row of tiles. */
+START_TEST(outputs_that_overlap_or_leave_out) {
+  static const char head[] = "5: E031: tasks.k.kernel: kernel 'careless': ";
+  static const struct {
+    int d, k;
+    int64_t base, step;
+    int32_t extent;
+    const char *message;
+  } windows[] = {
+      {2, 1, 0, 3, 4, "tiles 0 and 4 both write row 3 of 'out'"},
+      {2, 1, 0, 3, 2, "row 2 of 'out' is in no tile's window"},
+      {2, 1, -1, 3, 3, "row 8 of 'out' is in no tile's window"},
+      {2, 1, 2, 3, 3, "row 0 of 'out' is in no tile's window"},
+      {2, 1, 6, -3, 3, ""},
+      {2, 1, 6, -2, 3, "row 0 of 'out' is in no tile's window"},
+      {1, 0, 0, 1, 2, "tiles 0 and 12 both write plane 1 of 'out'"},
+      {3, 2, 0, 5, 5, ""}, /* the last tile is outside */
+      {3, 2, 0, 3, 3, "column 12 of 'out' is in no tile's window"},
+      {3, 1, 0, 1, 4,
+       "index 1 of the tile moves the window of 'out' in two dimensions; of an output each may "
+       "move "
+       "it in one"},
+  };
+  for (size_t i = 0; i < sizeof windows / sizeof *windows; ++i) {
+    answer_well();
+    answer.window[1].base[windows[i].d] = windows[i].base;
+    answer.window[1].step[windows[i].d][windows[i].k] = windows[i].step;
+    answer.window[1].extent[windows[i].d] = windows[i].extent;
+    const char *expected = windows[i].message;
+    ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry),
+                     *expected ? text("%s%s", head, expected) : "");
+  }
+  answer_well(); /* an index that moves nothing */
+  answer.window[1].step[2][1] = 0;
+  answer.new_shape[1][2] = 3;
+  ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry),
+                   text("%s%s", head, "tiles 0 and 4 both write column 0 of 'out'"));
+}
+END_TEST
+
+static prem_status never_bind(prem_bind *bind) {
+  (void)bind;
+  ck_abort_msg("asked although its parameters are too large");
+  return PREM_OK;
+}
+
+START_TEST(parameters_that_are_too_large) {
+  prem_kernel large = careless;
+  large.params_bytes = 400;
+  large.bind = never_bind;
+  const prem_kernel *kernels[] = {&large};
+  ck_assert_str_eq(errors_of(CARELESS(""), &(prem_registry){kernels, 1}),
+                   "5: E031: tasks.k.kernel: kernel 'careless' has 400 bytes of parameters; 256 "
+                   "are the most: give it the rest as an array");
+  answer_well();
+  large.params_bytes = 256;
+  large.bind = careless_bind;
+  ck_assert_str_eq(errors_of(CARELESS(""), &(prem_registry){kernels, 1}), "");
 }
 END_TEST
 
@@ -262,8 +326,8 @@ START_TEST(layout_and_phases) {
   const prem_array *made = &s->arrays[k->arrays[1]];
   ck_assert_str_eq(made->name, "k.out");
   ck_assert_int_eq(made->type, PREM_C64);
-  ck_assert_int_eq(made->rank, 2);
-  ck_assert_int_eq(made->shape[3], 6);
+  ck_assert_int_eq(made->rank, 3);
+  ck_assert_int_eq(made->shape[3], 15);
   ck_assert_int_eq(made->writer, 0);
   ck_assert_int_eq(s->arrays[0].writer, -1);
   prem_schedule_free(s);
@@ -273,7 +337,7 @@ END_TEST
 START_TEST(an_output_may_come_first) {
   answer_well();
   memcpy(answer.new_shape[0], answer.new_shape[1], sizeof answer.new_shape[0]);
-  answer.new_rank[0] = 2;
+  answer.new_rank[0] = 3;
   answer.new_rank[1] = 0;
   prem_schedule *s =
       load_text(IMAGES "tasks = ( { name = \"k\"; kernel = \"backward\"; blocks = 1;\n"
@@ -416,6 +480,8 @@ int main(void) {
   tcase_add_loop_test(cases, is_refused, 0, count);
   tcase_add_loop_test(cases, twin_is_legal, 0, count);
   tcase_add_test(cases, careless_answers);
+  tcase_add_test(cases, outputs_that_overlap_or_leave_out);
+  tcase_add_test(cases, parameters_that_are_too_large);
   tcase_add_test(cases, arguments);
   tcase_add_test(cases, layout_and_phases);
   tcase_add_test(cases, new_arrays_in_any_order);

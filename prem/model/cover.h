@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Do the windows of an output cut its array into parts? */
+#ifndef TTPREM_PREM_MODEL_COVER_H
+#define TTPREM_PREM_MODEL_COVER_H
+
+#include "ttprem/kernel.h"
+
+/**
+ * Is every element of an array in the window of exactly one tile?
+ *
+ * @param shape  right-aligned, all at least 1; `grid` and the window's extents too, and at most
+ *               INT32_MAX tiles.
+ * @param port   the output's name, for `reason`.
+ * @retval PREM_ERR_INVALID  no, or an index moves the window in two dimensions; `reason` says
+ *                           where: "row 14 of 'out' is in no tile's window"
+ */
+prem_status prem_judge_cover(const int32_t grid[PREM_MAX_GRID], const prem_window *window,
+                             const int64_t shape[4], const char *port, char *reason,
+                             size_t reason_bytes);
+
+#endif
