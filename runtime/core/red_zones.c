@@ -151,14 +151,18 @@ static void copy_back(const area *it) {
 /* ---- looking for stray stores ---------------------------------------------------------------- */
 
 static void describe(const area *it, const unsigned char *at, prem_stray *out) {
-  const int64_t byte = at - it->copy, row = prem_div_floor(byte, it->row_bytes);
+  const int64_t byte = at - it->copy - it->lead_bytes;
+  const int32_t plane_rows = it->view.pitch[1] / it->view.pitch[2];
   *out = (prem_stray){.port = it->port,
-                      .row = row,
-                      .element = prem_div_floor(byte - it->lead_bytes, it->element_bytes),
                       .planes = it->view.extent[0] * it->view.extent[1],
-                      .plane_rows = it->view.pitch[1] / it->view.pitch[2],
                       .rows = it->view.extent[2],
-                      .elements = it->view.extent[3]};
+                      .columns = it->view.extent[3]};
+  int64_t row = prem_div_floor(at - it->copy, it->row_bytes);
+  if (out->planes == 1 && plane_rows == 1) /* one row, however far it goes */
+    row = 0;
+  out->column = prem_div_floor(byte - row * it->row_bytes, it->element_bytes);
+  out->plane = out->planes == 1 ? 0 : prem_div_floor(row, plane_rows);
+  out->row = row - out->plane * plane_rows;
 }
 
 /* A red zone after the area `before` and before the area `behind`, either of which may be NULL: a
@@ -246,26 +250,29 @@ void prem_red_zones_free(prem_red_zones *zones) {
 prem_status prem_stray_tell(const prem_task *task, int32_t tile, const prem_stray *stray,
                             prem_diag *diag) {
   const prem_kernel *kernel = task->definition;
-  const bool is_work = stray->port == kernel->port_count;
-  const char *port = is_work ? "its work area" : kernel->ports[stray->port].name;
-  const int64_t plane = prem_div_floor(stray->row, stray->plane_rows);
-  const int64_t row = stray->row - plane * stray->plane_rows;
-  char key[PREM_NAME_BYTES + 16], at[96], size[64];
-  if (stray->planes > 1) {
-    snprintf(at, sizeof at, "row %" PRId64 " of plane %" PRId64, row, plane);
-    snprintf(size, sizeof size, "%d planes of %d rows", stray->planes, stray->rows);
-  } else if (stray->plane_rows > 1) {
-    snprintf(at, sizeof at, "row %" PRId64, stray->row);
-    snprintf(size, sizeof size, "%d rows", stray->rows);
-  } else {
-    snprintf(at, sizeof at, "%s %" PRId64, is_work ? "byte" : "element", stray->element);
-    snprintf(size, sizeof size, "%d %s", stray->elements, is_work ? "bytes" : "elements");
-  }
+  char key[PREM_NAME_BYTES + 16], at[128], size[64];
   snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
+  if (stray->port == kernel->port_count) {
+    prem_diag_add(diag, PREM_ERROR, 31, task->place, key,
+                  "kernel '%s' wrote byte %" PRId64 " of its work area in tile %d; it has %d bytes",
+                  kernel->name, stray->column, tile, stray->columns);
+    return PREM_ERR_WRONG;
+  }
+  if (stray->planes > 1) {
+    snprintf(at, sizeof at, "plane %" PRId64 ", row %" PRId64 ", column %" PRId64, stray->plane,
+             stray->row, stray->column);
+    snprintf(size, sizeof size, "%d x %d x %d", stray->planes, stray->rows, stray->columns);
+  } else if (stray->rows > 1 || stray->row != 0) {
+    snprintf(at, sizeof at, "row %" PRId64 ", column %" PRId64, stray->row, stray->column);
+    snprintf(size, sizeof size, "%d x %d", stray->rows, stray->columns);
+  } else {
+    snprintf(at, sizeof at, "element %" PRId64, stray->column);
+    snprintf(size, sizeof size, "%d", stray->columns);
+  }
   prem_diag_add(diag, PREM_ERROR, 31, task->place, key,
-                "kernel '%s' wrote %s of %s%s%s in tile %d, which has %s there: compute may write "
-                "to its views alone",
-                kernel->name, at, is_work ? "" : "'", port, is_work ? "" : "'", tile, size);
+                "kernel '%s' wrote %s of '%s' in tile %d, whose view has %s elements; compute may "
+                "write to its views alone",
+                kernel->name, at, kernel->ports[stray->port].name, tile, size);
   return PREM_ERR_WRONG;
 }
 

@@ -18,11 +18,9 @@ typedef struct prem_red_zones {
 
 /** The first store of a compute that no view of the tile allows. */
 typedef struct prem_stray {
-  int32_t port;    /* the nearest one; the kernel's port_count: its work area */
-  int64_t row;     /* from the window's first one on, over all planes; below 0: before it */
-  int64_t element; /* from its first one on, as if it had one row */
-  int32_t planes, plane_rows, rows,
-      elements; /* of the window; `rows` of a plane are in the array */
+  int32_t port;                  /* the nearest one; the kernel's port_count: its work area */
+  int64_t plane, row, column;    /* from the window's first element on; below 0: before it */
+  int32_t planes, rows, columns; /* of the window, as far as it is in the array */
 } prem_stray;
 
 void prem_red_zones_free(prem_red_zones *zones);

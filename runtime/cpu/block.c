@@ -10,15 +10,11 @@
 /* ---- the phases ----------------------------------------------------------------------------- */
 
 static unsigned char *input_buffer(const prem_cpu_block *block, const prem_record *record) {
-  return block->scratch +
-         (size_t)block->in_buffers[record->in_buffer] * (size_t)block->program->in_bytes;
+  return prem_cpu_input_buffer(block, block->in_buffers[record->in_buffer]);
 }
 
 static unsigned char *output_buffer(const prem_cpu_block *block, const prem_record *record) {
-  const size_t inputs =
-      (size_t)block->cpu->program->schedule->platform.buffers * (size_t)block->program->in_bytes;
-  return block->scratch + inputs +
-         (size_t)block->out_buffers[record->out_buffer] * (size_t)block->program->out_bytes;
+  return prem_cpu_output_buffer(block, block->out_buffers[record->out_buffer]);
 }
 
 /* False: the watchdog gave the block up meanwhile; only its own memory may be touched from here. */

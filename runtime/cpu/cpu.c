@@ -231,6 +231,8 @@ static prem_status run_blocks(prem_cpu *cpu, const prem_run_request *request, pr
     return status;
   prem_cpu_reset_run(cpu, request, trace, recorders);
   status = prem_cpu_watch(cpu, diag);
+  if (status == PREM_OK)
+    status = prem_cpu_judge_stores(cpu, diag);
   prem_recorders_collect(cpu->program, recorders, trace);
   prem_recorders_free(recorders, cpu->program->block_count);
   return status;

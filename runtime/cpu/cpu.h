@@ -10,6 +10,7 @@
  *   wait.c     how threads wait, for time and for each other
  *   away.c     whether the operating system took a thread's core away
  *   block.c    a block: executing its records
+ *   scratch.c  a block's scratchpad, and what was written outside of its buffers
  *   tokens.c   the tokens of mode lock
  *   untiled.c  mode legacy: a task on a thread of its own
  *   live.c     live sessions: the thread of the courier
@@ -250,6 +251,18 @@ prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag);
 void prem_cpu_watchdog_begin(prem_cpu_watchdog *dog, prem_cpu *cpu, int64_t timeout_ns);
 void prem_cpu_watchdog_look(prem_cpu_watchdog *dog, int64_t now);
 prem_status prem_cpu_watchdog_judge(const prem_cpu_watchdog *dog, prem_diag *diag);
+
+/* ---- scratchpads (scratch.c) ------------------------------------------------------------------
+ */
+
+/** By the block's thread; false: no memory. Free `scratch`. */
+bool prem_cpu_scratch_new(prem_cpu_block *block);
+/** Where a buffer of the block lies; nowhere where it has no scratchpad. */
+unsigned char *prem_cpu_input_buffer(const prem_cpu_block *block, int32_t buffer);
+unsigned char *prem_cpu_output_buffer(const prem_cpu_block *block, int32_t buffer);
+/** After a run from which all blocks came home. @retval PREM_ERR_WRONG  a compute wrote outside of
+ *  the buffers of its block; told by its name */
+prem_status prem_cpu_judge_stores(const prem_cpu *cpu, prem_diag *diag);
 
 /* ---- waiting (wait.c) ------------------------------------------------------------------------ */
 

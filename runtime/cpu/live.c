@@ -283,7 +283,9 @@ static prem_status live_finish(void *state, prem_diag *diag) {
   const prem_status status = prem_cpu_watchdog_judge(&live->dog, diag);
   if (live->dog.lost.block)
     return PREM_ERR_MACHINE;
-  return status == PREM_ERR_INTERRUPTED ? PREM_OK : status;
+  return status == PREM_OK || status == PREM_ERR_INTERRUPTED
+             ? prem_cpu_judge_stores(live->cpu, diag)
+             : status;
 }
 
 void prem_cpu_live_free(prem_cpu_session *session) {

@@ -35,21 +35,6 @@ static bool agree_on_start(prem_cpu_block *block) {
   return true;
 }
 
-static bool allocate_scratch(prem_cpu_block *block) {
-  const prem_block_program *program = block->program;
-  if (!program)
-    return true;
-  const size_t bytes = (size_t)block->cpu->program->schedule->platform.buffers *
-                       ((size_t)program->in_bytes + (size_t)program->out_bytes);
-  if (bytes == 0)
-    return true;
-  block->scratch = aligned_alloc(128, (bytes + 127) / 128 * 128);
-  if (!block->scratch)
-    return false;
-  memset(block->scratch, PREM_POISON, bytes); /* touched here: it lies near this core */
-  return true;
-}
-
 /* Park until the next launch. False: the session closes. */
 static bool wait_at_gate(prem_cpu_block *block, int64_t *launches_seen) {
   prem_cpu *cpu = block->cpu;
@@ -78,7 +63,7 @@ static void *run_thread(void *argument) {
   int64_t launches_seen = 0;
   name_thread(block);
   prem_cpu_cores_pin(&cpu->cores, block->index);
-  if (!allocate_scratch(block)) {
+  if (!prem_cpu_scratch_new(block)) {
     pthread_mutex_lock(&cpu->mutex);
     cpu->starved = true;
     pthread_mutex_unlock(&cpu->mutex);
