@@ -102,11 +102,13 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
  * A window in the scratchpad, as compute sees it. Dimensions are right-aligned: index 3 is the
  * innermost (stride 1), leading dimensions that an array lacks have extent 1.
  * Inputs have the extents that bind declared, also where they hang over the array's edge (zeros
- * there); outputs are cut to the part inside the array. An output's scratch is not initialised.
+ * there, which compute can tell by `origin` and a shape that bind put into the parameters); outputs
+ * are cut to the part inside the array. An output's scratch is not initialised.
  * An input's scratch is the tile's own copy: compute may write there what it likes.
  * Rows stand at their array's distance from a 16-byte boundary, in whole 16-byte pieces of their
  * own: compute may read and write these pieces, and the gap up to the next row, as a whole. What
  * stands there besides the window has no meaning and goes nowhere.
+ * A store anywhere else is a mistake. The simulator and the backend cpu name it and end the run.
  */
 typedef struct prem_view {
   void *data;        /* the window's first element; aligned to the element only */
@@ -214,7 +216,8 @@ typedef struct prem_port {
 /**
  * The window of an array that belongs to a tile, right-aligned to 4 dimensions:
  * origin[d] = base[d] + sum over k of step[d][k] * index[k]; `extent` elements in each dimension.
- * Windows of an output must be disjoint and together cover the array.
+ * Windows of an output, as far as they lie in the array, are disjoint and together cover it; each
+ * index moves them in one dimension at most. A task whose kernel gives others is refused (E031).
  */
 typedef struct prem_window {
   int64_t base[PREM_MAX_RANK];
@@ -239,7 +242,8 @@ PREM_FN int64_t prem_aimed(int64_t origin, int32_t aim, int32_t extent, int64_t 
   return first < 0 ? 0 : first > last ? last : first;
 }
 
-/** A whole array, for references: dense, index 3 innermost, leading dimensions 1. */
+/** A whole array, for references: dense, index 3 innermost, leading dimensions 1. A reference knows
+ *  neither tile nor grid; one that needs them has them in its parameters, where bind puts them. */
 typedef struct prem_array_view {
   void *data;
   int64_t shape[4];
@@ -284,7 +288,7 @@ typedef struct prem_kernel {
   const char *name;
   const char *summary;    /* one line for `ttprem list` */
   uint32_t version;       /* raise it when the same inputs give other outputs or other costs */
-  uint32_t params_bytes;  /* sizeof(NAME_params); 0 for none */
+  uint32_t params_bytes;  /* sizeof(NAME_params), at most PREM_PARAMS_BYTES; 0: none */
   const prem_port *ports; /* may be NULL when port_count is 0 */
   int32_t port_count;
   /** Host, once per task. PREM_OK, or prem_bind_refuse(). */
@@ -321,6 +325,7 @@ typedef struct prem_registry {
 #endif
 #endif
 
+/* Bind would write beyond what it is given. */
 #ifdef __cplusplus
 #define PREM_PARAMS_FIT static_assert
 #else
