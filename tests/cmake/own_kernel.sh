@@ -75,6 +75,40 @@ if "$own" run --quiet --backend cpu --repeat 3 "$place/own/sharpen.cfg" >"$place
 fi
 grep -q '^tt: OUTPUT WRONG' "$place/table" || fail "a wrong kernel is not told: $(cat "$place/table")"
 
+# Kernels that break the contract are named in a line.
+cp "$here/../../examples/own_kernel/sharpen.h" "$place/own/sharpen.h"
+broken() { # NAME SED: sharpen with this mistake
+  sed "s/sharpen/$1/g; s/SHARPEN_H/${1}_H/; $2" "$place/own/sharpen.h" >"$place/own/$1.h"
+  sed "s/sharpen/$1/g" "$place/own/sharpen.cfg" >"$place/own/$1.cfg"
+}
+told() { # NAME BACKEND MESSAGE: a run says so, and nothing else
+  if said=$("$own" run --quiet --backend "$2" --repeat 3 "$place/own/$1.cfg" 2>&1); then
+    fail "$1 on $2 passes for right"
+  elif [ $? -ne 1 ] || [ "$said" != "$place/own/$1.cfg:9: E031: tasks.$1.kernel: kernel '$1'$3" ]; then
+    fail "$1 on $2: not said: $3; but: $said"
+  fi
+}
+broken stray 's/^  PREM_LANES_2D/  PREM_AT(float, out, out.extent[2] + 2, 0) = 0;\n&/'
+broken overlap 's/^  bind->window.0. = bind->window.1.;/  bind->window[1].extent[2] += 2;\n&/'
+broken hole 's/^  bind->window.0. = bind->window.1.;/  bind->window[1].extent[2] -= 2;\n&/'
+broken large 's/float strength;/float strength, table[99];/'
+describe KERNELS stray.h overlap.h hole.h BUILTIN conv2d
+if ! configure || ! cmake --build "$place/build" >"$place/log" 2>&1; then
+  fail "$(cat "$place/log")"
+fi
+for backend in sim cpu; do
+  told stray $backend " wrote row 66, column 0 of 'out' in tile 0, whose view has 64 x 64 elements; compute may write to its views alone"
+  told overlap $backend ": tiles 0 and 5 both write row 64 of 'out'"
+  told hole $backend ": row 62 of 'out' is in no tile's window"
+done
+describe KERNELS large.h BUILTIN none
+configure || fail "$(cat "$place/log")"
+if cmake --build "$place/build" >"$place/log" 2>&1; then
+  fail "400 bytes of parameters pass"
+fi
+grep -q 'large_params is larger than PREM_PARAMS_BYTES' "$place/log" ||
+  fail "400 bytes of parameters are not told: $(cat "$place/log")"
+
 refused() { # MESSAGE KERNEL...: CMake says so
   describe "${@:2}"
   if configure; then fail "not refused: $*"; fi
