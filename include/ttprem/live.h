@@ -16,13 +16,17 @@
  * 0, means not to wait. All others never wait.
  *
  * Threads: on `cpu` and `cuda` each input may be used by one thread, each output by one, and the
- * session (start, stop) by one; look, now and sleep by any, and close by any while others still
- * wait. On `sim` all calls are from one thread. What the host does at an instant of the virtual
- * clock comes behind all that the machine does at it, so that a program is deterministic.
+ * session (start, stop) by one; look, now and sleep by any. Close is called once, by any thread,
+ * while others are still in calls: see there. On `sim` all calls are from one thread. What the host
+ * does at an instant of the virtual clock comes behind all that the machine does at it, so that a
+ * program is deterministic.
  *
  * Every call may return PREM_ERR_MACHINE once the session has failed (prem_live_stop() says why),
  * and PREM_ERR_ARGUMENT for a mistake of the caller, with what to do instead in `diag`, which may
  * be NULL. A call that fails has changed nothing, unless it says so.
+ *
+ * A session belongs to the process that opened it. For a child that was forked from it it has
+ * ended: calls return PREM_ERR_ENDED, and close returns at once and frees nothing.
  */
 #ifndef TTPREM_LIVE_H
 #define TTPREM_LIVE_H
@@ -381,12 +385,20 @@ PREM_API void prem_live_sleep_until(prem_live *live, int64_t host_ns);
  * @retval PREM_ERR_TIMEOUT  it is not over by `until_ns`; it is on its way, and stop can be called
  *                           again, with or without drain
  * @retval PREM_ERR_MACHINE  it had failed (diag says how)
+ * @retval PREM_ERR_ENDED    prem_live_close() was called meanwhile, which ends it without drain
  * PREM_OK also where it has ended, or was never started.
  */
 PREM_API prem_status prem_live_stop(prem_live *live, bool drain, int64_t until_ns, prem_diag *diag);
 
-/** End it: stop without drain, wait until calls of other threads are back, which takes them
- *  milliseconds, and free everything. */
+/**
+ * End it: stop without drain, and free everything.
+ *
+ * Calls that other threads are in at that moment, stop among them, come back first: those that wait
+ * do so within milliseconds, with PREM_ERR_ENDED unless they have just got what they waited for.
+ * Whoever calls close sees to it that no other call begins after it, or while it runs: the session
+ * is freed. It waits for others, so it is not for a signal handler, nor for a thread that is in a
+ * call of this session.
+ */
 PREM_API void prem_live_close(prem_live *live);
 
 PREM_EXTERN_C_END

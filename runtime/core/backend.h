@@ -55,7 +55,7 @@ typedef struct prem_live_engine {
   /** The host asks for the end, behind all frames that it has handed on: PREM_COURIER_DRAIN to the
    *  courier's word. NULL: the word is written at once. */
   void (*drain)(void *state);
-  /** The host has changed a word that the courier looks at. */
+  /** The host has changed a word that the courier looks at. Since the start. */
   void (*tell)(void *state);
   /** Let all blocks leave at once. */
   void (*abort)(void *state);

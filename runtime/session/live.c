@@ -3,6 +3,7 @@
  * here are the checks of what the caller does, and the frames that he has in hand. */
 #include "ttprem/live.h"
 
+#include "prem/base/clock.h"
 #include "runtime/core/recorder.h"
 #include "runtime/session/live.h"
 #include "runtime/session/live_parts.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- refusing ------------------------------------------------------------------------------- */
 
@@ -71,17 +73,29 @@ prem_status prem_live_ended(const prem_live *live) {
   return has_failed(live) ? PREM_ERR_MACHINE : PREM_ERR_ENDED;
 }
 
-/* Calls that may wait stand between these, so that close waits for them. False: it is closing. */
-bool prem_live_enter(prem_live *live) {
-  atomic_fetch_add(&live->callers, 1);
-  if (!atomic_load(&live->is_closing))
+void prem_live_tell(const prem_live *live) {
+  if (atomic_load(&live->has_started))
+    prem_live_engine_of(live)->tell(live->state);
+}
+
+/* A process that was forked has no threads of it, and nothing on a GPU: all that is its parent's.
+ */
+static bool is_inherited(const prem_live *live) {
+  return live->process != getpid();
+}
+
+/* The count is no part of what a const session promises to leave alone. */
+bool prem_live_enter(const prem_live *live) {
+  atomic_fetch_add(&((prem_live *)live)->callers, 1);
+  if (!atomic_load(&live->is_closing) && !is_inherited(live))
     return true;
-  atomic_fetch_sub(&live->callers, 1);
+  prem_live_leave(live, PREM_OK);
   return false;
 }
 
-void prem_live_leave(prem_live *live) {
-  atomic_fetch_sub(&live->callers, 1);
+prem_status prem_live_leave(const prem_live *live, prem_status status) {
+  atomic_fetch_sub(&((prem_live *)live)->callers, 1);
+  return status;
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -159,6 +173,7 @@ prem_status prem_live_open(const prem_backend *backend, const prem_schedule *sch
     return PREM_ERR_MEMORY;
   live->backend = backend;
   live->schedule = schedule;
+  live->process = getpid();
 
   status = open_parts(live, diag);
   if (status)
@@ -248,8 +263,8 @@ static prem_status judge_memory(const prem_live *live, int32_t stream, void *con
   return judge_apart(live, stream, buffers, count, pitch_bytes, diag);
 }
 
-prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffers, int32_t count,
-                            int64_t pitch_bytes, prem_diag *diag) {
+static prem_status adopt(prem_live *live, int32_t stream, void *const *buffers, int32_t count,
+                         int64_t pitch_bytes, prem_diag *diag) {
   const prem_live_engine *engine = prem_live_engine_of(live);
   prem_status status = judge_memory(live, stream, buffers, count, pitch_bytes, diag);
   if (status != PREM_OK)
@@ -263,7 +278,14 @@ prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffer
   return status ? status : taken;
 }
 
-prem_status prem_live_keep_on_device(prem_live *live, int32_t stream, prem_diag *diag) {
+prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffers, int32_t count,
+                            int64_t pitch_bytes, prem_diag *diag) {
+  return prem_live_enter(live)
+             ? prem_live_leave(live, adopt(live, stream, buffers, count, pitch_bytes, diag))
+             : PREM_ERR_ENDED;
+}
+
+static prem_status keep_on_device(prem_live *live, int32_t stream, prem_diag *diag) {
   const prem_live_engine *engine = prem_live_engine_of(live);
   const prem_status status = judge_place(live, stream, "keep_on_device", diag);
   if (status != PREM_OK)
@@ -277,7 +299,12 @@ prem_status prem_live_keep_on_device(prem_live *live, int32_t stream, prem_diag 
   return PREM_OK;
 }
 
-prem_status prem_live_keep_on_host(prem_live *live, int32_t stream, prem_diag *diag) {
+prem_status prem_live_keep_on_device(prem_live *live, int32_t stream, prem_diag *diag) {
+  return prem_live_enter(live) ? prem_live_leave(live, keep_on_device(live, stream, diag))
+                               : PREM_ERR_ENDED;
+}
+
+static prem_status keep_on_host(prem_live *live, int32_t stream, prem_diag *diag) {
   const prem_live_engine *engine = prem_live_engine_of(live);
   const prem_status status = judge_place(live, stream, "keep_on_host", diag);
   if (status != PREM_OK)
@@ -289,6 +316,11 @@ prem_status prem_live_keep_on_host(prem_live *live, int32_t stream, prem_diag *d
     return prem_live_refuse(diag, "keep_on_host", "frames of '%s' stay on the GPU",
                             name_of(live, stream));
   return engine->fetch_there ? engine->fetch_there(live->state, stream, diag) : PREM_OK;
+}
+
+prem_status prem_live_keep_on_host(prem_live *live, int32_t stream, prem_diag *diag) {
+  return prem_live_enter(live) ? prem_live_leave(live, keep_on_host(live, stream, diag))
+                               : PREM_ERR_ENDED;
 }
 
 /* ---- starting ------------------------------------------------------------------------------- */
@@ -312,7 +344,7 @@ static prem_status judge_request(const prem_live *live, const prem_live_request 
 
 enum { DEFAULT_SILENCE_NS = 1000000000 };
 
-prem_status prem_live_start(prem_live *live, const prem_live_request *request, prem_diag *diag) {
+static prem_status start(prem_live *live, const prem_live_request *request, prem_diag *diag) {
   prem_status status = judge_request(live, request, diag);
   if (status)
     return status;
@@ -324,15 +356,23 @@ prem_status prem_live_start(prem_live *live, const prem_live_request *request, p
   live->listens = request->events;
   live->silence_ns = request->silence_ns > 0 ? request->silence_ns : DEFAULT_SILENCE_NS;
   atomic_store(&live->has_started, true);
-  prem_live_engine_of(live)->tell(live->state);
+  prem_live_tell(live);
   return PREM_OK;
 }
 
+prem_status prem_live_start(prem_live *live, const prem_live_request *request, prem_diag *diag) {
+  return prem_live_enter(live) ? prem_live_leave(live, start(live, request, diag)) : PREM_ERR_ENDED;
+}
+
 int32_t prem_live_find(const prem_live *live, const char *array) {
-  for (int32_t s = 0; s < live->schedule->live_count; ++s)
+  int32_t found = -1;
+  if (!prem_live_enter(live))
+    return found;
+  for (int32_t s = 0; s < live->schedule->live_count && found < 0; ++s)
     if (strcmp(name_of(live, s), array) == 0)
-      return s;
-  return -1;
+      found = s;
+  prem_live_leave(live, PREM_OK);
+  return found;
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */
@@ -380,14 +420,12 @@ static prem_status acquire(prem_live *live, int32_t stream, int64_t until_ns, pr
 
 prem_status prem_live_acquire(prem_live *live, int32_t stream, int64_t until_ns, prem_frame *out,
                               prem_diag *diag) {
-  prem_status status = judge_stream(live, stream, false, "acquire", diag);
-  if (status)
-    return status;
   if (!prem_live_enter(live))
     return PREM_ERR_ENDED;
-  status = acquire(live, stream, until_ns, out);
-  prem_live_leave(live);
-  return status;
+  prem_status status = judge_stream(live, stream, false, "acquire", diag);
+  if (status == PREM_OK)
+    status = acquire(live, stream, until_ns, out);
+  return prem_live_leave(live, status);
 }
 
 /* Is the frame one that was acquired? */
@@ -414,7 +452,7 @@ static prem_status judge_capture(const prem_live *live, const prem_frame *frame,
   if (frame->captured_ns < 0)
     return prem_live_refuse(diag, "submit", "captured_ns of a frame of '%s' is below 0",
                             name_of(live, frame->stream));
-  const int64_t ahead_ns = frame->captured_ns - prem_live_now_ns(live);
+  const int64_t ahead_ns = frame->captured_ns - prem_live_clock_ns(live);
   if (frame->captured_ns > 0 && ahead_ns > MAX_AHEAD_NS)
     return prem_live_refuse(diag, "submit",
                             "a frame of '%s' was captured %lld ns from now: captured_ns is an "
@@ -432,31 +470,30 @@ static prem_status hand_on(prem_live *live, prem_frame *frame, const prem_note *
     status = engine->submit(live->state, frame->stream, frame->buffer, note, &frame->number, diag);
   else
     frame->number = prem_channel_publish(producer, frame->buffer, note);
-  engine->tell(live->state);
+  prem_live_tell(live);
   return status;
 }
 
-prem_status prem_live_submit(prem_live *live, prem_frame *frame, prem_diag *diag) {
+static prem_status submit(prem_live *live, prem_frame *frame, prem_diag *diag) {
   prem_status status = judge_acquired(live, frame, "submit", diag);
   if (status == PREM_OK)
     status = judge_capture(live, frame, diag);
   if (status)
     return status;
-  if (!prem_live_enter(live))
-    return PREM_ERR_ENDED;
   prem_producer *producer = &live->courier->streams[frame->stream].producer;
   live->hands[frame->stream].acquired &= ~(UINT32_C(1) << frame->buffer);
   if (takes_no_frames(live)) {
     prem_channel_put_back(producer, frame->buffer);
-    status = prem_live_ended(live);
-  } else {
-    if (frame->captured_ns == 0)
-      frame->captured_ns = prem_live_engine_of(live)->now_ns(live->state);
-    const prem_note note = {.captured_ns = frame->captured_ns};
-    status = hand_on(live, frame, &note, diag);
+    return prem_live_ended(live);
   }
-  prem_live_leave(live);
-  return status;
+  if (frame->captured_ns == 0)
+    frame->captured_ns = prem_live_clock_ns(live);
+  const prem_note note = {.captured_ns = frame->captured_ns};
+  return hand_on(live, frame, &note, diag);
+}
+
+prem_status prem_live_submit(prem_live *live, prem_frame *frame, prem_diag *diag) {
+  return prem_live_enter(live) ? prem_live_leave(live, submit(live, frame, diag)) : PREM_ERR_ENDED;
 }
 
 static bool has_frame(void *of) {
@@ -508,14 +545,12 @@ static prem_status wait_for_frame(prem_live *live, int32_t stream, int64_t until
 
 prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t until_ns, prem_frame *out,
                            prem_diag *diag) {
-  prem_status status = judge_stream(live, stream, true, "wait", diag);
-  if (status)
-    return status;
   if (!prem_live_enter(live))
     return PREM_ERR_ENDED;
-  status = wait_for_frame(live, stream, until_ns, out);
-  prem_live_leave(live);
-  return status;
+  prem_status status = judge_stream(live, stream, true, "wait", diag);
+  if (status == PREM_OK)
+    status = wait_for_frame(live, stream, until_ns, out);
+  return prem_live_leave(live, status);
 }
 
 static prem_status release_output(prem_live *live, const prem_frame *frame, prem_diag *diag) {
@@ -528,26 +563,24 @@ static prem_status release_output(prem_live *live, const prem_frame *frame, prem
                             (unsigned long long)frame->number, name_of(live, frame->stream));
   has->held &= ~(1U << frame->buffer);
   prem_channel_release(&live->courier->streams[frame->stream].consumer, frame->buffer);
-  prem_live_engine_of(live)->tell(live->state);
+  prem_live_tell(live);
+  return PREM_OK;
+}
+
+static prem_status release(prem_live *live, const prem_frame *frame, prem_diag *diag) {
+  const bool is_stream = frame->stream >= 0 && frame->stream < live->schedule->live_count;
+  if (is_stream && live->schedule->live[frame->stream].is_output)
+    return release_output(live, frame, diag);
+  const prem_status status = judge_acquired(live, frame, "release", diag);
+  if (status)
+    return status;
+  live->hands[frame->stream].acquired &= ~(UINT32_C(1) << frame->buffer);
+  prem_channel_put_back(&live->courier->streams[frame->stream].producer, frame->buffer);
   return PREM_OK;
 }
 
 prem_status prem_live_release(prem_live *live, const prem_frame *frame, prem_diag *diag) {
-  const bool is_stream = frame->stream >= 0 && frame->stream < live->schedule->live_count;
-  const bool is_output = is_stream && live->schedule->live[frame->stream].is_output;
-  prem_status status = is_output ? PREM_OK : judge_acquired(live, frame, "release", diag);
-  if (status)
-    return status;
-  if (!prem_live_enter(live))
-    return PREM_ERR_ENDED;
-  if (is_output) {
-    status = release_output(live, frame, diag);
-  } else {
-    live->hands[frame->stream].acquired &= ~(UINT32_C(1) << frame->buffer);
-    prem_channel_put_back(&live->courier->streams[frame->stream].producer, frame->buffer);
-  }
-  prem_live_leave(live);
-  return status;
+  return prem_live_enter(live) ? prem_live_leave(live, release(live, frame, diag)) : PREM_ERR_ENDED;
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -573,11 +606,11 @@ prem_live_end prem_live_end_of(const prem_live *live) {
   return end == PREM_LIVE_STOPPED && !atomic_load(&live->is_asked) ? PREM_LIVE_SILENT : end;
 }
 
-void prem_live_look(const prem_live *live, prem_live_state *out) {
+static void look(const prem_live *live, prem_live_state *out) {
   const prem_courier *courier = live->courier;
   *out = (prem_live_state){.phase = phase_of(live),
                            .end = prem_live_end_of(live),
-                           .now_ns = prem_live_now_ns(live),
+                           .now_ns = prem_live_clock_ns(live),
                            .hyperperiods = (int64_t)prem_word_far(&courier->face->completed.value) -
                                            courier->first_hyperperiod,
                            .overruns = (int64_t)prem_word_far(&courier->face->overruns.value)};
@@ -598,16 +631,40 @@ void prem_live_look(const prem_live *live, prem_live_state *out) {
   }
 }
 
+void prem_live_look(const prem_live *live, prem_live_state *out) {
+  *out = (prem_live_state){.phase = PREM_LIVE_ENDED, .end = PREM_LIVE_STOPPED};
+  if (!prem_live_enter(live))
+    return;
+  look(live, out);
+  prem_live_leave(live, PREM_OK);
+}
+
 void prem_live_count(const prem_live *live, int32_t stream, prem_live_counts *out) {
+  *out = (prem_live_counts){0};
+  if (!prem_live_enter(live))
+    return;
   prem_courier_count(live->courier, stream, out);
+  prem_live_leave(live, PREM_OK);
 }
 
 void prem_live_count_task(const prem_live *live, int32_t task, prem_live_task_counts *out) {
+  *out = (prem_live_task_counts){0};
+  if (!prem_live_enter(live))
+    return;
   prem_courier_count_task(live->courier, task, out);
+  prem_live_leave(live, PREM_OK);
+}
+
+int64_t prem_live_clock_ns(const prem_live *live) {
+  return prem_live_engine_of(live)->now_ns(live->state);
 }
 
 int64_t prem_live_now_ns(const prem_live *live) {
-  return prem_live_engine_of(live)->now_ns(live->state);
+  if (!prem_live_enter(live))
+    return prem_host_clock_ns(); /* a simulator's has one thread, so it is none */
+  const int64_t now_ns = prem_live_clock_ns(live);
+  prem_live_leave(live, PREM_OK);
+  return now_ns;
 }
 
 static bool is_closing(void *of) {
@@ -618,13 +675,17 @@ void prem_live_sleep_until(prem_live *live, int64_t host_ns) {
   if (!prem_live_enter(live))
     return;
   prem_live_engine_of(live)->wait(live->state, is_closing, live, host_ns);
-  prem_live_leave(live);
+  prem_live_leave(live, PREM_OK);
 }
 
 /* ---- stopping ------------------------------------------------------------------------------- */
 
 static bool has_ended(void *of) {
   return prem_live_is_over(of);
+}
+
+static bool has_ended_or_closes(void *of) {
+  return has_ended(of) || is_closing(of);
 }
 
 static void ask_to_stop(prem_live *live, bool drain) {
@@ -636,7 +697,7 @@ static void ask_to_stop(prem_live *live, bool drain) {
   else
     prem_word_set_far(&live->courier->face->request.value, PREM_COURIER_DRAIN);
   if (drain) {
-    prem_live_engine_of(live)->tell(live->state);
+    prem_live_tell(live);
   } else {
     atomic_store(&live->is_aborted, true);
     prem_live_engine_of(live)->abort(live->state);
@@ -650,31 +711,38 @@ static prem_status finish(prem_live *live, prem_diag *diag) {
   return live->outcome;
 }
 
-prem_status prem_live_stop(prem_live *live, bool drain, int64_t until_ns, prem_diag *diag) {
+static prem_status stop(prem_live *live, bool drain, int64_t until_ns, bool (*is_met)(void *of),
+                        prem_diag *diag) {
   if (!atomic_load(&live->has_started)) {
     atomic_store(&live->is_aborted, true);
     return PREM_OK;
   }
   if (!prem_live_is_over(live)) {
     ask_to_stop(live, drain);
-    if (!prem_live_engine_of(live)->wait(live->state, has_ended, live, until_ns))
-      return PREM_ERR_TIMEOUT;
+    const bool is_in_time = prem_live_engine_of(live)->wait(live->state, is_met, live, until_ns);
+    if (!prem_live_is_over(live))
+      return is_in_time ? PREM_ERR_ENDED : PREM_ERR_TIMEOUT;
   }
   return finish(live, diag);
 }
 
+prem_status prem_live_stop(prem_live *live, bool drain, int64_t until_ns, prem_diag *diag) {
+  return prem_live_enter(live)
+             ? prem_live_leave(live, stop(live, drain, until_ns, has_ended_or_closes, diag))
+             : PREM_ERR_ENDED;
+}
+
+/* First no call begins, then none is left; then nobody but this thread knows the session. */
 void prem_live_close(prem_live *live) {
   enum { NAP_NS = 100000 };
-  if (!live)
+  if (!live || is_inherited(live))
     return;
   atomic_store(&live->is_closing, true);
   while (atomic_load(&live->callers) > 0)
     nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-  if (atomic_load(&live->has_started)) {
-    while (prem_live_stop(live, false, prem_live_now_ns(live) + 1000000000, NULL) ==
-           PREM_ERR_TIMEOUT) {
-      /* the watchdog gives up a compute that does not return */
-    }
+  while (stop(live, false, prem_live_clock_ns(live) + 1000000000, has_ended, NULL) ==
+         PREM_ERR_TIMEOUT) {
+    /* the watchdog gives up a compute that does not return */
   }
   free_parts(live);
 }

@@ -146,8 +146,8 @@ static prem_status judge_setting(const prem_live *live, int32_t task, const char
   return PREM_OK;
 }
 
-prem_status prem_live_set(prem_live *live, int32_t task, const char *key, const double *values,
-                          int32_t count, prem_diag *diag) {
+static prem_status set(prem_live *live, int32_t task, const char *key, const double *values,
+                       int32_t count, prem_diag *diag) {
   prem_status status = judge_setting(live, task, key, count, diag);
   if (status != PREM_OK)
     return status;
@@ -165,6 +165,12 @@ prem_status prem_live_set(prem_live *live, int32_t task, const char *key, const 
   return status;
 }
 
+prem_status prem_live_set(prem_live *live, int32_t task, const char *key, const double *values,
+                          int32_t count, prem_diag *diag) {
+  return prem_live_enter(live) ? prem_live_leave(live, set(live, task, key, values, count, diag))
+                               : PREM_ERR_ENDED;
+}
+
 /* ---- applying -------------------------------------------------------------------------------- */
 
 static void write_snapshot(prem_live *live, uint64_t number) {
@@ -175,7 +181,7 @@ static void write_snapshot(prem_live *live, uint64_t number) {
     memcpy(to[t], live->args->tasks[t].params, PREM_PARAMS_BYTES);
 }
 
-prem_status prem_live_apply(prem_live *live, prem_diag *diag) {
+static prem_status apply(prem_live *live, prem_diag *diag) {
   prem_courier_face *face = live->courier->face;
   if (!live->args)
     return prem_live_refuse(diag, "apply", "nothing was set; see prem_live_set()");
@@ -191,7 +197,10 @@ prem_status prem_live_apply(prem_live *live, prem_diag *diag) {
   write_snapshot(live, number);
   live->args->newest = number;
   prem_word_set_far(&face->newest.value, number);
-  if (atomic_load(&live->has_started))
-    prem_live_engine_of(live)->tell(live->state);
+  prem_live_tell(live);
   return PREM_OK;
+}
+
+prem_status prem_live_apply(prem_live *live, prem_diag *diag) {
+  return prem_live_enter(live) ? prem_live_leave(live, apply(live, diag)) : PREM_ERR_ENDED;
 }

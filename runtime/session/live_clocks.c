@@ -8,8 +8,11 @@
 
 void prem_live_compare_clocks(const prem_live *live, prem_live_clocks *out) {
   *out = (prem_live_clocks){0};
+  if (!prem_live_enter(live))
+    return;
   if (atomic_load(&live->has_started) && prem_live_engine_of(live)->compare_clocks)
     prem_live_engine_of(live)->compare_clocks(live->state, out);
+  prem_live_leave(live, PREM_OK);
 }
 
 /* Between two readings of one clock lies that of the other. */

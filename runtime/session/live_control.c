@@ -7,29 +7,33 @@
 /* ---- operating modes ------------------------------------------------------------------------- */
 
 int32_t prem_live_find_operating_mode(const prem_live *live, const char *name) {
-  for (int32_t m = 0; m < live->schedule->operating_mode_count; ++m)
+  int32_t found = -1;
+  if (!prem_live_enter(live))
+    return found;
+  for (int32_t m = 0; m < live->schedule->operating_mode_count && found < 0; ++m)
     if (strcmp(live->schedule->operating_modes[m].name, name) == 0)
-      return m;
-  return -1;
+      found = m;
+  prem_live_leave(live, PREM_OK);
+  return found;
 }
 
-prem_status prem_live_switch(prem_live *live, int32_t operating_mode, prem_diag *diag) {
+static prem_status switch_mode(prem_live *live, int32_t operating_mode, prem_diag *diag) {
   prem_word *wish = &live->courier->face->wish.value;
   if (operating_mode < 0 || operating_mode >= live->courier->mode_count)
     return prem_live_refuse(diag, "switch",
                             "there is no operating mode %d; the file has %d, from 0 on",
                             operating_mode, live->courier->mode_count);
-  if (!prem_live_enter(live))
-    return PREM_ERR_ENDED;
-  const bool has_ended = prem_live_is_over(live);
-  if (!has_ended) {
-    const uint64_t wishes = (prem_word_far(wish) >> 8) + 1;
-    prem_word_set_far(wish, wishes << 8 | (uint64_t)operating_mode);
-    if (atomic_load(&live->has_started))
-      prem_live_engine_of(live)->tell(live->state);
-  }
-  prem_live_leave(live);
-  return has_ended ? prem_live_ended(live) : PREM_OK;
+  if (prem_live_is_over(live))
+    return prem_live_ended(live);
+  const uint64_t wishes = (prem_word_far(wish) >> 8) + 1;
+  prem_word_set_far(wish, wishes << 8 | (uint64_t)operating_mode);
+  prem_live_tell(live);
+  return PREM_OK;
+}
+
+prem_status prem_live_switch(prem_live *live, int32_t operating_mode, prem_diag *diag) {
+  return prem_live_enter(live) ? prem_live_leave(live, switch_mode(live, operating_mode, diag))
+                               : PREM_ERR_ENDED;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -37,7 +41,7 @@ prem_status prem_live_switch(prem_live *live, int32_t operating_mode, prem_diag 
 int64_t prem_live_heard_ns(const prem_live *live) {
   const prem_live_engine *engine = prem_live_engine_of(live);
   if (!atomic_load(&live->has_started) || !engine->heard_ns)
-    return prem_live_now_ns(live);
+    return prem_live_clock_ns(live);
   return engine->heard_ns(live->state);
 }
 
@@ -65,12 +69,12 @@ static prem_live_event event_of_host(const prem_live *live, prem_live_event_kind
                            .task = -1,
                            .stream = -1,
                            .job = -1,
-                           .at_ns = prem_live_now_ns(live),
+                           .at_ns = prem_live_clock_ns(live),
                            .value = value};
 }
 
 static bool is_silent(prem_live *live, int64_t *for_ns) {
-  *for_ns = prem_live_now_ns(live) - prem_live_heard_ns(live);
+  *for_ns = prem_live_clock_ns(live) - prem_live_heard_ns(live);
   if (*for_ns <= live->silence_ns)
     live->has_told_silence = false;
   return *for_ns > live->silence_ns && !live->has_told_silence;
@@ -100,20 +104,24 @@ static bool has_event(void *of) {
   return true;
 }
 
-prem_status prem_live_listen(prem_live *live, int64_t until_ns, prem_live_event *out,
-                             prem_diag *diag) {
+static prem_status listen(prem_live *live, int64_t until_ns, prem_live_event *out,
+                          prem_diag *diag) {
   listening l = {live, out};
   if (!atomic_load(&live->has_started) || !live->listens)
     return prem_live_refuse(diag, "listen",
                             "the session tells no events; set `events` in what it is started with");
-  if (live->has_told_end || !prem_live_enter(live))
+  if (live->has_told_end)
     return PREM_ERR_ENDED;
   const bool is_there = prem_live_engine_of(live)->wait(live->state, has_event, &l, until_ns);
-  const bool closes = atomic_load(&live->is_closing);
-  prem_live_leave(live);
-  if (closes)
+  if (atomic_load(&live->is_closing))
     return PREM_ERR_ENDED;
   return is_there ? PREM_OK : PREM_ERR_TIMEOUT;
+}
+
+prem_status prem_live_listen(prem_live *live, int64_t until_ns, prem_live_event *out,
+                             prem_diag *diag) {
+  return prem_live_enter(live) ? prem_live_leave(live, listen(live, until_ns, out, diag))
+                               : PREM_ERR_ENDED;
 }
 
 const char *prem_live_event_name(prem_live_event_kind kind) {

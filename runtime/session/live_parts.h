@@ -6,6 +6,7 @@
 #include "runtime/core/backend.h"
 
 #include <stdatomic.h>
+#include <sys/types.h>
 
 /* What the application has in hand of a stream: its own thread's. */
 typedef struct hand {
@@ -28,7 +29,8 @@ struct prem_live {
   _Atomic bool is_asked;                        /* to stop, before it began to end by itself */
   _Atomic bool is_aborted;                      /* without drain, or nothing was ever started */
   _Atomic bool is_closing;
-  _Atomic int32_t callers;     /* in a call that may wait */
+  _Atomic int32_t callers;     /* calls that are under way */
+  pid_t process;               /* constant: the one that opened it */
   bool has_finished;           /* control thread: */
   struct prem_live_args *args; /* as they were set last; NULL: none was */
   prem_status outcome;
@@ -50,8 +52,14 @@ void prem_live_free_args(prem_live *live);
 /** When its courier was last heard of. */
 int64_t prem_live_heard_ns(const prem_live *live);
 
-/** Calls that may wait stand between these, so that close waits for them. False: it is closing. */
-bool prem_live_enter(prem_live *live);
-void prem_live_leave(prem_live *live);
+/** Every call but close stands between these, so that close waits for it. False: it is closing, or
+ *  another process's; the call has nothing to do here, and is not counted. */
+bool prem_live_enter(const prem_live *live);
+/** @return `status`, which is there before the call leaves. */
+prem_status prem_live_leave(const prem_live *live, prem_status status);
+/** The courier, that a word has changed at which it looks: there is one since the start. */
+void prem_live_tell(const prem_live *live);
+/** The present, within a call. */
+int64_t prem_live_clock_ns(const prem_live *live);
 
 #endif

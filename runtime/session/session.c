@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const prem_backend *const backends[] = {
 #ifdef TTPREM_CUDA
@@ -22,8 +23,9 @@ struct prem_session {
   prem_program *program;
   prem_arrays *arrays;
   prem_machine machine;
-  void *state; /* the backend's */
-  bool failed; /* good for closing only */
+  void *state;   /* the backend's */
+  pid_t process; /* the one that opened it */
+  bool failed;   /* good for closing only */
 };
 
 /* ---- backends ------------------------------------------------------------------------------- */
@@ -97,6 +99,7 @@ prem_status prem_session_open(const prem_backend *backend, const prem_schedule *
     return PREM_ERR_MEMORY;
   session->backend = backend;
   session->schedule = schedule;
+  session->process = getpid();
   prem_status status = open_parts(session, diag);
   if (status) {
     prem_session_close(session);
@@ -106,8 +109,9 @@ prem_status prem_session_open(const prem_backend *backend, const prem_schedule *
   return PREM_OK;
 }
 
+/* In a process that was forked there are no threads of it, and nothing on a GPU is its own. */
 void prem_session_close(prem_session *session) {
-  if (!session)
+  if (!session || session->process != getpid())
     return;
   if (session->state)
     session->backend->close(session->state);
