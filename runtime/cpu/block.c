@@ -114,7 +114,7 @@ static void raise_fault(prem_cpu_block *block) {
 
 static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
                    bool is_empty, int64_t ready_ns, int64_t start_ns, int64_t end_ns) {
-  const prem_cpu *cpu = block->cpu;
+  prem_cpu *cpu = block->cpu;
   ++block->phases_done[record->phase];
   if (record->flags & PREM_RECORD_LAST)
     prem_cpu_publish_job(cpu, hyperperiod, record,
@@ -131,6 +131,21 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
   atomic_store_explicit(&block->records_done,
                         atomic_load_explicit(&block->records_done, memory_order_relaxed) + 1,
                         memory_order_relaxed);
+}
+
+/* Wait for the instant of records. Of a job that is left out already only the end has one. */
+static bool wait_for_place(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
+                           int32_t count, int64_t *start_ns) {
+  const int64_t due = due_ns(block, record, count);
+  bool is_empty = true, is_end = false;
+  for (int32_t i = 0; i < count; ++i) {
+    is_empty &= is_skipped(block->cpu, hyperperiod, &record[i]);
+    is_end |= (record[i].flags & PREM_RECORD_LAST) != 0;
+  }
+  if (*start_ns >= due || (is_empty && !is_end))
+    return true;
+  return is_empty ? prem_cpu_keep_place(block, due, start_ns)
+                  : prem_cpu_wait_until(block, due, start_ns);
 }
 
 /* Both halves of a joined pair start together and end together. False: the run is over for us. */
@@ -155,8 +170,7 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
   if (!prem_cpu_wait_until(block, earliest_ns, &ready_ns))
     return false;
   start_ns = ready_ns;
-  const int64_t due = due_ns(block, record, count);
-  if (start_ns < due && !prem_cpu_wait_until(block, due, &start_ns))
+  if (!wait_for_place(block, hyperperiod, record, count, &start_ns))
     return false;
 
   /* looked at once: who is told later to leave a phase out leaves out the next one */
@@ -174,7 +188,7 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
   for (int32_t i = 0; i < count; ++i)
     if (!is_empty[i] && !perform(block, hyperperiod, &record[i]))
       return false;
-  const int64_t end_ns = prem_cpu_now_ns(block);
+  const int64_t end_ns = prem_max_i64(prem_cpu_now_ns(block), start_ns);
   if (!claim.empty)
     prem_cpu_tokens_give(&cpu->tokens, &claim);
   if (ready_ns < 0)

@@ -89,13 +89,13 @@ static prem_status new_threads(prem_cpu *cpu, bool untiled) {
   return PREM_OK;
 }
 
-/* The caller waits with a time limit on `home`: on the clock that nobody sets. */
+/* Waits with a time limit are on the clock that nobody sets. */
 static void open_gate(prem_cpu *cpu) {
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_mutex_init(&cpu->mutex, NULL);
-  pthread_cond_init(&cpu->go, NULL);
+  pthread_cond_init(&cpu->go, &attributes);
   pthread_cond_init(&cpu->home, &attributes);
   pthread_condattr_destroy(&attributes);
 }

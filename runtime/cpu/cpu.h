@@ -195,6 +195,9 @@ struct prem_cpu {
   int32_t away;     /* threads that are not parked; under mutex */
   bool quit;        /* under mutex */
   bool starved;     /* a thread had no memory for its scratchpad; under mutex */
+  /* of a live session on shared cores, where who waits sleeps; under mutex: */
+  bool has_news;    /* for the courier, on `home` */
+  uint64_t decided; /* by the courier, for blocks on `go` */
   /* of one run: */
   const prem_run_request *request;
   prem_trace *trace;
@@ -270,6 +273,11 @@ static inline int64_t prem_cpu_now_ns(const prem_cpu_block *block) {
   return prem_host_clock_ns() - block->common_start_ns;
 }
 
+/** An instant of the host's clock, as waits with a limit take it. */
+static inline struct timespec prem_cpu_limit(int64_t host_ns) {
+  return (struct timespec){.tv_sec = host_ns / 1000000000, .tv_nsec = host_ns % 1000000000};
+}
+
 static inline bool prem_cpu_is_aborted(const prem_cpu *cpu) {
   return atomic_load_explicit(&cpu->abort.value, memory_order_relaxed) != PREM_CPU_GO_ON;
 }
@@ -278,6 +286,9 @@ static inline bool prem_cpu_is_aborted(const prem_cpu *cpu) {
 void prem_cpu_take_a_turn(const prem_cpu *cpu, int32_t *turns);
 /** Wait until an instant (from S); `*out_ns` is the reading that ended it. False: aborted. */
 bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out_ns);
+/** The same where nothing is done then: where cores are shared it comes back before, so that no
+ *  core is kept busy for the instant's sake. `*out_ns` is the instant. */
+bool prem_cpu_keep_place(prem_cpu_block *block, int64_t instant_ns, int64_t *out_ns);
 /** Wait for the predecessors of a record's job, those that its phases from `first_phase` to the
  * record's wait for; `*earliest_ns` rises to their last end plus the lag. False: aborted. */
 bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperperiod,
@@ -289,8 +300,10 @@ bool prem_cpu_wait_for_hyperperiod(prem_cpu_block *block, int64_t hyperperiod);
 /** Wait for the tickets of a record. False: aborted. */
 bool prem_cpu_wait_for_tickets(const prem_cpu_block *block, int64_t hyperperiod,
                                const prem_record *record);
+/** Something has changed that the courier looks at: wake it, where it sleeps. */
+void prem_cpu_tell_courier(prem_cpu *cpu);
 /** A record's job has ended on the block at `position` of its task's list. */
-void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
+void prem_cpu_publish_job(prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
                           int32_t position, int64_t end_ns);
 
 /* ---- away (away.c) ---------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "prem/base/numbers.h"
 #include "runtime/cpu/cpu.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 enum {
   POLL_NS = 5000000,      /* between two looks at progress */
   SLACK_NS = 1000000,     /* the courier may be so late where cores are shared */
-  NAP_NS = 50000,         /* of the courier and of a host that waits */
+  NAP_NS = 50000,         /* of a host that waits */
   TURNS_BEFORE_A_NAP = 64 /* of a host that waits */
 };
 
@@ -55,11 +56,25 @@ static bool are_all_home(prem_cpu *cpu) {
   return are_home;
 }
 
+/* Blocks that wait for a decision sleep where cores are shared. */
+static void tell_blocks(prem_cpu_live *live) {
+  prem_cpu *cpu = live->cpu;
+  if (!cpu->oversubscribed || cpu->decided == live->courier->decided)
+    return;
+  pthread_mutex_lock(&cpu->mutex);
+  cpu->decided = live->courier->decided;
+  pthread_mutex_unlock(&cpu->mutex);
+  pthread_cond_broadcast(&cpu->go);
+}
+
 static int64_t step(prem_cpu_live *live) {
   prem_courier_look(live->courier);
   const int64_t now = prem_host_clock_ns();
   atomic_store_explicit(&live->heard_ns, now, memory_order_relaxed);
-  return prem_courier_step(live->courier, now - atomic_load(&live->cpu->common_start_ns.value));
+  const int64_t next_ns =
+      prem_courier_step(live->courier, now - atomic_load(&live->cpu->common_start_ns.value));
+  tell_blocks(live);
+  return next_ns;
 }
 
 /* Blocks that wait for the courier stand still rightly while it waits for time to pass: it will
@@ -76,11 +91,23 @@ static void watch(prem_cpu_live *live, int64_t next_ns, int64_t *looked_at_ns) {
   pthread_mutex_unlock(&live->cpu->mutex);
 }
 
-static void pass_time(const prem_cpu_live *live) {
-  if (live->cpu->oversubscribed)
-    nap(NAP_NS);
-  else
+/* Where cores are shared it sleeps until the instant that it asked for, or until somebody has news.
+ * What came since it looked last is still there as news. */
+static void pass_time(prem_cpu_live *live, int64_t next_ns) {
+  prem_cpu *cpu = live->cpu;
+  if (!cpu->oversubscribed) {
     sched_yield();
+    return;
+  }
+  int64_t until = prem_host_clock_ns() + POLL_NS;
+  if (next_ns != INT64_MAX)
+    until = prem_min_i64(until, atomic_load(&cpu->common_start_ns.value) + next_ns);
+  const struct timespec limit = prem_cpu_limit(until);
+  pthread_mutex_lock(&cpu->mutex);
+  while (!cpu->has_news && pthread_cond_timedwait(&cpu->home, &cpu->mutex, &limit) != ETIMEDOUT) {
+  }
+  cpu->has_news = false;
+  pthread_mutex_unlock(&cpu->mutex);
 }
 
 static void *serve(void *argument) {
@@ -92,11 +119,12 @@ static void *serve(void *argument) {
     watch(live, next_ns, &looked_at_ns);
     if (are_all_home(live->cpu))
       break;
-    pass_time(live);
+    pass_time(live, next_ns);
   }
   /* results that are still to be shown have their instants, so this ends as well */
-  while (step(live), !prem_courier_is_done(live->courier) && !prem_cpu_is_aborted(live->cpu))
-    pass_time(live);
+  for (int64_t next_ns; next_ns = step(live),
+                        !prem_courier_is_done(live->courier) && !prem_cpu_is_aborted(live->cpu);)
+    pass_time(live, next_ns);
   atomic_store(&live->has_failed, atomic_load(&live->cpu->fault.claimed) ||
                                       live->dog.stalled.block || live->dog.lost.block);
   atomic_store(&live->is_over, true);
@@ -242,19 +270,19 @@ static int64_t live_now_ns(const void *state) {
 static bool live_wait(void *state, bool (*is_met)(void *of), void *of, int64_t until_ns) {
   (void)state;
   for (int32_t turns = 0; !is_met(of); ++turns) {
-    const int64_t left_ns = until_ns - prem_host_clock_ns();
-    if (left_ns <= 0)
+    const int64_t now = prem_host_clock_ns();
+    if (now >= until_ns) /* which is any number: until_ns - now may not be one */
       return false;
     if (turns < TURNS_BEFORE_A_NAP)
       sched_yield();
     else
-      nap(prem_min_i64(left_ns, NAP_NS));
+      nap(prem_min_i64(until_ns - now, NAP_NS));
   }
   return true;
 }
 
 static void live_tell(void *state) {
-  (void)state; /* the courier looks all the time */
+  prem_cpu_tell_courier(((prem_cpu_session *)state)->blocks);
 }
 
 static int64_t live_heard_ns(const void *state) {
@@ -264,6 +292,7 @@ static int64_t live_heard_ns(const void *state) {
 
 static void live_abort(void *state) {
   abort_blocks(((prem_cpu_session *)state)->blocks);
+  live_tell(state);
 }
 
 static bool live_is_over(const void *state) {

@@ -40,8 +40,10 @@ static bool wait_at_gate(prem_cpu_block *block, int64_t *launches_seen) {
   prem_cpu *cpu = block->cpu;
   pthread_mutex_lock(&cpu->mutex);
   atomic_store_explicit(&block->stage, PREM_CPU_PARKED, memory_order_relaxed);
-  if (--cpu->away == 0)
+  if (--cpu->away == 0) {
+    cpu->has_news = true;
     pthread_cond_signal(&cpu->home);
+  }
   while (cpu->launches == *launches_seen && !cpu->quit)
     pthread_cond_wait(&cpu->go, &cpu->mutex);
   *launches_seen = cpu->launches;

@@ -101,7 +101,7 @@ static void run_reference(const prem_cpu *cpu, int64_t hyperperiod, const prem_r
 }
 
 static bool run_job(prem_cpu_block *thread, int64_t hyperperiod, int32_t job) {
-  const prem_cpu *cpu = thread->cpu;
+  prem_cpu *cpu = thread->cpu;
   const prem_record record = {/* has no phases: all its edges hold */
                               .phase = PREM_WRITEBACK,
                               .task = (uint16_t)thread->number,

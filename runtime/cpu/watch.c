@@ -124,8 +124,7 @@ static void watch_run(prem_cpu_watchdog *dog) {
   prem_cpu *cpu = dog->cpu;
   pthread_mutex_lock(&cpu->mutex);
   while (cpu->away > 0) {
-    const int64_t until = prem_host_clock_ns() + POLL_NS;
-    const struct timespec limit = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    const struct timespec limit = prem_cpu_limit(prem_host_clock_ns() + POLL_NS);
     if (pthread_cond_timedwait(&cpu->home, &cpu->mutex, &limit) == ETIMEDOUT)
       prem_cpu_watchdog_look(dog, prem_host_clock_ns());
   }
