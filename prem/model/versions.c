@@ -25,6 +25,7 @@ static bool is_output(const prem_task *task, int32_t port) {
 typedef struct use_facts {
   int32_t writer; /* the first task that writes it; -1: none */
   bool is_read, is_made_of;
+  bool is_shared; /* another task writes it, too */
 } use_facts;
 
 /* Does it touch a state array, or read what is made of one? */
@@ -60,19 +61,22 @@ static void find_users(const prem_schedule *schedule, use_facts *facts) {
     for (int32_t p = 0; p < ports_of(task); ++p) {
       use_facts *of = &facts[task->arrays[p]];
       of->is_read |= !is_output(task, p);
+      of->is_shared |= is_output(task, p) && of->writer >= 0 && of->writer != t;
       if (is_output(task, p) && of->writer < 0)
         of->writer = t;
     }
   }
 }
 
-static prem_status list_arrays(prem_versions *v, const use_facts *facts) {
+static prem_status list_arrays(prem_versions *v, const use_facts *facts, bool early) {
   const prem_schedule *schedule = v->schedule;
   for (int32_t a = 0; a < schedule->array_count; ++a) {
     const bool is_state = prem_array_is_state(&schedule->arrays[a]);
     const int32_t writer = facts[a].writer;
     v->number[a] = -1;
     if (writer < 0 || (!is_state && (!facts[a].is_made_of || !facts[a].is_read)))
+      continue;
+    if (early && !is_state && facts[a].is_shared)
       continue;
     prem_versioned *grown = prem_grow(v->arrays, (size_t)v->array_count, sizeof *grown);
     if (!grown)
@@ -86,16 +90,39 @@ static prem_status list_arrays(prem_versions *v, const use_facts *facts) {
   return PREM_OK;
 }
 
-static prem_status find_arrays(prem_versions *v) {
+static int64_t awaited(const prem_schedule *schedule, const prem_task *task,
+                       const prem_after *after, int64_t job);
+
+/* Tasks whose latest job another one's first comes after, but has none: it reads before they write.
+ * @return whether there are any. */
+static bool find_late_writers(const prem_schedule *schedule, bool *changes, use_facts *facts) {
+  bool found = false;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int32_t a = 0; a < schedule->tasks[t].after_count; ++a) {
+      const prem_after *after = &schedule->tasks[t].after[a];
+      if (!after->latest || awaited(schedule, &schedule->tasks[t], after, 0) > 0)
+        continue;
+      const prem_task *writer = &schedule->tasks[after->task];
+      found = changes[after->task] = true;
+      for (int32_t p = 0; p < ports_of(writer); ++p)
+        facts[writer->arrays[p]].is_made_of |= is_output(writer, p);
+    }
+  return found;
+}
+
+static prem_status find_arrays(prem_versions *v, bool early, bool is_needed) {
   const prem_schedule *schedule = v->schedule;
   use_facts *facts = calloc((size_t)schedule->array_count + 1, sizeof *facts);
   v->changes = calloc((size_t)schedule->task_count + 1, sizeof *v->changes);
   v->number = malloc(((size_t)schedule->array_count + 1) * sizeof *v->number);
   prem_status status = PREM_ERR_MEMORY;
   if (facts && v->changes && v->number) {
+    status = PREM_OK;
+    is_needed |= early && find_late_writers(schedule, v->changes, facts);
     find_users(schedule, facts);
     spread(schedule, v->changes, facts);
-    status = list_arrays(v, facts);
+    if (is_needed)
+      status = list_arrays(v, facts, early);
   }
   free(facts);
   return status;
@@ -276,15 +303,23 @@ static prem_status find_uses(prem_versions *v, int32_t of) {
   return status;
 }
 
-prem_status prem_versions_new(const prem_schedule *schedule, prem_versions *out) {
+static prem_status make(const prem_schedule *schedule, bool early, prem_versions *out) {
   bool is_needed = false;
   *out = (prem_versions){.schedule = schedule};
   for (int32_t a = 0; a < schedule->array_count; ++a)
     is_needed |= prem_array_is_state(&schedule->arrays[a]);
-  prem_status status = is_needed ? find_arrays(out) : PREM_OK;
+  prem_status status = is_needed || early ? find_arrays(out, early, is_needed) : PREM_OK;
   for (int32_t i = 0; !status && i < out->array_count; ++i)
     status = find_uses(out, i);
   return status;
+}
+
+prem_status prem_versions_new(const prem_schedule *schedule, prem_versions *out) {
+  return make(schedule, false, out);
+}
+
+prem_status prem_versions_new_early(const prem_schedule *schedule, prem_versions *out) {
+  return make(schedule, true, out);
 }
 
 void prem_versions_free(prem_versions *versions) {

@@ -60,6 +60,9 @@ static inline bool prem_array_is_state(const prem_array *array) {
 /** Of a bound schedule, or one that is being bound: tasks without a kernel have no arrays. Free it
  *  also after an error. */
 prem_status prem_versions_new(const prem_schedule *schedule, prem_versions *out);
+/** The same with ordinary arrays that a task may read before a run's first write of them, and all
+ *  that is made of them, each with room for one version. */
+prem_status prem_versions_new_early(const prem_schedule *schedule, prem_versions *out);
 void prem_versions_free(prem_versions *versions);
 
 /** Is an array kept by versions? */

@@ -104,18 +104,21 @@ static prem_status allocate_all(prem_arrays *arrays) {
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
+prem_status prem_arrays_keep_first(prem_arrays *arrays, int32_t array) {
+  prem_storage *first = &arrays->first[array];
+  if (!storage_allocate(first))
+    return PREM_ERR_MEMORY;
+  memcpy(first->base, arrays->storage[array].base, storage_bytes(first));
+  return PREM_OK;
+}
+
 /* What every run begins with. */
 static prem_status keep_first_versions(prem_arrays *arrays) {
-  for (int32_t i = 0; i < arrays->versions.array_count; ++i) {
-    const prem_versioned *of = &arrays->versions.arrays[i];
-    prem_storage *first = &arrays->first[of->array];
-    if (of->versions == 1 || arrays->is_live)
-      continue;
-    if (!storage_allocate(first))
-      return PREM_ERR_MEMORY;
-    memcpy(first->base, arrays->storage[of->array].base, storage_bytes(first));
-  }
-  return PREM_OK;
+  prem_status status = PREM_OK;
+  for (int32_t i = 0; !status && !arrays->is_live && i < arrays->versions.array_count; ++i)
+    if (arrays->versions.arrays[i].versions > 1)
+      status = prem_arrays_keep_first(arrays, arrays->versions.arrays[i].array);
+  return status;
 }
 
 static void fill_random(prem_storage *storage, uint64_t seed) {
@@ -336,6 +339,22 @@ static bool may_make(const prem_arrays *arrays, const prem_version_edge *edges, 
   return true;
 }
 
+/* Is a job's reference another one than that of the job before? If so it is made. */
+static bool has_news(prem_arrays *arrays, int32_t t) {
+  const prem_task *task = &arrays->schedule->tasks[t];
+  bool is_new = arrays->made_at[t] == 0;
+  for (int32_t p = 0; p < task->definition->port_count; ++p)
+    is_new |= arrays->storage[task->arrays[p]].slots > 1 ||
+              (task->definition->ports[p].access == PREM_IN &&
+               arrays->changed_at[task->arrays[p]] > arrays->made_at[t]);
+  if (is_new)
+    arrays->made_at[t] = ++arrays->references;
+  for (int32_t p = 0; is_new && p < task->definition->port_count; ++p)
+    if (task->definition->ports[p].access == PREM_OUT)
+      arrays->changed_at[task->arrays[p]] = arrays->references;
+  return is_new;
+}
+
 static prem_status make_job(prem_arrays *arrays, int32_t t) {
   const prem_versions *v = &arrays->versions;
   const int64_t jobs = jobs_of(arrays, t), job = arrays->made[t]++;
@@ -346,6 +365,8 @@ static prem_status make_job(prem_arrays *arrays, int32_t t) {
       slots[use->port] = (int32_t)(prem_version_of(v, use, job / jobs, job % jobs, 0) %
                                    v->arrays[use->of].versions);
   }
+  if (arrays->made_at && !has_news(arrays, t))
+    return PREM_OK;
   return run_reference(arrays, &arrays->schedule->tasks[t], slots);
 }
 
@@ -371,10 +392,21 @@ static prem_status make_hyperperiod(prem_arrays *arrays, const prem_version_edge
 static void begin_iterating(prem_arrays *arrays) {
   for (int32_t t = 0; t < arrays->schedule->task_count; ++t)
     arrays->made[t] = 0;
+  if (arrays->made_at)
+    memset(arrays->made_at, 0, (size_t)arrays->schedule->task_count * sizeof *arrays->made_at);
   for (int32_t a = 0; a < arrays->schedule->array_count; ++a)
     if (arrays->first[a].base)
       memcpy(arrays->reference[a].base, arrays->first[a].base, storage_bytes(&arrays->first[a]));
   arrays->iterated = 0;
+  arrays->has_settled = false;
+}
+
+/* What has stayed as it was for a hyperperiod stays so. */
+static void skip_to_the_end(prem_arrays *arrays) {
+  for (int32_t t = 0; t < arrays->schedule->task_count; ++t)
+    arrays->made[t] += (arrays->hyperperiods - arrays->iterated) * jobs_of(arrays, t);
+  arrays->iterated = arrays->hyperperiods;
+  arrays->has_settled = true;
 }
 
 prem_status prem_arrays_iterate(prem_arrays *arrays) {
@@ -385,8 +417,12 @@ prem_status prem_arrays_iterate(prem_arrays *arrays) {
   prem_status status = prem_version_edges_new(&arrays->versions, &edges, &count);
   if (arrays->iterated < 0 || arrays->iterated > arrays->hyperperiods)
     begin_iterating(arrays);
-  while (!status && arrays->iterated < arrays->hyperperiods)
+  while (!status && arrays->iterated < arrays->hyperperiods) {
+    const int64_t before = arrays->references;
     status = make_hyperperiod(arrays, edges, count);
+    if (arrays->made_at && arrays->references == before)
+      skip_to_the_end(arrays);
+  }
   if (status)
     arrays->iterated = -1;
   prem_version_edges_free(edges, count);
@@ -520,6 +556,9 @@ void prem_arrays_free(prem_arrays *arrays) {
   prem_versions_free(&arrays->versions);
   free(arrays->first);
   free(arrays->made);
+  free(arrays->made_at);
+  free(arrays->changed_at);
+  free(arrays->is_open);
   free(arrays->storage);
   free(arrays->reference);
   free(arrays->tolerance);
@@ -581,7 +620,7 @@ void prem_arrays_verify(const prem_arrays *arrays, prem_verdict *out) {
   *out = (prem_verdict){.ok = true, .array = -1};
   for (int32_t a = 0; a < arrays->schedule->array_count; ++a) {
     const prem_storage newest = newest_of(&arrays->storage[a], arrays, a);
-    if (is_written(arrays, a))
+    if (is_written(arrays, a) && prem_arrays_can_judge(arrays, a))
       prem_array_verify(&newest, arrays, a, out);
   }
 }

@@ -25,12 +25,17 @@ typedef struct prem_arrays {
   prem_storage *reference; /* the same for every written array; base NULL for the others */
   double *tolerance;       /* of the writing kernel */
   bool is_live;            /* see prem_arrays_new_live() */
-  /* where there are state arrays: */
+  /* where there are state arrays, or early reads: */
   prem_versions versions;
-  prem_storage *first;  /* one an array: of a state array version 0, which every run begins with */
+  prem_storage *first;  /* one an array: version 0, which every run begins with */
   int64_t *made;        /* [task]: its jobs of which the references are */
   int64_t hyperperiods; /* of the last run */
   int64_t iterated;     /* hyperperiods of which the references are; -1: none */
+  /* where there are early reads, counted in references: when a task's was made last, and an array's
+   * has changed; NULL: there are none, and each job's is made */
+  int64_t *made_at, *changed_at, references;
+  bool *is_open;    /* [array]: it has no reference until the run has settled, */
+  bool has_settled; /* so that a longer one has the same outputs */
 } prem_arrays;
 
 /**
@@ -60,11 +65,18 @@ prem_storage prem_storage_slot(const prem_storage *storage, int32_t slot);
 unsigned char *prem_storage_at(const prem_storage *storage, const int64_t index[4]);
 
 /** A run of so many hyperperiods begins, or has ended: state arrays hold their first version again,
- * or those that the run has made. Without state arrays nothing happens. */
+ * or those that the run has made; what is read early holds its fill again. */
 void prem_arrays_begin_run(prem_arrays *arrays);
 void prem_arrays_end_run(prem_arrays *arrays, int64_t hyperperiods);
+/** Let every run begin with what an array holds now. */
+prem_status prem_arrays_keep_first(prem_arrays *arrays, int32_t array);
 /** Bring the references to where the last run has ended: job by job, hyperperiod by hyperperiod. */
 prem_status prem_arrays_iterate(prem_arrays *arrays);
+
+/** Has an array a reference? After prem_arrays_iterate(). */
+static inline bool prem_arrays_can_judge(const prem_arrays *arrays, int32_t array) {
+  return !arrays->is_open || !arrays->is_open[array] || arrays->has_settled;
+}
 
 /** Fill every written array with what is wrong everywhere: prem_bytes_poison(). */
 void prem_arrays_poison(prem_arrays *arrays);

@@ -11,6 +11,7 @@
  *   data_edges.c       which jobs must not overtake which, for the sake of an array
  *   untiled_order.c    the order of whole jobs on one host thread
  *   arrays.c           the arrays in host memory: filling, references, verifying, saving
+ *   early_reads.c      arrays that are read before they are written
  *   image.c            reading and writing them as files
  *   windows.c          moving windows between arrays and scratchpad, on the host
  *   courier.h          live sessions: which frame a job reads, when a hyperperiod begins

@@ -146,6 +146,9 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   prem_status status = prem_cuda_is_usable(cuda->gpu, diag);
   if (status == PREM_OK)
     status = prem_cuda_report(prem_cuda_enter(cuda->gpu), diag, "choosing the GPU");
+  if (status == PREM_OK)
+    status = prem_cuda_report(prem_cuda_arrays_begin_run(&cuda->arrays), diag,
+                              "filling what is read before it is written");
   if (status != PREM_OK)
     return status;
   return prem_mode_has_phases(request->mode) ? prem_cuda_run_executive(cuda, request, trace, diag)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: a schedule made ready on a backend. */
 #include "runtime/core/backend.h"
+#include "runtime/core/early_reads.h"
 #include "runtime/core/recorder.h"
 #include "runtime/session/dispatch.h"
 #include "runtime/session/telling.h"
@@ -81,6 +82,8 @@ static prem_status open_parts(prem_session *session, prem_diag *diag) {
     status = prem_program_new(session->schedule, &session->program, diag);
   if (!status)
     status = prem_arrays_new(session->schedule, &session->arrays, diag);
+  if (!status)
+    status = prem_arrays_find_early_reads(session->arrays, session->program, diag);
   if (!status)
     status = session->backend->open(session->program, session->arrays, &session->machine,
                                     &session->state, diag);

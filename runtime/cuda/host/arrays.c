@@ -219,6 +219,14 @@ static cudaError_t verify_by_host(const prem_cuda_arrays *arrays, int32_t a, pre
   return error;
 }
 
+cudaError_t prem_cuda_arrays_begin_run(const prem_cuda_arrays *arrays) {
+  cudaError_t error = cudaSuccess;
+  for (int32_t a = 0; a < arrays->count && error == cudaSuccess; ++a)
+    if (arrays->host->first[a].base)
+      error = planes_copy(&arrays->arrays[a], &arrays->host->first[a], cudaMemcpyHostToDevice);
+  return error;
+}
+
 cudaError_t prem_cuda_arrays_poison(const prem_cuda_arrays *arrays) {
   const uint32_t byte = PREM_POISON;
   cudaError_t error = cudaSuccess;
@@ -258,8 +266,14 @@ cudaError_t prem_cuda_arrays_verify(const prem_cuda_arrays *arrays, const prem_a
                                     prem_verdict *out) {
   *out = (prem_verdict){.ok = true, .array = -1};
   for (int32_t a = 0; a < arrays->count; ++a) {
-    if (!arrays->reference[a].box)
+    if (!arrays->reference[a].box || !prem_arrays_can_judge(host, a))
       continue;
+    if (host->made_at) { /* the length of the run has changed them */
+      const cudaError_t error =
+          planes_copy(&arrays->reference[a], &host->reference[a], cudaMemcpyHostToDevice);
+      if (error != cudaSuccess)
+        return error;
+    }
     if (!is_of_floats(&arrays->arrays[a])) {
       const cudaError_t error = verify_by_host(arrays, a, out);
       if (error != cudaSuccess)

@@ -26,6 +26,8 @@ void prem_cuda_arrays_free(prem_cuda_arrays *arrays);
 /** Bytes that copies of windows touch of a row, from its first element, where no window hangs over
  *  an edge of the array, or -1: one does. */
 int64_t prem_cuda_row_room(const prem_schedule *schedule, int32_t array);
+/** What is read before a run's first write of it holds its fill again. */
+cudaError_t prem_cuda_arrays_begin_run(const prem_cuda_arrays *arrays);
 cudaError_t prem_cuda_arrays_poison(const prem_cuda_arrays *arrays);
 cudaError_t prem_cuda_arrays_verify(const prem_cuda_arrays *arrays, const prem_arrays *host,
                                     prem_verdict *out);
