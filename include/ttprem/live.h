@@ -70,14 +70,22 @@ typedef struct prem_frame {
   int64_t pitch_bytes[3]; /* from one index of dimension 0, 1, 2 to the next; elements are dense */
   int64_t captured_ns;    /* input: when it was taken, which its age counts from, on the host's
                              clock and at most a second ahead of it; 0: when it is submitted. Output:
-                             that of the oldest input in it, 0 where it has none */
+                             that of the oldest frame it is made of, 0 where there is none: of each
+                             input prem_live_inputs() says it */
   int64_t published_ns;   /* output: when it was handed on, as its executor stamped it */
   int64_t job;            /* output: of its writer, counted from the session's start */
-  uint64_t input;         /* output: number of the frame in it of the first of the file's inputs
-                             that it is made from */
+  uint64_t input;         /* output: number of the frame it is made of, of the first of the file's
+                             inputs that reach it; of the others prem_live_inputs() says it */
   uint32_t flags;         /* PREM_FRAME_... */
   int32_t operating_mode; /* output: of the hyperperiod that made it */
 } prem_frame;
+
+/** A frame of an input that a result is made of. */
+typedef struct prem_frame_input {
+  int32_t stream;
+  uint64_t number;     /* of that stream's frames */
+  int64_t captured_ns; /* as it was submitted */
+} prem_frame_input;
 
 typedef enum prem_live_phase {
   PREM_LIVE_OPEN,     /* not started */
@@ -197,7 +205,8 @@ PREM_API int32_t prem_live_find(const prem_live *live, const char *array);
  * Get a free buffer of an input, to be filled and submitted. It holds what an older frame left.
  * Several can be in hand at a time, and are submitted in any order.
  *
- * @retval PREM_ERR_FULL   none became free until `until_ns`
+ * @retval PREM_ERR_FULL   none became free until `until_ns`; where the caller has them all in hand,
+ *                         diag says so
  * @retval PREM_ERR_ENDED  the session takes no frames any more
  */
 PREM_API prem_status prem_live_acquire(prem_live *live, int32_t stream, int64_t until_ns,
@@ -217,11 +226,26 @@ PREM_API prem_status prem_live_submit(prem_live *live, prem_frame *frame, prem_d
  * newest, if it is newer than the last that was waited for. It is the caller's to read until
  * released.
  *
- * @retval PREM_ERR_TIMEOUT  none until `until_ns`
+ * @retval PREM_ERR_TIMEOUT  none until `until_ns`; where the caller holds all buffers, diag says so
  * @retval PREM_ERR_ENDED    none, and none will come
  */
 PREM_API prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t until_ns,
                                     prem_frame *out, prem_diag *diag);
+
+/**
+ * Which frame of each input a result is made of, and when it was captured. That counts which the
+ * job that wrote the result reads itself, and which tasks read that it comes `after`, with the same
+ * job of each, directly or over others, where data passes; of an input that comes in more than one
+ * way, with more than one frame, the one that was captured first. What comes with a state array, or
+ * `after` a latest job (instance = "latest"), was read by other jobs, earlier, and does not count.
+ * On the thread of that output.
+ *
+ * @param frame     of an output, waited for and not released
+ * @param[out] out  the first `room` of them, in the order of streams; may be NULL without room
+ * @return how many inputs there are; 0 also for a frame that is not in hand
+ */
+PREM_API int32_t prem_live_inputs(const prem_live *live, const prem_frame *frame,
+                                  prem_frame_input *out, int32_t room);
 
 /**
  * Let the frames of a stream lie in memory of the application, of a camera's driver, say: nothing

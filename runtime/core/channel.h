@@ -43,12 +43,20 @@ typedef struct prem_note {
   int32_t mode;         /* of an output: operating mode of the hyperperiod that made it */
 } prem_note;
 
+/** A frame of an input that a result is made of. */
+typedef struct prem_input_note {
+  uint64_t number;
+  int64_t captured_ns;
+} prem_input_note;
+
 typedef struct prem_channel {
   prem_live_word filled;
   prem_live_word passed;
   /* written by the producer before `filled`, read by the consumer behind it: */
   alignas(PREM_LINE_BYTES) prem_note note[PREM_MAX_LIVE_BUFFERS]; /* of each slot */
   uint8_t slot_of[PREM_MAX_LIVE_BUFFERS]; /* of frame n at n modulo that many */
+  /* of an output that is made of several inputs: [slot][input] */
+  prem_input_note inputs[PREM_MAX_LIVE_BUFFERS][PREM_MAX_LIVE_PORTS];
 } prem_channel;
 
 typedef struct prem_producer {

@@ -144,6 +144,7 @@ typedef struct prem_stream {
   uint64_t counted[PREM_COUNT_KINDS];
   uint32_t untold;  /* a bit for each kind of count that is to be written yet */
   bool is_short;    /* sink: a job waits for a free slot */
+  bool has_inputs;  /* sink: made of several sources, so a note does not say which frame of each */
   bool is_prepared; /* sink, on a GPU: its next result is with the host, but for the word that hands
                        it on at its instant */
 } prem_stream;

@@ -274,6 +274,9 @@ static prem_status time_sink(prem_courier *courier, prem_stream *sink) {
   sink->release_ns = task->release_ns;
   sink->jobs = courier->program->tasks[sink->writer].jobs;
   sink->bound_ns = task->deadline_ns > 0 ? task->deadline_ns : sink->period_ns;
+  const prem_live_task *writer = &courier->tasks[sink->writer]; /* its gates are in order */
+  sink->has_inputs = writer->gate_count > 0 &&
+                     writer->gates[0].source != writer->gates[writer->gate_count - 1].source;
   sink->due_ns =
       new_zeroed((size_t)sink->jobs * (size_t)courier->program->plan_count, sizeof *sink->due_ns);
   if (!sink->due_ns)

@@ -40,6 +40,30 @@ PREM_SHARED_CODE bool gather_inputs(const prem_courier *c, const prem_stream *si
   return true;
 }
 
+/* Which frame of each source the writer's next job is made of, where its note cannot say it: with
+ * the slot, which the host looks at only when the result is shown. Of several of a source the one
+ * that was captured first. */
+PREM_SHARED_CALL void put_inputs(const prem_courier *c, const prem_stream *sink, int32_t slot) {
+  const prem_live_task *writer = &c->tasks[sink->writer];
+  const int64_t hyperperiod = prem_quotient(sink->next, sink->jobs),
+                job = prem_remainder(sink->next, sink->jobs);
+  int32_t before = -1;
+  int64_t oldest_ns = 0;
+  for (int32_t g = 0; sink->has_inputs && g < writer->gate_count; ++g) {
+    const prem_gate *gate = &writer->gates[g];
+    const prem_stream *source = &c->streams[gate->source];
+    const prem_note *of =
+        &decision_of(source, hyperperiod * source->jobs + gate->job_of[job])->note;
+    if (gate->source == before && of->captured_ns >= oldest_ns)
+      continue;
+    before = gate->source;
+    oldest_ns = of->captured_ns;
+    prem_input_note *to = &sink->producer.channel->inputs[slot][gate->source];
+    to->number = of->input;
+    to->captured_ns = of->captured_ns;
+  }
+}
+
 /* When the job's first writeback is planned, by the plan of the hyperperiod's mode. */
 PREM_SHARED_CODE int64_t due_ns(const prem_courier *c, const prem_stream *sink, int64_t job) {
   return sink->due_ns[prem_courier_plan(c, prem_quotient(job, sink->jobs)) * sink->jobs +
@@ -68,6 +92,8 @@ PREM_SHARED_CODE bool grant_slot(prem_courier *c, prem_stream *sink) {
     decision.ticket.flags = PREM_TICKET_VOID;
     decision.ticket.slot = sink->port.buffers;
     sink->is_short = false;
+  } else {
+    put_inputs(c, sink, decision.ticket.slot);
   }
   decide(c, sink, &decision);
   return true;

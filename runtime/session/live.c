@@ -392,6 +392,21 @@ static void describe_frame(const prem_live *live, int32_t stream, int32_t slot, 
   memcpy(out->pitch_bytes, place->pitch_bytes, sizeof out->pitch_bytes);
 }
 
+/* Why nothing came, where it is the caller's own doing: he holds all buffers of a stream, `slots`.
+ * Once, where he asks again and again. */
+static void say_held(const prem_live *live, int32_t stream, uint32_t slots, const char *call,
+                     const char *remedy, prem_diag *diag) {
+  const int32_t buffers = live->schedule->live[stream].buffers;
+  char reason[PREM_NAME_BYTES + 64];
+  if (slots != (UINT32_C(1) << buffers) - 1)
+    return;
+  snprintf(reason, sizeof reason, "you hold all %d buffers of '%s': %s", buffers,
+           name_of(live, stream), remedy);
+  const size_t said = prem_diag_count(diag);
+  if (said == 0 || strcmp(prem_diag_at(diag, said - 1)->reason, reason) != 0)
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, call, "%s", reason);
+}
+
 /* What a call waits for. */
 typedef struct waiting {
   prem_live *live;
@@ -425,6 +440,8 @@ prem_status prem_live_acquire(prem_live *live, int32_t stream, int64_t until_ns,
   prem_status status = judge_stream(live, stream, false, "acquire", diag);
   if (status == PREM_OK)
     status = acquire(live, stream, until_ns, out);
+  if (status == PREM_ERR_FULL)
+    say_held(live, stream, live->hands[stream].acquired, "acquire", "submit or release one", diag);
   return prem_live_leave(live, status);
 }
 
@@ -550,15 +567,54 @@ prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t until_ns, pr
   prem_status status = judge_stream(live, stream, true, "wait", diag);
   if (status == PREM_OK)
     status = wait_for_frame(live, stream, until_ns, out);
+  if (status == PREM_ERR_TIMEOUT)
+    say_held(live, stream, live->hands[stream].held, "wait", "release one", diag);
   return prem_live_leave(live, status);
+}
+
+static bool is_held(const prem_live *live, const prem_frame *frame) {
+  const hand *has = &live->hands[frame->stream];
+  return frame->buffer >= 0 && frame->buffer < PREM_MAX_LIVE_BUFFERS &&
+         (has->held >> frame->buffer & 1) && has->number[frame->buffer] == frame->number;
+}
+
+static int32_t list_inputs(const prem_live *live, const prem_frame *frame, prem_frame_input *out,
+                           int32_t room) {
+  const int32_t s = frame->stream;
+  if (s < live->schedule->live_input_count || s >= live->schedule->live_count ||
+      !is_held(live, frame))
+    return 0;
+  const prem_stream *sink = &live->courier->streams[s];
+  const prem_live_task *writer = &live->courier->tasks[sink->writer];
+  const prem_channel *channel = &sink->face->channel;
+  int32_t count = 0;
+  for (int32_t g = 0; g < writer->gate_count; ++g) {
+    const int32_t source = writer->gates[g].source;
+    if (g > 0 && source == writer->gates[g - 1].source)
+      continue;
+    if (count++ >= room)
+      continue;
+    const prem_note *note = &channel->note[frame->buffer];
+    const prem_input_note *input = &channel->inputs[frame->buffer][source];
+    out[count - 1] = sink->has_inputs
+                         ? (prem_frame_input){source, input->number, input->captured_ns}
+                         : (prem_frame_input){source, note->input, note->captured_ns};
+  }
+  return count;
+}
+
+int32_t prem_live_inputs(const prem_live *live, const prem_frame *frame, prem_frame_input *out,
+                         int32_t room) {
+  if (!prem_live_enter(live))
+    return 0;
+  const int32_t count = list_inputs(live, frame, out, room);
+  prem_live_leave(live, PREM_OK);
+  return count;
 }
 
 static prem_status release_output(prem_live *live, const prem_frame *frame, prem_diag *diag) {
   hand *has = &live->hands[frame->stream];
-  const bool is_held = frame->buffer >= 0 && frame->buffer < PREM_MAX_LIVE_BUFFERS &&
-                       (has->held >> frame->buffer & 1) &&
-                       has->number[frame->buffer] == frame->number;
-  if (!is_held)
+  if (!is_held(live, frame))
     return prem_live_refuse(diag, "release", "frame %llu of '%s' is not in hand; release each once",
                             (unsigned long long)frame->number, name_of(live, frame->stream));
   has->held &= ~(1U << frame->buffer);

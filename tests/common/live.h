@@ -81,6 +81,18 @@ static inline prem_status feed(prem_live *live, int32_t stream, float value, pre
   return feed_until(live, stream, value, 0, out);
 }
 
+/** A frame in hand is made of these, and of no other input. */
+static inline void assert_inputs(const prem_live *live, const prem_frame *frame,
+                                 const prem_frame_input *expected, int32_t count) {
+  prem_frame_input found[PREM_MAX_LIVE_PORTS];
+  ck_assert_int_eq(prem_live_inputs(live, frame, found, PREM_MAX_LIVE_PORTS), count);
+  for (int32_t i = 0; i < count; ++i) {
+    ck_assert_int_eq(found[i].stream, expected[i].stream);
+    ck_assert_uint_eq(found[i].number, expected[i].number);
+    ck_assert_int_eq(found[i].captured_ns, expected[i].captured_ns);
+  }
+}
+
 /** Wait for a frame, look at its number, give it back. */
 static inline prem_status fetch(prem_live *live, int32_t stream, int64_t until_ns, float *value,
                                 prem_frame *out) {

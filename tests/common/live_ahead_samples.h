@@ -80,17 +80,20 @@ static void sample_send(sampled_run *of) {
                    PREM_OK);
 }
 
-/* What is expected of a result's own frame. */
-static void sampled_fetch(sampled_run *of, int32_t stream, float value, uint64_t input,
-                          int64_t captured_ns, uint32_t flags) {
+/* What is expected of a result's own frame, which is made of `inputs`, in their order. */
+static void sampled_fetch(sampled_run *of, int32_t stream, float value,
+                          const prem_frame_input *inputs, int32_t count, uint32_t flags) {
   prem_frame frame = {0};
-  float found;
-  ck_assert_int_eq(fetch(of->b.live, stream, in_ms(&of->b, 60000), &found, &frame), PREM_OK);
-  ck_assert_float_eq(found, value);
+  ck_assert_int_eq(prem_live_wait(of->b.live, stream, in_ms(&of->b, 60000), &frame, NULL), PREM_OK);
+  ck_assert_float_eq(frame_value(&frame), value);
   ck_assert_uint_eq(frame.number, of->shown);
-  ck_assert_uint_eq(frame.input, input);
-  ck_assert_int_eq(frame.captured_ns, captured_ns);
+  ck_assert_uint_eq(frame.input, inputs[0].number);
+  ck_assert_int_eq(frame.captured_ns, count == 1 || inputs[0].captured_ns < inputs[1].captured_ns
+                                          ? inputs[0].captured_ns
+                                          : inputs[1].captured_ns);
   ck_assert_uint_eq(frame.flags & ~(uint32_t)PREM_FRAME_LATE, flags);
+  assert_inputs(of->b.live, &frame, inputs, count);
+  ck_assert_int_eq(prem_live_release(of->b.live, &frame, NULL), PREM_OK);
 }
 
 /* A frame and its results. If there is time until then, a sample behind the frame that comes before
@@ -107,13 +110,13 @@ static void sampled_turn(sampled_run *of, int64_t begin_ns) {
     ++of->later;
   }
   const float p = of->value;
-  const int64_t sampled_ns = of->sample.captured_ns;
-  const int64_t captured_ns = frame.captured_ns < sampled_ns ? frame.captured_ns : sampled_ns;
-  const uint64_t input = of->kind->is_first ? of->sample.number : frame.number;
-  sampled_fetch(of, of->b.y, fmaf(0.5F, p - x, x), input, captured_ns, 0);
-  sampled_fetch(of, of->z, fmaf(0.5F, x - p, p), input, captured_ns, 0);
-  sampled_fetch(of, of->w, p + 1, of->sample.number, of->sample.captured_ns,
-                of->is_new ? 0 : PREM_FRAME_REPEATED);
+  const prem_frame_input sample = {of->p, of->sample.number, of->sample.captured_ns};
+  const prem_frame_input trigger = {of->b.x, frame.number, frame.captured_ns};
+  const prem_frame_input both[2] = {of->kind->is_first ? sample : trigger,
+                                    of->kind->is_first ? trigger : sample};
+  sampled_fetch(of, of->b.y, fmaf(0.5F, p - x, x), both, 2, 0);
+  sampled_fetch(of, of->z, fmaf(0.5F, x - p, p), both, 2, 0);
+  sampled_fetch(of, of->w, p + 1, &sample, 1, of->is_new ? 0 : PREM_FRAME_REPEATED);
   ++of->frames;
   ++of->shown;
   of->taken += of->is_new;

@@ -531,6 +531,41 @@ START_TEST(mistakes_are_told) {
 }
 END_TEST
 
+/* Nothing comes, and nothing can: that is said. */
+START_TEST(who_holds_all_buffers_is_told_so) {
+  bench b = open_bench(increment_file(
+      1000, 1, "", text(SAMPLED, "buffers = 4; kind = \"queuing\";", "buffers = 2;")));
+  prem_diag *diag = prem_diag_new();
+  prem_frame in[4], out[2], more;
+  for (int i = 0; i < 3; ++i) {
+    ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &in[i], diag), PREM_OK);
+    ck_assert_int_eq(prem_live_submit(b.live, &in[i], diag), PREM_OK);
+  }
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &in[3], diag), PREM_OK);
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &more, diag), PREM_ERR_FULL);
+  ck_assert_uint_eq(prem_diag_count(diag), 0); /* three of them the session has */
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 1000, &out[0], diag), PREM_OK);
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 1100, &out[1], diag), PREM_ERR_TIMEOUT);
+  ck_assert_uint_eq(prem_diag_count(diag), 0); /* there may be one a little later */
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 2000, &out[1], diag), PREM_OK);
+  for (int64_t until_ns = 8000; until_ns <= 9000; until_ns += 500)
+    ck_assert_int_eq(prem_live_wait(b.live, b.y, until_ns, &more, diag), PREM_ERR_TIMEOUT);
+  ck_assert_uint_eq(prem_diag_count(diag), 1); /* once */
+  ck_assert_str_eq(prem_diag_at(diag, 0)->key, "wait");
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "you hold all 2 buffers of 'y': release one");
+  for (int i = 0; i < 3; ++i)
+    ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &in[i], diag), PREM_OK);
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &more, diag), PREM_ERR_FULL);
+  ck_assert_uint_eq(prem_diag_count(diag), 2);
+  ck_assert_str_eq(prem_diag_at(diag, 1)->key, "acquire");
+  ck_assert_str_eq(prem_diag_at(diag, 1)->reason,
+                   "you hold all 4 buffers of 'x': submit or release one");
+  prem_diag_free(diag);
+  close_bench(&b);
+}
+END_TEST
+
 /* By the wall clock, say, whose frames would never be too old. The buffer stays in hand. */
 START_TEST(a_frame_of_another_clock_is_refused) {
   static const int64_t wrong_ns[] = {-1, INT64_MIN, INT64_C(1000000801),
@@ -768,6 +803,7 @@ int main(void) {
   tcase_add_test(cases, draining_works_off_what_was_submitted);
   tcase_add_test(cases, stopping_at_once_shows_no_half_frame);
   tcase_add_test(cases, mistakes_are_told);
+  tcase_add_test(cases, who_holds_all_buffers_is_told_so);
   tcase_add_test(cases, a_frame_of_another_clock_is_refused);
   tcase_add_test(cases, what_is_not_ready_is_not_opened);
   tcase_add_test(cases, mistakes_of_a_run_are_told);

@@ -113,6 +113,99 @@ START_TEST(a_result_has_the_number_of_its_first_input) {
 }
 END_TEST
 
+/* A camera, and a calibration that is sent once: the result is as old as the calibration, which
+ * says nothing of the camera. */
+START_TEST(a_result_says_the_age_of_each_input) {
+  prem_schedule *schedule = prepared_schedule(two_inputs_file);
+  prem_live *live = open_live_on("sim", schedule);
+  const int32_t x = prem_live_find(live, "x"), y = prem_live_find(live, "y"),
+                z = prem_live_find(live, "z");
+  prem_live_sleep_until(live, 700);
+  submit_value(live, z, 5);
+  start_live(live, &(prem_live_request){0});
+  for (uint64_t i = 0; i < 20; ++i) {
+    prem_frame frame, newer = {.stream = y, .buffer = 99};
+    prem_frame_input first = {.stream = -1};
+    const int64_t now_ns = prem_live_now_ns(live);
+    submit_value(live, x, (float)i);
+    ck_assert_int_eq(prem_live_wait(live, y, now_ns + 50000, &frame, NULL), PREM_OK);
+    ck_assert_int_eq(frame.captured_ns, 700);
+    assert_inputs(live, &frame, (prem_frame_input[]){{x, i, now_ns}, {z, 0, 700}}, 2);
+    ck_assert_int_eq(prem_live_inputs(live, &frame, NULL, 0), 2);
+    ck_assert_int_eq(prem_live_inputs(live, &frame, &first, 1), 2);
+    ck_assert_int_eq(first.stream, x);
+    ck_assert_int_eq(prem_live_inputs(live, &newer, &first, 1), 0); /* not in hand, */
+    newer.stream = x;
+    newer.buffer = 0;
+    ck_assert_int_eq(prem_live_inputs(live, &newer, &first, 1), 0); /* no output */
+    ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_inputs(live, &frame, &first, 1), 0);
+  }
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* `c` meets a frame of `x` that `a` read with one that `b` read half a period later, since `d` has
+ * two in that time; and `z`, which `c` reads itself. `e` reads what `a` made last, and no input. */
+static const char *two_ways_file =
+    "version = 1; name = \"ways\"; platform: { blocks = 1; };"
+    "arrays = ( { name = \"z\"; type = \"f32\"; shape = [ 8 ]; },"
+    "  { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+    "  { name = \"u\"; type = \"f32\"; shape = [ 8 ]; },"
+    "  { name = \"v\"; type = \"f32\"; shape = [ 8 ]; },"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; } );"
+    "tasks = ( { name = \"d\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+    "    period_ns = 5000L; arrays: { in = \"x\"; out = \"u\"; }; " PHASES "},"
+    "  { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+    "    period_ns = 10000L; arrays: { in = \"x\"; out = \"new\"; }; " PHASES "},"
+    "  { name = \"b\"; kernel = \"blend\"; blocks = [ 0 ]; tile = [ 8 ]; release_ns = 5000L;"
+    "    period_ns = 10000L; arrays: { a = \"x\"; b = \"a.out\"; out = \"new\"; }; " PHASES
+    "    after = ( { task = \"a\"; } ); },"
+    "  { name = \"c\"; kernel = \"blend\"; blocks = [ 0 ]; tile = [ 8 ]; release_ns = 5000L;"
+    "    period_ns = 10000L; arrays: { a = \"b.out\"; b = \"z\"; out = \"y\"; }; " PHASES
+    "    after = ( { task = \"b\"; } ); },"
+    "  { name = \"e\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+    "    period_ns = 5000L; arrays: { in = \"a.out\"; out = \"v\"; }; " PHASES
+    "    after = ( { task = \"a\"; instance = \"latest\"; } ); } );"
+    "live: { inputs = ( { array = \"z\"; }, { array = \"x\"; } );"
+    "  outputs = ( { array = \"u\"; }, { array = \"v\"; }, { array = \"y\"; } ); };";
+
+static prem_frame newest_of(prem_live *live, const char *name, int64_t until_ns) {
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_wait(live, prem_live_find(live, name), until_ns, &frame, NULL),
+                   PREM_OK);
+  return frame;
+}
+
+START_TEST(of_several_frames_of_an_input_the_oldest_is_told) {
+  prem_schedule *schedule = prepared_schedule(two_ways_file);
+  prem_live *live = open_live_on("sim", schedule);
+  const int32_t x = prem_live_find(live, "x"), z = prem_live_find(live, "z");
+  prem_live_sleep_until(live, 100);
+  submit_value(live, z, 1);
+  submit_value(live, x, 2);
+  start_live(live, &(prem_live_request){.start_ns = 1000});
+  prem_live_sleep_until(live, 4000);
+  submit_value(live, x, 3);
+  prem_live_sleep_until(live, 10900); /* all of the first hyperperiod is shown */
+  prem_frame frame = newest_of(live, "y", 0);
+  ck_assert_int_eq(frame.job, 0);
+  assert_inputs(live, &frame, (prem_frame_input[]){{z, 0, 100}, {x, 0, 100}}, 2);
+  ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
+  frame = newest_of(live, "u", 0);
+  ck_assert_int_eq(frame.job, 1);
+  assert_inputs(live, &frame, (prem_frame_input[]){{x, 1, 4000}}, 1);
+  ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
+  frame = newest_of(live, "v", 0);
+  assert_inputs(live, &frame, NULL, 0);
+  ck_assert_int_eq(frame.captured_ns, 0);
+  ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 static const char *walk_file =
     "version = 1; name = \"walk\"; platform: { blocks = 2; };"
     "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 1000 ]; fill = \"random\"; },"
@@ -509,6 +602,8 @@ int main(void) {
   tcase_set_timeout(cases, 120);
   tcase_add_loop_test(cases, halos_stay_in_their_slot, 0, 2);
   tcase_add_test(cases, a_result_has_the_number_of_its_first_input);
+  tcase_add_test(cases, a_result_says_the_age_of_each_input);
+  tcase_add_test(cases, of_several_frames_of_an_input_the_oldest_is_told);
   tcase_add_test(cases, compatible_intervals_keep_what_is_shown);
   tcase_add_test(cases, all_readers_of_a_period_see_one_frame);
   tcase_add_test(cases, what_is_made_of_a_skipped_job_is_skipped);

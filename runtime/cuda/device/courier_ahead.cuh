@@ -303,22 +303,13 @@ __device__ bool is_told_by_frame(const prem_courier *c, const prem_stream *sink)
   return has_trigger;
 }
 
-/** Number of the first frame that it is made of. */
-__device__ __forceinline__ uint64_t first_input(const prem_courier *c, const prem_live_task *of) {
-  const int32_t source = of->gates[0].source;
-  return source == c->trigger ? c->streams[source].consumer.first
-                              : next_decision(&c->streams[source])->note.input;
-}
-
-/** When the oldest of the samples was captured that it is made of. */
+/** When the oldest of the samples was captured that it is made of: the trigger's frame, whose
+ *  decision stands for it, counts as newer than all of them. */
 __device__ int64_t oldest_sample_ns(const prem_courier *c, const prem_live_task *of) {
   int64_t oldest_ns = INT64_MAX;
-  for (int32_t g = 0; g < of->gate_count; ++g) {
-    const int32_t source = of->gates[g].source;
-    if (source != c->trigger)
-      oldest_ns = min((long long)oldest_ns,
-                      (long long)next_decision(&c->streams[source])->note.captured_ns);
-  }
+  for (int32_t g = 0; g < of->gate_count; ++g)
+    oldest_ns = min((long long)oldest_ns,
+                    (long long)next_decision(&c->streams[of->gates[g].source])->note.captured_ns);
   return oldest_ns;
 }
 
@@ -344,8 +335,11 @@ __device__ void result_put_down(const prem_courier *c, const prem_stream *sink, 
   of->writer = sink->writer;
   const prem_live_task *writer = &c->tasks[sink->writer];
   of->is_of_frame = writer->gate_count > 0;
-  of->input = of->is_of_frame ? first_input(c, writer) : 0;
+  of->input = of->is_of_frame ? next_decision(&c->streams[writer->gates[0].source])->note.input : 0;
   of->sampled_ns = oldest_sample_ns(c, writer);
+  put_inputs(c, sink, slot); /* but when the trigger's frame was captured, which the keeper knows */
+  of->captured_ns =
+      sink->has_inputs ? &sink->producer.channel->inputs[slot][c->trigger].captured_ns : nullptr;
   of->mode = c->mode_begun;
   prem_block_fence(); /* the hyperperiod may have begun: the keeper takes it from here on */
   *(volatile uint64_t *)&of->begun = (uint64_t)c->begun + 1;
@@ -391,6 +385,14 @@ __device__ void tickets_put_down(const prem_courier *c, int32_t frame_slot) {
     if (is_once(&c->streams[s]))
       prem_store_relaxed(next_ticket(&c->streams[s]),
                          word_of_ticket(&c->streams[s], prem_ticket{0, ahead.slots[s]}));
+}
+
+/** What is known of the trigger's frame, where its decision will be: all but its instant. One lane.
+ */
+__device__ void trigger_put_down(const prem_stream *trigger) {
+  prem_note *note = &next_decision(trigger)->note;
+  note->input = trigger->consumer.first;
+  note->captured_ns = INT64_MAX;
 }
 
 /** What the listener has to know. One lane. */
@@ -449,6 +451,7 @@ __device__ __noinline__ outlook prepare_next(prem_courier *c) {
     return LACKS_SLOTS;
   }
   const int32_t slot = next_slot(&c->streams[c->trigger]);
+  trigger_put_down(&c->streams[c->trigger]);
   tickets_put_down(c, slot);
   for (int32_t i = 0; i < SHOWN_SINKS; ++i)
     ahead.is_put[i] = false;
@@ -519,6 +522,9 @@ __device__ __noinline__ void catch_up(prem_courier *c) {
     if (!is_once(sink) || sink->next != hyperperiod || !gather_inputs(c, sink, &decision))
       continue;
     decision.ticket.slot = ahead.slots[s];
+    const int32_t place = shown_place(c, sink);
+    if (place < 0 || !ahead.is_put[place]) /* else the keeper may have shown it */
+      put_inputs(c, sink, decision.ticket.slot);
     settle(c, sink, &decision);
   }
   c->ahead += UINT64_C(1) << 32;
@@ -696,6 +702,8 @@ __device__ __forceinline__ void result_show(shown_result *of, int32_t lane) {
         note_word_of(of, lane, published_ns);
   if (lane == NOTE_WORDS)
     of->channel->slot_of[of->number % PREM_MAX_LIVE_BUFFERS] = (uint8_t)of->slot;
+  if (lane == NOTE_WORDS + 1 && of->captured_ns != nullptr)
+    *(volatile int64_t *)of->captured_ns = ahead.captured_ns[of->begun & (CAPTURED - 1)];
   row_store(of->to, of->bytes, lane, pieces);
   __syncwarp();
   if (lane == 0) {

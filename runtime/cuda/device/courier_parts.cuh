@@ -65,6 +65,7 @@ struct shown_result {
   int64_t job;
   uint64_t number, input; /* of its frame; of the first one that it is made of */
   int64_t sampled_ns;     /* when the oldest sample was captured that it is made of */
+  int64_t *captured_ns;   /* where the host looks when the trigger's frame was; NULL: in the note */
   const unsigned char *from;
   unsigned char *to;
   prem_channel *channel;

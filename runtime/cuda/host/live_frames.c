@@ -4,6 +4,8 @@
  * tests/cuda/ live_calls.sh has the list. */
 #include "runtime/cuda/host/live.h"
 
+#include <string.h>
+
 #include "prem/base/clock.h"
 
 static size_t row_bytes_of(const prem_storage *storage) {
@@ -139,6 +141,8 @@ static cudaError_t fetch_begin(prem_cuda_live *live, int32_t s) {
   if (relay->to < 0)
     return cudaSuccess;
   relay->note = relay->face->channel.note[relay->from];
+  memcpy(host->channel->inputs[relay->to], relay->face->channel.inputs[relay->from],
+         sizeof host->channel->inputs[relay->to]);
   const cudaError_t error = copy_frame(live, s, relay->from, relay->to, false, live->fetching);
   return error == cudaSuccess ? cudaEventRecord(relay->landed, live->fetching) : error;
 }
