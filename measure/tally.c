@@ -103,7 +103,14 @@ static prem_status make_stream(const prem_schedule *schedule, int32_t s, int64_t
   stream->age.width_ns = width_for(span_ns);
   stream->lateness.width_ns = LATENESS_WIDTH_NS;
   stream->times = calloc(1, sizeof *stream->times);
-  return stream->times ? find_due(schedule, port, stream) : PREM_ERR_MEMORY;
+  stream->inputs = calloc((size_t)schedule->live_input_count + 1, sizeof *stream->inputs);
+  bool is_whole = stream->times && stream->inputs;
+  for (int32_t i = 0; is_whole && i < schedule->live_input_count; ++i) {
+    stream->inputs[i].age.width_ns = stream->age.width_ns;
+    stream->inputs[i].times = calloc(1, sizeof *stream->inputs[i].times);
+    is_whole = stream->inputs[i].times != NULL;
+  }
+  return is_whole ? find_due(schedule, port, stream) : PREM_ERR_MEMORY;
 }
 
 /* Which of its frames a hyperperiod began with; those that began without one are told apart. */
@@ -190,8 +197,12 @@ void prem_tally_free(prem_tally *tally) {
   if (!tally)
     return;
   for (int32_t s = 0; s < tally->stream_count && tally->streams; ++s) {
-    free_times(tally->streams[s].times);
-    free(tally->streams[s].due_ns);
+    prem_tally_stream *stream = &tally->streams[s];
+    for (int32_t i = 0; stream->inputs && i < tally->schedule->live_input_count; ++i)
+      free_times(stream->inputs[i].times);
+    free(stream->inputs);
+    free_times(stream->times);
+    free(stream->due_ns);
   }
   free_times(tally->second);
   free(tally->streams);
@@ -227,12 +238,27 @@ int64_t prem_tally_result(prem_tally *tally, const prem_frame *frame, int64_t *h
   return lateness_ns;
 }
 
+void prem_tally_inputs(prem_tally *tally, const prem_live *live, const prem_frame *frame) {
+  prem_frame_input made_of[PREM_MAX_LIVE_PORTS];
+  const int32_t count = prem_live_inputs(live, frame, made_of, PREM_MAX_LIVE_PORTS);
+  for (int32_t i = 0; count > 1 && i < count; ++i) {
+    prem_tally_input *input = &tally->streams[frame->stream].inputs[made_of[i].stream];
+    const int64_t age_ns = frame->published_ns - made_of[i].captured_ns;
+    add_time(&input->age, age_ns);
+    (void)prem_times_add(input->times, prem_max_i64(age_ns, 0));
+  }
+}
+
 void prem_tally_look(prem_tally *tally, const prem_live *live) {
   prem_live_look(live, &tally->state);
   for (int32_t s = 0; s < tally->stream_count; ++s) {
-    prem_live_count(live, s, &tally->streams[s].counts);
-    if (tally->streams[s].is_output)
-      prem_times_summarise(tally->streams[s].times, &tally->streams[s].ages);
+    prem_tally_stream *stream = &tally->streams[s];
+    prem_live_count(live, s, &stream->counts);
+    if (!stream->is_output)
+      continue;
+    prem_times_summarise(stream->times, &stream->ages);
+    for (int32_t i = 0; i < tally->schedule->live_input_count; ++i)
+      prem_times_summarise(stream->inputs[i].times, &stream->inputs[i].ages);
   }
   for (int32_t t = 0; t < tally->schedule->task_count; ++t)
     prem_live_count_task(live, t, &tally->tasks[t]);

@@ -134,7 +134,7 @@ typedef struct task_counter {
 
 static void write_task_counters(const exposition *to) {
   static const task_counter counters[] = {
-      {"ttprem_live_task_overruns_total", "Jobs that were not over at their deadline.",
+      {"ttprem_live_task_overruns_total", "Deadline misses: jobs that were not over by then.",
        offsetof(prem_live_task_counts, overruns)},
       {"ttprem_live_task_skipped_total", "Jobs left out for an overrun.",
        offsetof(prem_live_task_counts, skipped)},
@@ -169,20 +169,49 @@ static void write_session(const exposition *to) {
   end_count(to, (uint64_t)state->hyperperiods);
 }
 
+/* `input` NULL: not by one of them. */
+static void begin_time(const exposition *to, const char *metric, const char *suffix,
+                       const char *stream, const char *input) {
+  begin_sample(to, metric, suffix, "stream", stream);
+  if (input) {
+    fputc(',', to->file);
+    write_label("input", input, to->file);
+  }
+}
+
 static void write_buckets(const exposition *to, const char *metric, const char *stream,
-                          const prem_tally_times *times) {
+                          const char *input, const prem_tally_times *times) {
   int64_t sum = 0;
   for (int32_t i = 0; i < PREM_TALLY_BOUNDS; ++i) {
     sum += times->bounded[i];
-    begin_sample(to, metric, "_bucket", "stream", stream);
+    begin_time(to, metric, "_bucket", stream, input);
     fprintf(to->file, ",le=\"%g\"} %" PRId64 "\n", (double)prem_tally_bound(i) * 1e-9, sum);
   }
-  begin_sample(to, metric, "_bucket", "stream", stream);
+  begin_time(to, metric, "_bucket", stream, input);
   fprintf(to->file, ",le=\"+Inf\"} %" PRId64 "\n", times->count);
-  begin_sample(to, metric, "_sum", "stream", stream);
+  begin_time(to, metric, "_sum", stream, input);
   fprintf(to->file, "} %.9f\n", times->sum_ns * 1e-9);
-  begin_sample(to, metric, "_count", "stream", stream);
+  begin_time(to, metric, "_count", stream, input);
   end_count(to, (uint64_t)times->count);
+}
+
+/* Of results that are made of several. */
+static void write_input_ages(const exposition *to) {
+  static const char metric[] = "ttprem_live_input_age_seconds";
+  const int32_t inputs = to->tally->schedule->live_input_count;
+  bool has_head = false;
+  for (int32_t s = inputs; s < to->tally->stream_count; ++s)
+    for (int32_t i = 0; i < inputs; ++i) {
+      const prem_tally_times *age = &to->tally->streams[s].inputs[i].age;
+      if (age->count == 0)
+        continue;
+      if (!has_head)
+        write_head(to, metric, "histogram",
+                   "Results of several inputs, from the capture of this one's frame until they "
+                   "were shown.");
+      has_head = true;
+      write_buckets(to, metric, to->tally->streams[s].name, to->tally->streams[i].name, age);
+    }
 }
 
 static void write_times(const exposition *to) {
@@ -193,10 +222,11 @@ static void write_times(const exposition *to) {
   write_head(to, age, "histogram",
              "Results, from the capture of the oldest input until they were shown.");
   for (int32_t s = first; s < to->tally->stream_count; ++s)
-    write_buckets(to, age, to->tally->streams[s].name, &to->tally->streams[s].age);
+    write_buckets(to, age, to->tally->streams[s].name, NULL, &to->tally->streams[s].age);
+  write_input_ages(to);
   write_head(to, late, "histogram", "Results, shown so long after they were due.");
   for (int32_t s = first; s < to->tally->stream_count; ++s)
-    write_buckets(to, late, to->tally->streams[s].name, &to->tally->streams[s].lateness);
+    write_buckets(to, late, to->tally->streams[s].name, NULL, &to->tally->streams[s].lateness);
 }
 
 void prem_tally_write_metrics(const prem_tally *tally, FILE *file) {

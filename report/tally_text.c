@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
+
 /* ---- the line of a second ------------------------------------------------------------------- */
 
 /** What was lost, of all streams. Outputs lack what their inputs lacked: it is counted once. */
@@ -28,7 +30,7 @@ static void find_losses(const prem_tally *tally, loss losses[LOSSES]) {
     unfed += stream->unfed;
   }
   const loss all[LOSSES] = {{"late", late},
-                            {"overruns", (uint64_t)tally->state.overruns},
+                            {"misses", (uint64_t)tally->state.overruns},
                             {"skipped", (uint64_t)tally->state.skipped},
                             {"aborted", (uint64_t)tally->state.aborted},
                             {"missing", missing},
@@ -164,23 +166,53 @@ static void print_time(int64_t ns, bool is_known, FILE *file) {
     fprintf(file, " %10s", "-");
 }
 
+static void print_ages(const prem_summary *ages, FILE *file) {
+  const bool has_ages = ages->count > 0;
+  fprintf(file, " %9" PRId64, ages->count);
+  print_time(ages->min, has_ages, file);
+  print_time((int64_t)(ages->mean + 0.5), has_ages, file);
+  print_time(ages->p50, has_ages, file);
+  print_time(ages->p99, has_ages, file);
+  print_time(ages->p999, has_ages, file);
+  print_time(ages->max, has_ages, file);
+  fputc('\n', file);
+}
+
+/* Of an output that is made of several inputs the age by each of them. */
+static void print_input_ages(const prem_tally *tally, const prem_tally_stream *output, int width,
+                             int what, FILE *file) {
+  for (int32_t i = 0; i < tally->schedule->live_input_count; ++i) {
+    if (output->inputs[i].age.count == 0)
+      continue;
+    fprintf(file, "%-*s age of %-*s", width, output->name, what - 7, tally->streams[i].name);
+    print_ages(&output->inputs[i].ages, file);
+  }
+}
+
+/* How wide a column that says whose age it is. */
+static int what_width(const prem_tally *tally) {
+  int width = 11;
+  for (int32_t s = tally->schedule->live_input_count; s < tally->stream_count; ++s)
+    for (int32_t i = 0; i < tally->schedule->live_input_count; ++i) {
+      const int length = (int)strlen("age of ") + (int)strlen(tally->streams[i].name);
+      if (tally->streams[s].inputs[i].age.count > 0 && length > width)
+        width = length;
+    }
+  return width;
+}
+
 static void print_times(const prem_tally *tally, int width, FILE *file) {
-  fprintf(file, "\n%-*s %-11s %9s %10s %10s %10s %10s %10s %10s\n", width, "output", "us",
+  const int what = what_width(tally);
+  fprintf(file, "\n%-*s %-*s %9s %10s %10s %10s %10s %10s %10s\n", width, "output", what, "us",
           "results", "min", "mean", "p50", "p99", "p99.9", "max");
   for (int32_t s = tally->schedule->live_input_count; s < tally->stream_count; ++s) {
     const prem_tally_stream *stream = &tally->streams[s];
-    const prem_summary *ages = &stream->ages;
-    fprintf(file, "%-*s %-11s %9" PRId64, width, stream->name, "age", ages->count);
-    const bool has_ages = ages->count > 0;
-    print_time(ages->min, has_ages, file);
-    print_time((int64_t)(ages->mean + 0.5), has_ages, file);
-    print_time(ages->p50, has_ages, file);
-    print_time(ages->p99, has_ages, file);
-    print_time(ages->p999, has_ages, file);
-    print_time(ages->max, has_ages, file);
+    fprintf(file, "%-*s %-*s", width, stream->name, what, "age");
+    print_ages(&stream->ages, file);
+    print_input_ages(tally, stream, width, what, file);
     const prem_tally_times *late = &stream->lateness;
     const bool has_late = late->count > 0;
-    fprintf(file, "\n%-*s %-11s %9" PRId64, width, stream->name, "lateness", late->count);
+    fprintf(file, "%-*s %-*s %9" PRId64, width, stream->name, what, "lateness", late->count);
     print_time(late->min_ns, has_late, file);
     print_time(has_late ? (int64_t)(late->sum_ns / (double)late->count) : 0, has_late, file);
     fprintf(file, " %10s %10s %10s", "-", "-", "-");
@@ -189,12 +221,36 @@ static void print_times(const prem_tally *tally, int width, FILE *file) {
   }
 }
 
+static bool has_task_row(const prem_tally *tally, int32_t task) {
+  const prem_live_task_counts *counts = &tally->tasks[task];
+  return tally->schedule->tasks[task].deadline_ns > 0 ||
+         counts->overruns + counts->skipped + counts->aborted > 0;
+}
+
+/* Those that have a deadline, missed or not, and those that others had left out. */
 static void print_tasks(const prem_tally *tally, FILE *file) {
-  for (int32_t t = 0; t < tally->schedule->task_count; ++t) {
+  const prem_schedule *schedule = tally->schedule;
+  int width = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    width = prem_max_i32(width, has_task_row(tally, t) ? (int)strlen(schedule->tasks[t].name) : 0);
+  if (width == 0)
+    return;
+  width = prem_max_i32(width, 6);
+  fprintf(file, "\n%-*s %12s %9s %9s %9s %9s\n", width, "task", "deadline us", "jobs", "misses",
+          "skipped", "aborted");
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
     const prem_live_task_counts *counts = &tally->tasks[t];
-    if (counts->overruns + counts->skipped + counts->aborted > 0)
-      fprintf(file, "task %s: overruns %" PRIu64 ", skipped %" PRIu64 ", aborted %" PRIu64 "\n",
-              tally->schedule->tasks[t].name, counts->overruns, counts->skipped, counts->aborted);
+    if (!has_task_row(tally, t))
+      continue;
+    fprintf(file, "%-*s", width, task->name);
+    if (task->deadline_ns > 0)
+      fprintf(file, " %12.1f", us(task->deadline_ns));
+    else
+      fprintf(file, " %12s", "-");
+    const int64_t jobs = task->period_ns > 0 ? schedule->plan->hyperperiod_ns / task->period_ns : 1;
+    fprintf(file, " %9" PRId64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 "\n",
+            tally->state.hyperperiods * jobs, counts->overruns, counts->skipped, counts->aborted);
   }
 }
 
@@ -208,14 +264,14 @@ static void print_session(const prem_tally *tally, FILE *file) {
           (double)(state->now_ns - state->start_ns) * 1e-9, state->hyperperiods);
   if (why)
     fprintf(file, " (%s)", why);
-  fprintf(file, "; overruns %" PRId64 ", skipped %" PRId64 ", aborted %" PRId64 "\n",
+  fprintf(file, "; deadline misses %" PRId64 ", skipped %" PRId64 ", aborted %" PRId64 "\n",
           state->overruns, state->skipped, state->aborted);
-  print_tasks(tally, file);
 }
 
 void prem_tally_print(const prem_tally *tally, FILE *file) {
   const int width = name_width(tally);
   print_session(tally, file);
+  print_tasks(tally, file);
   print_inputs(tally, width, file);
   if (tally->stream_count == tally->schedule->live_input_count)
     return;

@@ -161,7 +161,7 @@ static int judge_strict(const live_host *host) {
     late += host->tally->streams[s].counts.late;
   if (!host->measure->strict || (late == 0 && host->tally->state.overruns == 0))
     return COMMAND_DONE;
-  command_error("%s: %" PRIu64 " late results and %" PRId64 " overruns (--strict)",
+  command_error("%s: %" PRIu64 " late results and %" PRId64 " deadline misses (--strict)",
                 prem_mode_name(host->tally->mode), late, host->tally->state.overruns);
   return COMMAND_INVALID;
 }

@@ -75,6 +75,7 @@ static bool take_result(live_host *host, int32_t s, int64_t until_ns) {
     return false;
   int64_t hyperperiod = 0;
   const int64_t lateness_ns = prem_tally_result(host->tally, &frame, &hyperperiod);
+  prem_tally_inputs(host->tally, host->live, &frame);
   prem_live_release(host->live, &frame, host->diag);
   note_result(host, &frame, lateness_ns);
   judge_result(host, &frame, lateness_ns, hyperperiod);

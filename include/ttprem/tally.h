@@ -30,6 +30,14 @@ typedef struct prem_tally_times {
   int64_t bounded[PREM_TALLY_BOUNDS]; /* above the bound before, and not above prem_tally_bound() */
 } prem_tally_times;
 
+/** Of an output that is made of several inputs: how old results were by one of these. */
+typedef struct prem_tally_input {
+  prem_tally_times age; /* from the capture of its frame until the result is shown */
+  prem_summary ages;    /* the same; filled by prem_tally_look() */
+  /* its own: */
+  struct prem_times *times;
+} prem_tally_input;
+
 /** An input or output, in the session's order. */
 typedef struct prem_tally_stream {
   const char *name; /* the schedule's */
@@ -40,6 +48,7 @@ typedef struct prem_tally_stream {
   prem_tally_times age;      /* output: from the capture of its oldest input until it is shown */
   prem_tally_times lateness; /* output: shown so long after it was due */
   prem_summary ages;         /* the same as `age`; filled by prem_tally_look() */
+  prem_tally_input *inputs;  /* output: [stream of the input]; those that counted have ages */
   /* its own: */
   struct prem_times *times;
   int64_t *due_ns; /* [operating mode][jobs] of its writer in a hyperperiod: from its beginning */
@@ -88,6 +97,9 @@ PREM_API void prem_tally_submitted(prem_tally *tally, const prem_frame *frame);
  *  @param[out] hyperperiod  that it was made in, from the session's first; may be NULL */
 PREM_API int64_t prem_tally_result(prem_tally *tally, const prem_frame *frame,
                                    int64_t *hyperperiod);
+/** The same result, before it is released: where it is made of several inputs, count its age by
+ *  each. */
+PREM_API void prem_tally_inputs(prem_tally *tally, const prem_live *live, const prem_frame *frame);
 /** Take the counts of the session and its streams. */
 PREM_API void prem_tally_look(prem_tally *tally, const prem_live *live);
 /** The results since it was called last; then forget them. */

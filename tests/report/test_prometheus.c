@@ -282,6 +282,65 @@ START_TEST(counts_of_a_session_keep_the_rules) {
 }
 END_TEST
 
+/* `y` is made of a frame that comes each time and of one that came once, `w` of that one alone. */
+static prem_schedule *blending_schedule(void) {
+  const char *phases = "prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; };"
+                       " writeback: { wcet_ns = 100L; };";
+  return prepared_schedule(
+      text("version = 1; name = \"live\"; platform: { blocks = 2; };"
+           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+           "  { name = \"z\"; type = \"f32\"; shape = [ 8 ]; },"
+           "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },"
+           "  { name = \"w\"; type = \"f32\"; shape = [ 8 ]; } );"
+           "tasks = ( { name = \"a\"; kernel = \"blend\"; blocks = [ 0 ]; tile = [ 8 ];"
+           "    period_ns = 1000L; arrays: { a = \"x\"; b = \"z\"; out = \"y\"; }; %s },"
+           "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+           "    period_ns = 1000L; arrays: { in = \"z\"; out = \"w\"; }; %s } );"
+           "live: { inputs = ( { array = \"x\"; }, { array = \"z\"; } );"
+           "  outputs = ( { array = \"y\"; kind = \"queuing\"; }, { array = \"w\"; } ); };",
+           phases, phases));
+}
+
+START_TEST(an_output_of_several_inputs_has_its_age_by_each) {
+  prem_schedule *schedule = blending_schedule();
+  prem_live *live = open_live_on("sim", schedule);
+  prem_tally *tally;
+  ck_assert_int_eq(prem_tally_new(schedule, "sim", PREM_MODE_TT, 0, &tally), PREM_OK);
+  prem_live_sleep_until(live, 1);
+  ck_assert_int_eq(feed(live, 1, 9, NULL), PREM_OK);
+  for (int i = 0; i < 3; ++i) {
+    prem_frame frame;
+    ck_assert_int_eq(feed(live, 0, (float)i, NULL), PREM_OK);
+    if (i == 0)
+      start_live(live, &(prem_live_request){.mode = PREM_MODE_TT});
+    for (int32_t s = 2; s < 4; ++s) { /* each 1000 ns */
+      ck_assert_int_eq(prem_live_wait(live, s, 10000, &frame, NULL), PREM_OK);
+      prem_tally_result(tally, &frame, NULL);
+      prem_tally_inputs(tally, live, &frame);
+      ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
+    }
+  }
+  prem_tally_look(tally, live);
+  const prem_tally_stream *y = &tally->streams[2], *w = &tally->streams[3];
+  ck_assert_int_eq(y->ages.max, 2400);          /* of the oldest */
+  ck_assert_int_eq(y->inputs[0].ages.max, 900); /* sent when `w` is shown, 100 ns later */
+  ck_assert_int_eq(y->inputs[0].ages.min, 400);
+  ck_assert_int_eq(y->inputs[1].ages.max, 2400);
+  ck_assert_int_eq(y->inputs[1].age.count, 3);
+  ck_assert_int_eq(w->inputs[0].age.count + w->inputs[1].age.count, 0); /* of one: as `age` */
+  reading *r = metrics_of(tally);
+  const char *x = "schedule=live|backend=sim|mode=tt|stream=y|input=x|";
+  const char *z = "schedule=live|backend=sim|mode=tt|stream=y|input=z|";
+  ck_assert_double_eq(value_of(r, "ttprem_live_input_age_seconds_bucket", x, 1e-6), 3);
+  ck_assert_double_eq(value_of(r, "ttprem_live_input_age_seconds_bucket", z, 1e-6), 1);
+  ck_assert_double_eq(value_of(r, "ttprem_live_input_age_seconds_count", z, (double)NAN), 3);
+  free(r);
+  prem_tally_free(tally);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(labels_are_escaped) {
   prem_schedule *schedule = small_schedule();
   prem_tally *tally;
@@ -304,6 +363,7 @@ int main(void) {
   TCase *all = tcase_create("all");
   tcase_add_test(all, the_reader_finds_faults);
   tcase_add_test(all, counts_of_a_session_keep_the_rules);
+  tcase_add_test(all, an_output_of_several_inputs_has_its_age_by_each);
   tcase_add_test(all, labels_are_escaped);
   suite_add_tcase(suite, all);
   SRunner *runner = srunner_create(suite);
