@@ -161,7 +161,8 @@ typedef struct prem_live_counts {
                         its instant until it was shown, on the clock by which the plan runs */
 } prem_live_counts;
 
-/** Of one task since the session was opened: as the state's, which are the sums. */
+/** Of one task since the session was opened: as the state's, which are the sums. `overruns` are its
+ *  deadline misses: jobs that were not over at their deadline, over later or given up. */
 typedef struct prem_live_task_counts {
   uint64_t overruns, skipped, aborted;
   uint64_t off; /* jobs that the operating mode left out */
