@@ -639,6 +639,45 @@ START_TEST(tasks_of_a_block_are_skipped_apart) {
 }
 END_TEST
 
+/* One that comes each time, and one that came once. They are so large that on a GPU results go by
+ * the copy engines, which take that along; whoever shows them. */
+START_TEST(a_result_says_which_frame_of_each_input) {
+  const char *kind = _i ? "trigger" : "queuing";
+  bench b = {.schedule = prepared_schedule(
+                 text("version = 1; name = \"two\"; platform: { blocks = 2; block_threads = 256;"
+                      "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+                      "arrays = ( { name = \"z\"; type = \"f32\"; shape = [ 8192 ]; },"
+                      "  { name = \"x\"; type = \"f32\"; shape = [ 8192 ]; },"
+                      "  { name = \"y\"; type = \"f32\"; shape = [ 8192 ]; } );"
+                      "tasks = ( { name = \"a\"; kernel = \"blend\"; blocks = 2;"
+                      "    tile = [ 2048 ]; period_ns = 1000000L;"
+                      "    arrays: { a = \"x\"; b = \"z\"; out = \"y\"; };"
+                      "    prefetch: { wcet_ns = 4000L; }; compute: { wcet_ns = 4000L; };"
+                      "    writeback: { wcet_ns = 4000L; }; } );"
+                      "live: { inputs = ( { array = \"z\"; }, { array = \"x\"; kind = \"%s\"; } );"
+                      "  outputs = ( { array = \"y\"; kind = \"queuing\"; } ); };",
+                      kind))};
+  b.live = open_live_on(LIVE_BACKEND, b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  const int32_t z = prem_live_find(b.live, "z");
+  prem_frame once = {0}, each = {0}, result;
+  ck_assert_int_eq(feed(b.live, z, 100, &once), PREM_OK);
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  for (int i = 0; i < 12; ++i) {
+    ck_assert_int_eq(feed_until(b.live, b.x, (float)(2 * i), in_ms(&b, 60000), &each), PREM_OK);
+    ck_assert_int_eq(prem_live_wait(b.live, b.y, in_ms(&b, 60000), &result, NULL), PREM_OK);
+    ck_assert_float_eq(frame_value(&result), (float)(50 + i));
+    assert_inputs(
+        b.live, &result,
+        (prem_frame_input[]){{z, 0, once.captured_ns}, {b.x, each.number, each.captured_ns}}, 2);
+    ck_assert_int_eq(result.captured_ns, once.captured_ns);
+    ck_assert_int_eq(prem_live_release(b.live, &result, NULL), PREM_OK);
+  }
+  close_bench(&b);
+}
+END_TEST
+
 static inline void add_live_tests(TCase *cases) {
   tcase_add_loop_test(cases, tasks_of_a_block_are_skipped_apart, 0, 4);
   tcase_add_test(cases, arguments_are_those_that_were_applied_last);
@@ -657,6 +696,7 @@ static inline void add_live_tests(TCase *cases) {
   tcase_add_test(cases, signals_do_not_cut_a_wait_short);
   tcase_add_test(cases, stopping_at_once_keeps_no_block);
   tcase_add_test(cases, sessions_come_and_go);
+  tcase_add_loop_test(cases, a_result_says_which_frame_of_each_input, 0, 2);
 }
 
 #endif

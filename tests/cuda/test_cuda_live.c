@@ -100,45 +100,6 @@ START_TEST(large_frames_of_samples_come_whole_and_in_order) {
 }
 END_TEST
 
-/* Results that go by the copy engines take along which frames they are made of, whoever shows them:
- * a frame that comes each time, and one that came once. */
-START_TEST(a_large_result_says_which_frame_of_each_input) {
-  const char *kind = _i ? "trigger" : "queuing";
-  bench b = {.schedule = prepared_schedule(
-                 text("version = 1; name = \"two\"; platform: { blocks = 4; block_threads = 256;"
-                      "  resources = ( { name = \"memory\"; capacity = 4; } ); };"
-                      "arrays = ( { name = \"z\"; type = \"f32\"; shape = [ 8192 ]; },"
-                      "  { name = \"x\"; type = \"f32\"; shape = [ 8192 ]; },"
-                      "  { name = \"y\"; type = \"f32\"; shape = [ 8192 ]; } );"
-                      "tasks = ( { name = \"a\"; kernel = \"blend\"; blocks = 4;"
-                      "    tile = [ 2048 ]; period_ns = 1000000L;"
-                      "    arrays: { a = \"x\"; b = \"z\"; out = \"y\"; };"
-                      "    prefetch: { wcet_ns = 4000L; }; compute: { wcet_ns = 4000L; };"
-                      "    writeback: { wcet_ns = 4000L; }; } );"
-                      "live: { inputs = ( { array = \"z\"; }, { array = \"x\"; kind = \"%s\"; } );"
-                      "  outputs = ( { array = \"y\"; kind = \"queuing\"; } ); };",
-                      kind))};
-  b.live = open_live_on("cuda", b.schedule);
-  b.x = prem_live_find(b.live, "x");
-  b.y = prem_live_find(b.live, "y");
-  const int32_t z = prem_live_find(b.live, "z");
-  prem_frame once, each, result;
-  ck_assert_int_eq(feed(b.live, z, 100, &once), PREM_OK);
-  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
-  for (int i = 0; i < 12; ++i) {
-    ck_assert_int_eq(feed_until(b.live, b.x, (float)(2 * i), in_ms(&b, 60000), &each), PREM_OK);
-    ck_assert_int_eq(prem_live_wait(b.live, b.y, in_ms(&b, 60000), &result, NULL), PREM_OK);
-    ck_assert_float_eq(frame_value(&result), (float)(50 + i));
-    assert_inputs(
-        b.live, &result,
-        (prem_frame_input[]){{z, 0, once.captured_ns}, {b.x, each.number, each.captured_ns}}, 2);
-    ck_assert_int_eq(result.captured_ns, once.captured_ns);
-    ck_assert_int_eq(prem_live_release(b.live, &result, NULL), PREM_OK);
-  }
-  close_bench(&b);
-}
-END_TEST
-
 /* ---- what holds the GPU ---------------------------------------------------------------------- */
 
 static void assert_refused(prem_status status, const prem_diag *diag) {
@@ -691,7 +652,6 @@ int main(int argc, char **argv) {
   tcase_set_timeout(cases, 120);
   add_live_tests(cases);
   tcase_add_test(cases, large_frames_of_queues_come_whole_and_in_order);
-  tcase_add_loop_test(cases, a_large_result_says_which_frame_of_each_input, 0, 2);
   tcase_add_test(cases, a_second_session_is_refused);
   tcase_add_test(cases, a_session_that_fails_says_why);
   if (!IS_EMULATED) { /* these judge how quick it is */
