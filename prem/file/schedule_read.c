@@ -279,8 +279,8 @@ static void read_array(prem_reader *reader, const config_setting_t *group) {
   const int32_t same = is_named ? prem_find_array(reader, array.name) : -1;
   if (same >= 0) {
     prem_refuse(reader, 6, group, "name", "two arrays are called '%s'; the other one is in line %d",
-                array.name, schedule->arrays[same].place.line);
-    schedule->arrays[same].broken = true; /* who knows which one a task means */
+                array.name, reader->schedule->arrays[same].place.line);
+    reader->schedule->arrays[same].broken = true; /* who knows which one a task means */
     return;
   }
   if (is_named && strcmp(array.name, "new") == 0) {
