@@ -201,32 +201,56 @@ typedef struct passing {
 typedef struct passings {
   passing *list;
   int32_t count;
+  bool *is_read; /* [task]: somebody reads what it writes, else nobody minds what becomes of it */
 } passings;
 
-/* In an array that could be left half written: of a state array there is the version before. */
-static bool passes_halves(const prem_schedule *schedule, const prem_task *from,
-                          const prem_task *to) {
-  for (int32_t p = 0; from->definition && p < from->definition->port_count; ++p)
-    if (from->definition->ports[p].access == PREM_OUT &&
-        !prem_array_is_state(&schedule->arrays[from->arrays[p]]) &&
-        uses(to, from->arrays[p], PREM_IN))
-      return true;
-  return false;
+/* The inputs of all tasks in lists, one for each array; an input's number is task * PREM_MAX_PORTS
+ * + port. */
+static void list_inputs(const prem_schedule *schedule, int32_t *first, int32_t *next) {
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    first[a] = -1;
+  for (int32_t t = schedule->task_count - 1; t >= 0; --t)
+    for (int32_t p = 0; p < port_count(&schedule->tasks[t]); ++p)
+      if (schedule->tasks[t].definition->ports[p].access == PREM_IN) {
+        const int32_t array = schedule->tasks[t].arrays[p], input = t * PREM_MAX_PORTS + p;
+        next[input] = first[array];
+        first[array] = input;
+      }
 }
 
+static prem_status add_passing(passings *out, int32_t from, int32_t to) {
+  passing *grown = prem_grow(out->list, (size_t)out->count, sizeof *grown);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  out->list = grown;
+  out->list[out->count++] = (passing){from, to};
+  return PREM_OK;
+}
+
+/* In an array that could be left half written: of a state array there is the version before. */
 static prem_status find_passings(const prem_schedule *schedule, const prem_overruns *overruns,
                                  passings *out) {
-  for (int32_t from = 0; from < schedule->task_count; ++from)
-    for (int32_t to = 0; overruns->concerns[from] && to < schedule->task_count; ++to) {
-      if (!passes_halves(schedule, &schedule->tasks[from], &schedule->tasks[to]))
+  const size_t tasks = (size_t)schedule->task_count;
+  int32_t *first = malloc(((size_t)schedule->array_count + 1) * sizeof *first);
+  int32_t *next = malloc(tasks * PREM_MAX_PORTS * sizeof *next);
+  out->is_read = calloc(tasks, sizeof *out->is_read);
+  prem_status status = first && next && out->is_read ? PREM_OK : PREM_ERR_MEMORY;
+  if (!status)
+    list_inputs(schedule, first, next);
+  for (int32_t from = 0; !status && from < schedule->task_count; ++from)
+    for (int32_t p = 0; overruns->concerns[from] && p < port_count(&schedule->tasks[from]); ++p) {
+      const prem_task *task = &schedule->tasks[from];
+      if (task->definition->ports[p].access != PREM_OUT)
         continue;
-      passing *grown = prem_grow(out->list, (size_t)out->count, sizeof *grown);
-      if (!grown)
-        return PREM_ERR_MEMORY;
-      out->list = grown;
-      out->list[out->count++] = (passing){from, to};
+      int32_t input = first[task->arrays[p]];
+      out->is_read[from] |= input >= 0;
+      for (; !status && input >= 0 && !prem_array_is_state(&schedule->arrays[task->arrays[p]]);
+           input = next[input])
+        status = add_passing(out, from, input / PREM_MAX_PORTS);
     }
-  return PREM_OK;
+  free(first);
+  free(next);
+  return status;
 }
 
 static const char *passed_array(const prem_schedule *schedule, const passing *of) {
@@ -274,10 +298,11 @@ bool prem_judge_overruns(const prem_schedule *schedule, prem_status *status, pre
     *status = is_left_out ? find_passings(schedule, &overruns, &all) : PREM_ERR_MEMORY;
   }
   for (int32_t t = 0; !*status && overruns.order && t < schedule->task_count; ++t)
-    if (prem_gives_up_jobs(&schedule->tasks[t]))
+    if (all.is_read[t] && prem_gives_up_jobs(&schedule->tasks[t]))
       is_good &= judge_giving_up(schedule, &overruns, &all, t, is_left_out, diag);
   free(is_left_out);
   free(all.list);
+  free(all.is_read);
   prem_overruns_free(&overruns);
   return is_good && !*status;
 }
