@@ -300,6 +300,8 @@ static void read_array(prem_reader *reader, const config_setting_t *group) {
   free(array.save);
 }
 
+enum { MAX_SAVES = 256 }; /* each is compared with all others, and with all that is read */
+
 void prem_read_arrays(prem_reader *reader, const config_setting_t *root) {
   const config_setting_t *list = prem_read_member(reader, root, "arrays", CONFIG_TYPE_LIST, false);
   int32_t count = list ? config_setting_length(list) : 0;
@@ -312,6 +314,11 @@ void prem_read_arrays(prem_reader *reader, const config_setting_t *root) {
     if (group)
       read_array(reader, group);
   }
+  int32_t saves = 0;
+  for (int32_t a = 0; a < reader->schedule->array_count; ++a)
+    saves += reader->schedule->arrays[a].save != NULL;
+  if (saves > MAX_SAVES)
+    prem_refuse(reader, 20, list, NULL, "%d arrays are saved, the limit is %d", saves, MAX_SAVES);
 }
 
 /* ---- profiles ------------------------------------------------------------------------------- */

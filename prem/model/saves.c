@@ -22,10 +22,14 @@ const char *prem_schedule_input(const prem_schedule *schedule, size_t index) {
 }
 
 static const char *read_there(const prem_schedule *schedule, const char *path) {
-  const char *input;
-  for (size_t i = 0; (input = prem_schedule_input(schedule, i)) != NULL; ++i)
-    if (strcmp(input, "-") != 0 && prem_output_same(path, input))
+  const struct prem_schedule_private *own = schedule->private_data;
+  const size_t others = (own ? own->file_count : 0) + (size_t)schedule->profile_count;
+  for (size_t i = 0; i < others + (size_t)schedule->array_count; ++i) {
+    const char *input =
+        i < others ? prem_schedule_input(schedule, i) : schedule->arrays[i - others].file;
+    if (input && strcmp(input, "-") != 0 && prem_output_same(path, input))
       return input;
+  }
   return NULL;
 }
 
