@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "prem/model/versions.h"
 
@@ -26,6 +27,7 @@ typedef struct data_check {
   prem_versions versions; /* arrays of which are judged by prem_check_versions() */
   port_use *uses;
   int64_t use_count;
+  int32_t *follower; /* [task]: the last writer noted that follows it by block; -1: none */
   conflict *conflicts;
   int64_t conflict_count;
   int32_t (*touches)[PREM_PHASE_COUNT]; /* [job]: its first slot of each kind; -1: none */
@@ -82,28 +84,36 @@ static void add_conflict(data_check *data, const port_use *use, const port_use *
   ++data->conflict_count;
 }
 
+/* Notes the tasks that a writer follows by block, all at once: it may follow thousands. */
+static void note_followed(data_check *data, int32_t writer) {
+  const prem_task *task = &data->checker->schedule->tasks[writer];
+  for (int32_t a = 0; a < task->after_count; ++a)
+    if (task->after[a].per_block)
+      data->follower[task->after[a].task] = writer;
+}
+
 /* Where one follows the other by block, a block's own order keeps them apart. */
-static bool is_by_block(const prem_schedule *schedule, int32_t a, int32_t b) {
-  for (int32_t i = 0; i < schedule->tasks[a].after_count; ++i)
-    if (schedule->tasks[a].after[i].per_block && schedule->tasks[a].after[i].task == b)
+static bool is_by_block(const data_check *data, int32_t user, int32_t writer) {
+  const prem_task *task = &data->checker->schedule->tasks[user];
+  for (int32_t a = 0; a < task->after_count; ++a)
+    if (task->after[a].per_block && task->after[a].task == writer)
       return true;
-  for (int32_t i = 0; i < schedule->tasks[b].after_count; ++i)
-    if (schedule->tasks[b].after[i].per_block && schedule->tasks[b].after[i].task == a)
-      return true;
-  return false;
+  return data->follower[user] == writer;
 }
 
 /* Each writer of one array with all its other users, both ways. */
 static void list_pairs(data_check *data, const port_use *uses, int64_t count) {
-  for (int64_t w = 0; w < count; ++w)
+  for (int64_t w = 0; w < count; ++w) {
+    if (uses[w].writes)
+      note_followed(data, uses[w].task);
     for (int64_t u = 0; u < count && uses[w].writes; ++u) {
-      if (uses[u].task == uses[w].task ||
-          is_by_block(data->checker->schedule, uses[u].task, uses[w].task))
+      if (uses[u].task == uses[w].task || is_by_block(data, uses[u].task, uses[w].task))
         continue;
       add_conflict(data, &uses[w], &uses[u]);
       if (!uses[u].writes)
         add_conflict(data, &uses[u], &uses[w]);
     }
+  }
 }
 
 /* Without room for them they are counted. */
@@ -135,6 +145,11 @@ static bool is_same(const conflict *a, const conflict *b) {
 }
 
 static prem_status find_conflicts(data_check *data) {
+  const size_t tasks = (size_t)data->checker->schedule->task_count;
+  data->follower = malloc((tasks + 1) * sizeof *data->follower);
+  if (!data->follower)
+    return PREM_ERR_MEMORY;
+  memset(data->follower, 0xFF, (tasks + 1) * sizeof *data->follower);
   list_conflicts(data);
   if (data->conflict_count == 0)
     return PREM_OK;
@@ -344,8 +359,18 @@ static void warn_beside(const data_check *data, const conflict *reader, prem_pha
 
 /* The phase in which a task writes an array. */
 static bool find_writing(const data_check *data, int32_t task, int32_t array, prem_phase *phase) {
-  for (int64_t u = 0; u < data->use_count; ++u)
-    if (data->uses[u].task == task && data->uses[u].array == array && data->uses[u].writes) {
+  int64_t low = 0, high = data->use_count; /* they are in the order of arrays, then of tasks */
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    const port_use *use = &data->uses[middle];
+    if (use->array < array || (use->array == array && use->task < task))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (int64_t u = low;
+       u < data->use_count && data->uses[u].array == array && data->uses[u].task == task; ++u)
+    if (data->uses[u].writes) {
       *phase = data->uses[u].phase;
       return true;
     }
@@ -391,6 +416,7 @@ prem_status prem_check_data(const prem_checker *checker) {
     status = judge_all(&data);
   prem_versions_free(&data.versions);
   free(data.uses);
+  free(data.follower);
   free(data.conflicts);
   free(data.touches);
   free(data.over_ns);
