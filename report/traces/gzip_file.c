@@ -31,10 +31,13 @@ static int close_it(void *cookie) {
 static int open_regular(const char *path) {
   struct stat facts;
   const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0 || (fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode)))
+  if (descriptor < 0)
+    return -1;
+  const int problem = fstat(descriptor, &facts) == 0 ? 0 : errno;
+  if (problem == 0 && S_ISREG(facts.st_mode))
     return descriptor;
   close(descriptor);
-  errno = 0;
+  errno = problem;
   return -1;
 }
 
@@ -66,9 +69,12 @@ FILE *prem_gzip_open(const char *path) {
   if (descriptor < 0 && errno != ENOENT)
     return NULL;
   FILE *file = descriptor < 0 ? open_compressed(path) : fdopen(descriptor, "rb");
-  if (!file && descriptor >= 0)
+  if (!file && descriptor >= 0) {
+    const int problem = errno;
     close(descriptor);
-  if (!file && errno != 0)
+    errno = problem;
+  } else if (!file && errno != 0) {
     errno = ENOENT;
+  }
   return file;
 }
