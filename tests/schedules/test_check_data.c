@@ -148,6 +148,30 @@ START_TEST(each_array_that_is_read_meanwhile_is_warned_once) {
 }
 END_TEST
 
+/* In one phase the walk writes y and reads z; the other task does it the other way round. */
+START_TEST(the_second_array_of_a_phase_is_warned_too) {
+  const char *source =
+      "version = 1; name = \"t\"; platform: { blocks = 2;"
+      "  resources = ( { name = \"memory\"; capacity = 3; } ); };"
+      "arrays = ( { name = \"y\"; type = \"f32\"; shape = [ 64 ]; },"
+      "  { name = \"z\"; type = \"f32\"; shape = [ 64 ]; } );"
+      "tasks = ( { name = \"w\"; kernel = \"walk\"; blocks = [ 0 ]; period_ns = 100L;"
+      "    arrays: { vector = \"z\"; out = \"y\"; }; tile = [ 64 ];"
+      "    args: { walkers = 64; steps = 2; }; compute: { wcet_ns = 20L; }; },"
+      "  { name = \"r\"; kernel = \"vector_increment\"; blocks = [ 1 ]; period_ns = 100L;"
+      "    arrays: { in = \"y\"; out = \"z\"; }; tile = [ 64 ]; after = ( { task = \"w\"; } );"
+      "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+      "    writeback: { wcet_ns = 10L; }; } );"
+      "plan: { hyperperiod_ns = 100L; runs = ("
+      "  { task = \"w\"; phase = \"compute\"; start_ns = 0L; },"
+      "  { task = \"r\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 30L; },"
+      "  { task = \"r\"; phase = \"writeback\"; start_ns = 95L; } ); };";
+  char said[512];
+  ck_assert_int_eq(warnings_of(source, said, sizeof said), 2);
+  ck_assert_ptr_nonnull(strstr(said, "tasks.w: job 0 uses array 'z' while job 0 of 'r' writes it"));
+}
+END_TEST
+
 START_TEST(what_after_says_is_said_once) {
   prem_diag *diag = verdict_on(periodic(34, 5));
   assert_says(diag, 40,
@@ -190,6 +214,7 @@ int main(void) {
   tcase_add_test(tests, what_is_touched_first_is_said_first);
   tcase_add_test(tests, who_reads_while_another_one_writes_is_warned);
   tcase_add_test(tests, each_array_that_is_read_meanwhile_is_warned_once);
+  tcase_add_test(tests, the_second_array_of_a_phase_is_warned_too);
   tcase_add_test(tests, what_after_says_is_said_once);
   tcase_add_test(tests, the_machine_may_take_longer);
   tcase_add_test(tests, arrays_that_nobody_writes_tie_nobody);

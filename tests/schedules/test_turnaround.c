@@ -346,6 +346,26 @@ START_TEST(a_job_s_first_prefetch_finds_time_to_ask) {
 }
 END_TEST
 
+/* From the hyperperiod's last compute to the next one's first there are 27: the unit's gap is one
+ * within a hyperperiod. */
+START_TEST(the_next_hyperperiod_s_compute_is_not_concerned) {
+  prem_schedule *schedule = checked_schedule(
+      "version = 1; name = \"c\"; platform: { blocks = 1; buffers = 2; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; period_ns = 157L;"
+      "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 50L; };"
+      "  writeback: { wcet_ns = 10L; }; } );"
+      "plan: { hyperperiod_ns = 157L; starts = ("
+      "  { task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 0L, 10L ]; },"
+      "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 10L, 90L ]; },"
+      "  { task = \"a\"; phase = \"writeback\"; block = 0; start_ns = [ 67L, 147L ]; } ); };");
+  schedule->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 30;
+  assert_checked(schedule);
+  schedule->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 31;
+  assert_refused(schedule, "the gap must be unit_turnaround_ns = 31 at least");
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* Two computes that follow each other, and a writeback that the longer gap does not concern. */
 START_TEST(the_next_compute_finds_its_unit_ready) {
   const char *source =
@@ -433,6 +453,7 @@ int main(void) {
   tcase_add_test(tests, a_job_s_last_is_followed_later_from_the_first_on);
   tcase_add_test(tests, a_job_s_first_prefetch_finds_time_to_ask);
   tcase_add_test(tests, the_next_compute_finds_its_unit_ready);
+  tcase_add_test(tests, the_next_hyperperiod_s_compute_is_not_concerned);
   tcase_add_test(tests, rounds_of_a_formula_leave_it_too);
   tcase_add_test(tests, a_buffer_s_end_is_not_enough);
   suite_add_tcase(suite, tests);
