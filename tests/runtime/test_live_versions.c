@@ -373,6 +373,51 @@ START_TEST(the_background_is_learnt) {
 }
 END_TEST
 
+/* A block may ask for the ticket behind the last job of the last hyperperiod that is open, while
+ * the first one of the row that is used again still stands. */
+START_TEST(tickets_have_places_of_their_own) {
+  prem_schedule *schedule = prepared_schedule(
+      "version = 1; name = \"one\"; platform: { blocks = 1; };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+      "  { name = \"m\"; type = \"f32\"; shape = [ 8 ]; versions = 2; },"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; } );"
+      "tasks = ( { name = \"learn\"; kernel = \"blend\"; blocks = [ 0 ]; tile = [ 8 ];"
+      "    period_ns = 1000L; arrays: { a = \"m\"; b = \"x\"; out = \"m\"; };"
+      "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+      "    writeback: { wcet_ns = 10L; }; },"
+      "  { name = \"show\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+      "    period_ns = 1000L; arrays: { in = \"m\"; out = \"y\"; };"
+      "    after = ( { task = \"learn\"; } ); prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; } );"
+      "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };");
+  prem_live *live = open_live_on("sim", schedule);
+  const prem_live_versions *of = &live->courier->versions[0];
+  ck_assert_int_eq(of->jobs, 1);
+  ck_assert_uint_ge(of->ring_mask + 1, (uint64_t)(live->courier->rows + 2));
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Results of warm-up tiles, which come before their hyperperiod, are not dropped before it. */
+START_TEST(results_of_warm_up_are_due_with_their_hyperperiod) {
+  prem_schedule *schedule = prepared_schedule(
+      "version = 1; name = \"warm\"; platform: { blocks = 1; buffers = 2; };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 32 ]; },"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 32 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];"
+      "    arrays: { in = \"x\"; out = \"y\"; };"
+      "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+      "    writeback: { wcet_ns = 10L; }; } );"
+      "policy: { warmup_tiles = 1; warmup_ns = 100L; };"
+      "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };");
+  prem_live *live = open_live_on("sim", schedule);
+  ck_assert_int_eq(live->courier->streams[1].due_ns[0], 0);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("live_versions");
   TCase *cases = tcase_create("live_versions");
@@ -382,6 +427,8 @@ int main(void) {
   tcase_add_loop_test(cases, the_state_is_waited_for_and_nothing_else, 0, 2);
   tcase_add_loop_test(cases, who_can_be_given_up_is_waited_for_to_its_end, 0, 7);
   tcase_add_test(cases, the_background_is_learnt);
+  tcase_add_test(cases, tickets_have_places_of_their_own);
+  tcase_add_test(cases, results_of_warm_up_are_due_with_their_hyperperiod);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
