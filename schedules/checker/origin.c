@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "prem/base/suggest.h"
 #include "prem/model/private.h"
 
 static void refuse(const prem_checker *checker, const char *key, const char *found,
@@ -85,7 +84,7 @@ static void refuse_times(const prem_checker *checker) {
                 "the plan was made with the times of %s, but %s %s%.8s%s, or take the times of "
                 "another profile, `--profile NAME`",
                 name_times(plan->profile, plan->times).text,
-                profile ? prem_show(profile->path).text : "the file of `profiles`",
+                profile ? profile->path : "the file of `profiles`",
                 has_others ? "gives others now (" : "is not there, or gives none: measure",
                 schedule->profile_times, has_others ? "): plan again" : " and plan again");
 }
