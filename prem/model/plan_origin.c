@@ -27,11 +27,11 @@ static void describe_kernels(FILE *out, const prem_schedule *schedule, const uin
       describe_task(out, &schedule->tasks[t]);
 }
 
-/* Nothing said, nothing hashed. */
+/* Times that a plan has windows or gaps of: a dispatch or a bandwidth measured again moves none.
+ * Where nothing is given, nothing is hashed. */
 static void describe_times(FILE *out, const prem_schedule *schedule, const uint8_t *given) {
-  const int64_t of_machine[] = {schedule->dispatch_ns, schedule->precedence_ns,
-                                schedule->job_turnaround_ns, schedule->job_prefetch_ns,
-                                schedule->bandwidth_bytes_per_s};
+  const int64_t of_machine[] = {schedule->precedence_ns, schedule->job_turnaround_ns,
+                                schedule->job_prefetch_ns};
   for (size_t i = 0; i < sizeof of_machine / sizeof of_machine[0]; ++i)
     if (of_machine[i] > 0)
       fprintf(out, "%zu %" PRId64 "\n", i, of_machine[i]);
