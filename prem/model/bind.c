@@ -320,18 +320,12 @@ static prem_status make_new_arrays(prem_schedule *schedule, prem_task *task,
 static prem_status judge_outputs(const prem_schedule *schedule, prem_task *task,
                                  const prem_kernel *kernel, const prem_bind *bind,
                                  prem_diag *diag) {
-  for (int32_t p = 0; p < kernel->port_count; ++p) {
-    char reason[256];
-    if (kernel->ports[p].access != PREM_OUT)
-      continue;
-    const prem_status status =
-        prem_judge_cover(bind->grid, &bind->window[p], schedule->arrays[task->arrays[p]].shape,
-                         kernel->ports[p].name, reason, sizeof reason);
-    if (status == PREM_ERR_INVALID)
+  char reason[256];
+  for (int32_t p = 0; p < kernel->port_count; ++p)
+    if (kernel->ports[p].access == PREM_OUT &&
+        !prem_is_cut(bind->grid, &bind->window[p], schedule->arrays[task->arrays[p]].shape,
+                     kernel->ports[p].name, reason, sizeof reason))
       return refuse(task, diag, 31, task->place, "kernel", "kernel '%s': %s", kernel->name, reason);
-    if (status)
-      return status;
-  }
   return PREM_OK;
 }
 

@@ -6,16 +6,16 @@
 #include "ttprem/kernel.h"
 
 /**
- * Is every element of an array in the window of exactly one tile?
+ * Is every element of an array in the window of exactly one tile? Of windows that do not meet the
+ * array it is asked that they go on as the others do.
  *
- * @param shape  right-aligned, all at least 1; `grid` and the window's extents too, and at most
- *               INT32_MAX tiles.
+ * @param shape  right-aligned; like `grid` and the window's extents at least 1. At most INT32_MAX
+ *               tiles.
  * @param port   the output's name, for `reason`.
- * @retval PREM_ERR_INVALID  no, or an index moves the window in two dimensions; `reason` says
- *                           where: "row 14 of 'out' is in no tile's window"
+ * @return false: no, or an index moves the window in two dimensions. `reason` says where: "row 14
+ *         of 'out' is in no tile's window"
  */
-prem_status prem_judge_cover(const int32_t grid[PREM_MAX_GRID], const prem_window *window,
-                             const int64_t shape[4], const char *port, char *reason,
-                             size_t reason_bytes);
+bool prem_is_cut(const int32_t grid[PREM_MAX_GRID], const prem_window *window,
+                 const int64_t shape[4], const char *port, char *reason, size_t reason_bytes);
 
 #endif

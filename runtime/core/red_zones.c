@@ -48,74 +48,44 @@ const unsigned char *prem_red_zone_broken(const unsigned char *at, size_t bytes)
 
 /* What compute may write to: the copy of a window, or of the work area. */
 typedef struct area {
-  int32_t port;
-  bool is_output;
-  bool owns_gaps;                 /* compute may write to what is between two of its rows */
-  unsigned char *original, *copy; /* begin `lead_bytes` before the first element */
-  int32_t element_bytes, lead_bytes;
-  int64_t row_bytes;      /* from one row to the next */
-  int64_t writable_bytes; /* of a row */
+  int32_t port, element_bytes, lead_bytes;
+  int64_t row_bytes, writable_bytes;
   size_t bytes;
-  const prem_view *given;
-  prem_view view; /* of the copy */
+  unsigned char *original, *copy; /* begin `lead_bytes` before the first element */
+  bool is_output;
 } area;
 
-static area area_of(const prem_task *task, const prem_view *views, int32_t port) {
-  const prem_kernel *kernel = task->definition;
+/* An output's rows are cut to its array; what is between two of them compute may write to. */
+static area area_of(const prem_task *task, const prem_view *view, int32_t port) {
   const prem_port_layout *layout = &task->layout[port];
-  const prem_view *view = &views[port];
-  area it = {.port = port, .given = view, .view = *view, .element_bytes = layout->element_bytes};
-  it.is_output = port < kernel->port_count && kernel->ports[port].access == PREM_OUT;
-  if (port == kernel->port_count) {
-    it.row_bytes = it.writable_bytes = prem_round_up(task->work_bytes, PREM_PIECE_BYTES);
-    it.bytes = (size_t)it.row_bytes;
-  } else if (kernel->compatible) { /* rows as near to each other as in a scratchpad */
-    it.writable_bytes = (int64_t)view->extent[3] * layout->element_bytes;
-    it.row_bytes = prem_round_up(it.writable_bytes, PREM_PIECE_BYTES);
-    it.view.pitch[2] = (int32_t)(it.row_bytes / layout->element_bytes);
-    it.view.pitch[1] = it.view.pitch[2] * view->extent[2];
-    it.view.pitch[0] = it.view.pitch[1] * view->extent[1];
-    it.bytes = (size_t)it.view.pitch[0] * (size_t)view->extent[0] * (size_t)layout->element_bytes;
-  } else {
-    it.owns_gaps = true;
-    it.lead_bytes = (int32_t)(view->origin[3] * layout->element_bytes & (PREM_PIECE_BYTES - 1));
-    it.row_bytes = it.writable_bytes = layout->row_bytes;
-    it.bytes = (size_t)layout->row_bytes * (size_t)layout->rows;
+  area it = {.port = port, .element_bytes = layout->element_bytes, .row_bytes = layout->row_bytes};
+  it.bytes = (size_t)prem_round_up((int64_t)layout->row_bytes * layout->rows, ALIGNMENT);
+  it.writable_bytes = prem_round_up((int64_t)layout->row_bytes * layout->rows, PREM_PIECE_BYTES);
+  it.original = view->data;
+  if (port == task->definition->port_count)
+    return it;
+  it.is_output = task->definition->ports[port].access == PREM_OUT;
+  it.lead_bytes = (int32_t)(view->origin[3] * layout->element_bytes & (PREM_PIECE_BYTES - 1));
+  it.original -= it.lead_bytes;
+  if (it.is_output) {
+    int64_t last = 0;
+    for (int d = 0; d < 3; ++d)
+      last += (int64_t)(view->extent[d] - 1) * view->pitch[d];
+    it.writable_bytes = last * layout->element_bytes + layout->row_bytes;
   }
-  it.original = (unsigned char *)view->data - it.lead_bytes;
   return it;
 }
 
-/* A compatible interval's inputs are the arrays, and no copies. */
-static int32_t list_areas(const prem_task *task, const prem_view *views, area *out) {
-  const prem_kernel *kernel = task->definition;
-  int32_t count = 0;
-  for (int32_t p = 0; p < kernel->port_count; ++p)
-    if (!kernel->compatible || kernel->ports[p].access == PREM_OUT)
-      out[count++] = area_of(task, views, p);
-  if (task->work_bytes > 0)
-    out[count++] = area_of(task, views, kernel->port_count);
-  return count;
-}
-
-static size_t aligned(size_t bytes) {
-  return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-/* So wide that a store some rows too far hits it, and nothing else. */
-static size_t zone_bytes(const area *areas, int32_t count) {
-  int64_t rows = 0;
-  for (int32_t i = 0; i < count; ++i)
-    rows = prem_max_i64(rows, ZONE_ROWS * areas[i].row_bytes);
-  return aligned((size_t)prem_min_i64(PREM_RED_ZONE_BYTES + rows, MAX_ZONE_BYTES));
-}
-
-/* Makes room for all copies, and says where they lie. `*used`: so many bytes of it. */
+/* Makes room for all copies, and says where they lie. Zones are so wide that a store some rows too
+ * far hits one. `*used`: so many bytes of the room. */
 static prem_status place(prem_red_zones *zones, area *areas, int32_t count, size_t *used) {
-  const size_t zone = zone_bytes(areas, count);
-  *used = zone;
+  int64_t zone = 0;
   for (int32_t i = 0; i < count; ++i)
-    *used += aligned(areas[i].bytes) + zone;
+    zone = prem_max_i64(zone, ZONE_ROWS * areas[i].row_bytes);
+  zone = prem_round_up(prem_min_i64(PREM_RED_ZONE_BYTES + zone, MAX_ZONE_BYTES), ALIGNMENT);
+  *used = (size_t)zone;
+  for (int32_t i = 0; i < count; ++i)
+    *used += areas[i].bytes + (size_t)zone;
   if (*used > zones->bytes) {
     free(zones->memory);
     zones->memory = aligned_alloc(ALIGNMENT, *used);
@@ -124,91 +94,33 @@ static prem_status place(prem_red_zones *zones, area *areas, int32_t count, size
       return PREM_ERR_MEMORY;
   }
   unsigned char *at = zones->memory + zone;
-  for (int32_t i = 0; i < count; ++i) {
+  for (int32_t i = 0; i < count; at += areas[i++].bytes + (size_t)zone)
     areas[i].copy = at;
-    areas[i].view.data = at + areas[i].lead_bytes;
-    at += aligned(areas[i].bytes) + zone;
-  }
   return PREM_OK;
-}
-
-/* In the copy, or with the pitch of the given view in the original. */
-static int64_t row_at(const area *it, const prem_view *view, int32_t i0, int32_t i1, int32_t i2) {
-  return ((int64_t)i0 * view->pitch[0] + (int64_t)i1 * view->pitch[1] +
-          (int64_t)i2 * view->pitch[2]) *
-         it->element_bytes;
-}
-
-static void copy_back(const area *it) {
-  const int32_t *extent = it->view.extent;
-  for (int32_t i0 = 0; i0 < extent[0]; ++i0)
-    for (int32_t i1 = 0; i1 < extent[1]; ++i1)
-      for (int32_t i2 = 0; i2 < extent[2]; ++i2)
-        memcpy(it->original + row_at(it, it->given, i0, i1, i2),
-               it->copy + row_at(it, &it->view, i0, i1, i2), (size_t)it->writable_bytes);
 }
 
 /* ---- looking for stray stores ---------------------------------------------------------------- */
 
-static void describe(const area *it, const unsigned char *at, prem_stray *out) {
-  const int64_t byte = at - it->copy - it->lead_bytes;
-  const int32_t plane_rows = it->view.pitch[1] / it->view.pitch[2];
-  *out = (prem_stray){.port = it->port,
-                      .planes = it->view.extent[0] * it->view.extent[1],
-                      .rows = it->view.extent[2],
-                      .columns = it->view.extent[3]};
-  int64_t row = prem_div_floor(at - it->copy, it->row_bytes);
-  if (out->planes == 1 && plane_rows == 1) /* one row, however far it goes */
-    row = 0;
-  out->column = prem_div_floor(byte - row * it->row_bytes, it->element_bytes);
-  out->plane = out->planes == 1 ? 0 : prem_div_floor(row, plane_rows);
-  out->row = row - out->plane * plane_rows;
-}
-
-/* A red zone after the area `before` and before the area `behind`, either of which may be NULL: a
- * store belongs to the nearer one. */
-static bool is_broken(const area *before, const area *behind, const unsigned char *from,
-                      const unsigned char *end, prem_stray *out) {
-  const unsigned char *first = prem_red_zone_broken(from, (size_t)(end - from)), *last = end - 1;
-  if (!first)
-    return false;
-  while (is_red(last))
-    --last;
-  if (!behind || (before && first - from <= end - 1 - last))
-    describe(before, first, out);
-  else
-    describe(behind, last, out);
-  return true;
-}
-
-/* After the last row of an output that is cut to its array, and between those of a compatible
- * interval. Moves `*at` to the end of what compute may write to. */
-static bool is_row_broken(const area *it, const unsigned char **at, prem_stray *out) {
-  const int32_t *extent = it->view.extent;
-  for (int32_t i0 = 0; i0 < extent[0]; ++i0)
-    for (int32_t i1 = 0; i1 < extent[1]; ++i1)
-      for (int32_t i2 = 0; i2 < extent[2]; ++i2) {
-        const unsigned char *row = it->copy + row_at(it, &it->view, i0, i1, i2);
-        if (!it->owns_gaps && *at < row && is_broken(it, it, *at, row, out))
-          return true;
-        *at = row + it->writable_bytes;
-      }
-  return false;
-}
-
+/* A store in a zone belongs to the nearer of the areas round it. */
 static bool find(const prem_red_zones *zones, size_t used, const area *areas, int32_t count,
                  prem_stray *out) {
-  const unsigned char *at = zones->memory;
-  for (int32_t i = 0; i < count; ++i) {
-    if (is_broken(i > 0 ? &areas[i - 1] : NULL, &areas[i], at, areas[i].copy, out))
+  const unsigned char *from = zones->memory;
+  for (int32_t i = 0; i <= count; ++i) {
+    const unsigned char *end = i < count ? areas[i].copy : zones->memory + used, *last = end - 1;
+    const unsigned char *first = prem_red_zone_broken(from, (size_t)(end - from));
+    if (first) {
+      while (is_red(last))
+        --last;
+      const bool is_after = i == count || (i > 0 && first - from <= end - 1 - last);
+      const area *it = &areas[i - is_after];
+      const int64_t byte = (is_after ? first : last) - it->copy - it->lead_bytes;
+      *out = (prem_stray){.port = it->port, .row = prem_div_floor(byte, it->row_bytes)};
+      out->column = prem_div_floor(byte - out->row * it->row_bytes, it->element_bytes);
       return true;
-    at = areas[i].copy;
-    if (!areas[i].is_output)
-      at += areas[i].bytes;
-    else if (is_row_broken(&areas[i], &at, out))
-      return true;
+    }
+    from = i < count ? end + areas[i].writable_bytes : end;
   }
-  return is_broken(&areas[count - 1], NULL, at, zones->memory + used, out);
+  return false;
 }
 
 /* ---- computing ------------------------------------------------------------------------------- */
@@ -216,28 +128,35 @@ static bool find(const prem_red_zones *zones, size_t used, const area *areas, in
 prem_status prem_guarded_compute(prem_red_zones *zones, const prem_task *task, const void *params,
                                  const prem_view *views, prem_stray *stray) {
   const prem_kernel *kernel = task->definition;
+  const int32_t count = kernel->port_count + (task->work_bytes > 0);
   area areas[PREM_MAX_PORTS];
   prem_view copies[PREM_MAX_PORTS];
   size_t used;
-  const int32_t count = list_areas(task, views, areas);
-  if (count == 0) { /* there is nothing that it could write to */
+  if (count == 0 || kernel->compatible) { /* its views are the arrays */
     kernel->compute(params, views);
     return PREM_OK;
   }
+  for (int32_t i = 0; i < count; ++i)
+    areas[i] = area_of(task, &views[i], i);
   if (place(zones, areas, count, &used) != PREM_OK)
     return PREM_ERR_MEMORY;
-  memcpy(copies, views, (size_t)kernel->port_count * sizeof *copies);
   prem_red_zone_fill(zones->memory, used);
   for (int32_t i = 0; i < count; ++i) {
-    copies[areas[i].port] = areas[i].view;
-    if (!areas[i].is_output && areas[i].port < kernel->port_count)
-      memcpy(areas[i].copy, areas[i].original, areas[i].bytes);
+    copies[i] = views[i];
+    copies[i].data = areas[i].copy + areas[i].lead_bytes;
+    if (!areas[i].is_output && i < kernel->port_count)
+      memcpy(areas[i].copy, areas[i].original, (size_t)areas[i].writable_bytes);
   }
   kernel->compute(params, copies);
   for (int32_t i = 0; i < count; ++i)
     if (areas[i].is_output)
-      copy_back(&areas[i]);
-  return find(zones, used, areas, count, stray) ? PREM_ERR_WRONG : PREM_OK;
+      memcpy(areas[i].original, areas[i].copy, (size_t)areas[i].writable_bytes);
+  if (!find(zones, used, areas, count, stray))
+    return PREM_OK;
+  const prem_view *view = &views[stray->port];
+  stray->rows = view->extent[0] * view->extent[1] * view->extent[2];
+  stray->columns = view->extent[3];
+  return PREM_ERR_WRONG;
 }
 
 void prem_red_zones_free(prem_red_zones *zones) {
@@ -245,34 +164,19 @@ void prem_red_zones_free(prem_red_zones *zones) {
   *zones = (prem_red_zones){0};
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
-
 prem_status prem_stray_tell(const prem_task *task, int32_t tile, const prem_stray *stray,
                             prem_diag *diag) {
   const prem_kernel *kernel = task->definition;
-  char key[PREM_NAME_BYTES + 16], at[128], size[64];
+  const bool is_work = stray->port == kernel->port_count;
+  char key[PREM_NAME_BYTES + 16];
   snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
-  if (stray->port == kernel->port_count) {
-    prem_diag_add(diag, PREM_ERROR, 31, task->place, key,
-                  "kernel '%s' wrote byte %" PRId64 " of its work area in tile %d; it has %d bytes",
-                  kernel->name, stray->column, tile, stray->columns);
-    return PREM_ERR_WRONG;
-  }
-  if (stray->planes > 1) {
-    snprintf(at, sizeof at, "plane %" PRId64 ", row %" PRId64 ", column %" PRId64, stray->plane,
-             stray->row, stray->column);
-    snprintf(size, sizeof size, "%d x %d x %d", stray->planes, stray->rows, stray->columns);
-  } else if (stray->rows > 1 || stray->row != 0) {
-    snprintf(at, sizeof at, "row %" PRId64 ", column %" PRId64, stray->row, stray->column);
-    snprintf(size, sizeof size, "%d x %d", stray->rows, stray->columns);
-  } else {
-    snprintf(at, sizeof at, "element %" PRId64, stray->column);
-    snprintf(size, sizeof size, "%d", stray->columns);
-  }
   prem_diag_add(diag, PREM_ERROR, 31, task->place, key,
-                "kernel '%s' wrote %s of '%s' in tile %d, whose view has %s elements; compute may "
-                "write to its views alone",
-                kernel->name, at, kernel->ports[stray->port].name, tile, size);
+                "kernel '%s' wrote row %" PRId64 ", column %" PRId64
+                " of '%s' in tile %d, whose view has %d x %d elements; compute may write to its "
+                "views alone",
+                kernel->name, stray->row, stray->column,
+                is_work ? "work area" : kernel->ports[stray->port].name, tile, stray->rows,
+                stray->columns);
   return PREM_ERR_WRONG;
 }
 
@@ -284,8 +188,7 @@ static prem_status look_at_task(const prem_arrays *arrays, int32_t t, prem_red_z
   for (int32_t tile = 0; tile < task->tile_count; ++tile) {
     prem_view views[PREM_MAX_PORTS];
     prem_stray stray;
-    if (!task->definition->compatible)
-      prem_tile_fetch(arrays, t, tile, in);
+    prem_tile_fetch(arrays, t, tile, in);
     prem_tile_views(arrays, t, tile, in, out, views);
     const prem_status status = prem_guarded_compute(zones, task, task->params, views, &stray);
     if (status == PREM_ERR_WRONG)
@@ -302,10 +205,10 @@ prem_status prem_find_stray(const prem_arrays *arrays, prem_diag *diag) {
   prem_status status = PREM_OK;
   for (int32_t t = 0; !status && t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
-    if (!task->definition || !task->definition->compute)
+    if (!task->definition || !task->definition->compute || task->definition->compatible)
       continue;
-    unsigned char *in = aligned_alloc(ALIGNMENT, aligned((size_t)task->in_bytes + 1));
-    unsigned char *out = aligned_alloc(ALIGNMENT, aligned((size_t)task->out_bytes + 1));
+    unsigned char *in = aligned_alloc(ALIGNMENT, (size_t)task->in_bytes + ALIGNMENT);
+    unsigned char *out = aligned_alloc(ALIGNMENT, (size_t)task->out_bytes + ALIGNMENT);
     status = in && out ? look_at_task(arrays, t, &zones, in, out, diag) : PREM_ERR_MEMORY;
     free(in);
     free(out);

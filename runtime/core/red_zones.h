@@ -18,9 +18,9 @@ typedef struct prem_red_zones {
 
 /** The first store of a compute that no view of the tile allows. */
 typedef struct prem_stray {
-  int32_t port;                  /* the nearest one; the kernel's port_count: its work area */
-  int64_t plane, row, column;    /* from the window's first element on; below 0: before it */
-  int32_t planes, rows, columns; /* of the window, as far as it is in the array */
+  int32_t port;          /* the nearest one; the kernel's port_count: its work area */
+  int64_t row, column;   /* from the window's first element on, over all planes; below 0: before */
+  int32_t rows, columns; /* that the view has, over all planes */
 } prem_stray;
 
 void prem_red_zones_free(prem_red_zones *zones);
@@ -32,8 +32,8 @@ const unsigned char *prem_red_zone_broken(const unsigned char *at, size_t bytes)
 /**
  * Compute a tile. What compute writes to its outputs comes to lie in the given views; their other
  * bytes, the inputs and the work area stay as they are. Outputs that compute does not write, what
- * it reads outside of its windows and what it finds in the work area are NaNs. Of a compatible
- * interval the outputs alone have red zones.
+ * it reads outside of its windows and what it finds in the work area are NaNs. A compatible
+ * interval, whose views are the arrays, just computes.
  *
  * @param views  as of prem_tile_views_slots(); the task is bound, and its kernel has a compute.
  * @retval PREM_ERR_WRONG   compute wrote elsewhere: `stray` says where. The views have its outputs.

@@ -230,7 +230,7 @@ START_TEST(outputs_that_overlap_or_leave_out) {
       {2, 1, -1, 3, 3, "row 8 of 'out' is in no tile's window"},
       {2, 1, 2, 3, 3, "row 0 of 'out' is in no tile's window"},
       {2, 1, 6, -3, 3, ""},
-      {2, 1, 6, -2, 3, "row 0 of 'out' is in no tile's window"},
+      {2, 1, 6, -2, 3, "tiles 4 and 8 both write row 4 of 'out'"},
       {1, 0, 0, 1, 2, "tiles 0 and 12 both write plane 1 of 'out'"},
       {3, 2, 0, 5, 5, ""}, /* the last tile is outside */
       {3, 2, 0, 3, 3, "column 12 of 'out' is in no tile's window"},

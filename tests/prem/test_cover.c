@@ -73,6 +73,21 @@ static bool is_cut(const drawn *it) {
   return true;
 }
 
+/* Does every window meet the array? Of others it is asked that they go on as these do. */
+static bool do_all_meet(const drawn *it) {
+  for (int d = 0; d < 4; ++d) {
+    int64_t least = it->window.base[d], most = it->window.base[d];
+    for (int k = 0; k < PREM_MAX_GRID; ++k) {
+      const int64_t way = it->window.step[d][k] * (it->grid[k] - 1);
+      least += way < 0 ? way : 0;
+      most += way > 0 ? way : 0;
+    }
+    if (least + it->window.extent[d] <= 0 || most >= it->shape[d])
+      return false;
+  }
+  return true;
+}
+
 START_TEST(as_counted) {
   int cut = 0, odd = 0;
   const int rounds = ROUNDS(20000);
@@ -80,13 +95,13 @@ START_TEST(as_counted) {
   for (int round = 0; round < rounds; ++round) {
     const drawn it = draw_one();
     char reason[256] = "";
-    const prem_status status =
-        prem_judge_cover(it.grid, &it.window, it.shape, "out", reason, sizeof reason);
+    const bool found = prem_is_cut(it.grid, &it.window, it.shape, "out", reason, sizeof reason);
     const bool expected = is_cut(&it);
-    if ((status == PREM_OK) != expected)
-      ck_abort_msg("round %d: counted %d, judged %d: %s", round, expected, status, reason);
+    ck_assert(found == (reason[0] == '\0'));
+    if (found != expected && (found || do_all_meet(&it)))
+      ck_abort_msg("round %d: counted %d, judged %d: %s", round, expected, found, reason);
     cut += expected;
-    odd += !expected;
+    odd += !expected && do_all_meet(&it);
   }
   ck_assert_int_gt(cut, rounds / 20);
   ck_assert_int_gt(odd, rounds / 20);
@@ -112,14 +127,13 @@ START_TEST(never_cut_along_a_diagonal) {
       }
     }
     char reason[256];
-    ck_assert_int_eq(prem_judge_cover(it.grid, &it.window, it.shape, "out", reason, sizeof reason),
-                     PREM_ERR_INVALID);
+    ck_assert(!prem_is_cut(it.grid, &it.window, it.shape, "out", reason, sizeof reason));
     ck_assert(!is_cut(&it));
   }
 }
 END_TEST
 
-/* 2^30 tiles: nobody makes a list of them. Numbers at the ends of their types overflow nothing. */
+/* 2^30 tiles. Numbers at the ends of their types overflow nothing. */
 START_TEST(large) {
   const int32_t grid[] = {1 << 10, 1 << 10, 1 << 10};
   prem_window window = {.extent = {1, 1, 4, 1024}};
@@ -128,18 +142,15 @@ START_TEST(large) {
   window.step[2][1] = 4;
   window.step[3][2] = 1024;
   char reason[256];
-  ck_assert_int_eq(prem_judge_cover(grid, &window, shape, "out", reason, sizeof reason),
-                   PREM_ERR_INVALID);
+  ck_assert(!prem_is_cut(grid, &window, shape, "out", reason, sizeof reason));
   ck_assert_str_eq(reason, "column 1048576 of 'out' is in no tile's window");
   shape[3] = 1 << 20;
-  ck_assert_int_eq(prem_judge_cover(grid, &window, shape, "out", reason, sizeof reason), PREM_OK);
+  ck_assert(prem_is_cut(grid, &window, shape, "out", reason, sizeof reason));
   window.step[2][0] = INT64_MAX;
-  ck_assert_int_eq(prem_judge_cover(grid, &window, shape, "out", reason, sizeof reason),
-                   PREM_ERR_INVALID);
+  ck_assert(!prem_is_cut(grid, &window, shape, "out", reason, sizeof reason));
   ck_assert_str_eq(reason, "row 4096 of 'out' is in no tile's window");
   window.base[2] = INT64_MIN;
-  ck_assert_int_eq(prem_judge_cover(grid, &window, shape, "out", reason, sizeof reason),
-                   PREM_ERR_INVALID);
+  ck_assert(!prem_is_cut(grid, &window, shape, "out", reason, sizeof reason));
 }
 END_TEST
 
