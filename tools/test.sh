@@ -8,7 +8,7 @@
 #   shared  the same as a shared library: installing and a kernel out of tree
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers, device code as well
 #   tsan    the suites that start threads under the thread sanitizer
-#   fuzz    libFuzzer on the reader, the checker and traces at the same time, for FUZZ_SECONDS (default 10)
+#   fuzz    libFuzzer on the reader, the checker, kept plans and traces at the same time, for FUZZ_SECONDS (default 10)
 #   tidy    clang-tidy on every source, the GPU backend's apart, without its analyzer
 #   analyze the analyzer, which walks through all paths, on what is shipped: not among the default steps,
 #           since it takes as long as all suites
@@ -141,7 +141,7 @@ fuzz_result() { # NAME: what it said, when it has ended
   grep -E '^(Done|stat::number_of_executed_units)' "build-fuzz/$1.log"
 }
 step_fuzz() {
-  local targets=(reader check trace) target
+  local targets=(reader check keep trace) target
   if ! build fuzz "${targets[@]/#/fuzz_}"; then
     count "fuzz: build" 0 1
     return

@@ -118,6 +118,7 @@ static bool policy_exists(const char *name) {
 typedef struct search_progress {
   progress line;
   const char *name;
+  bool late; /* the first plan, and it was told */
   bool told; /* that it searches, where no line shows it */
   const prem_plan_options *search;
 } search_progress;
@@ -135,6 +136,16 @@ static double searched(const prem_plan_options *search, const prem_plan_progress
 
 static void show_progress(void *context, const prem_plan_progress *now) {
   search_progress *shown = context;
+  if (now->first_s > 0) {
+    if (!shown->late &&
+        now->first_s * 1e9 > (double)shown->search->time_limit_ns) /* no mode's share */
+      command_note(
+          "%s: the first plan takes longer than --time-limit, some %.3g s or more; no search "
+          "follows",
+          shown->name, now->first_s);
+    shown->late = true;
+    return;
+  }
   char best[96] = "none feasible", bound[48] = "";
   if (now->feasible)
     snprintf(best, sizeof best, "%s %" PRId64 " ns", now->slack ? "slack" : "makespan",
@@ -187,6 +198,8 @@ static json_t *report_json(const prem_schedule *schedule, const prem_plan_report
   whole &= put(root, "method", text(report->method));
   whole &= put(root, "seed", integer((int64_t)report->seed));
   whole &= put(root, "steps", integer(report->steps));
+  if (report->unsearched)
+    whole &= put(root, "unsearched", text(report->unsearched));
   whole &= put(root, "seconds", json_real(report->seconds));
   whole &= put(root, "peak_bytes", integer(report->peak_bytes));
   whole &= put(root, "problems", command_problems_json(diag));
@@ -233,6 +246,8 @@ static void note_plan(const prem_schedule *schedule, const prem_plan_report *rep
                " ns%s%s, planned in %.3f s",
                schedule->name, schedule->plan->policy, report->phases,
                schedule->plan->hyperperiod_ns, slack, known, report->seconds);
+  if (report->unsearched)
+    command_note("%s: nothing was searched: %s", schedule->name, report->unsearched);
   for (int32_t m = 0; m < schedule->plan->mode_count; ++m)
     command_note("%s: operating mode '%s' has a plan of its own, %" PRId64 " phases",
                  schedule->name, schedule->plan->modes[m]->mode,

@@ -7,11 +7,13 @@
 
 #include "ttprem/schedule.h"
 
-/** How a search stands. */
+/** How planning stands. */
 typedef struct prem_plan_progress {
   double seconds;
-  int64_t steps;          /* schedules made so far */
-  bool feasible;          /* the best one breaks no rule */
+  double first_s; /* above 0: the first plan takes longer than the time limit, about so long in all;
+                   * nothing is known of the search then, and none follows */
+  int64_t steps;  /* schedules made so far */
+  bool feasible;  /* the best one breaks no rule */
   int64_t value_ns;       /* its makespan, or with `slack` its smallest slack */
   int64_t lower_bound_ns; /* of the makespan; 0: none known */
   bool slack;
@@ -20,7 +22,8 @@ typedef struct prem_plan_progress {
 /** All zeros: the policy of the file, no search. */
 typedef struct prem_plan_options {
   const char *policy;                /* NULL: the file's */
-  int64_t time_limit_ns;             /* of the search; 0: the constructive plan only */
+  int64_t time_limit_ns;             /* of all that follows the first, constructive plan, counted
+                                      * from the start of planning; 0: the first plan only */
   int64_t step_limit;                /* schedules that the search makes; 0: no limit */
   uint64_t seed;                     /* equal seeds and step limits give equal plans */
   const volatile sig_atomic_t *stop; /* planning ends within a second when it is not 0; NULL:
@@ -55,6 +58,8 @@ typedef struct prem_plan_report {
   double seconds;
   int64_t peak_bytes; /* of the process, so far */
   uint64_t seed;
+  const char *unsearched; /* why the search of policy auto could not run; NULL: it did, or was not
+                           * asked for */
   char method[PREM_NAME_BYTES]; /* what made the plan: "constructive", "search", "keep", a policy */
   bool keeps;                   /* there was a plan to keep, and one was made: */
   int64_t kept, moved, added;   /* phases of the plan: where they were, elsewhere, not in the old */
@@ -73,7 +78,9 @@ PREM_EXTERN_C_BEGIN
  * Make a plan. With a time limit the policy `auto` goes on from the constructive plan and searches
  * a better one: feasibility first (least maximum lateness), then the shortest makespan or, with
  * the objective "slack", the largest minimum slack. It ends when nothing can be better, and keeps
- * the best plan when it is stopped. Offsets and starts are rounded up to `clock_step_ns` of the
+ * the best plan when it is stopped. The time limit is one of planning as a whole: bounds, search,
+ * proofs and pipelines end by it. The first plan, without which there is none, is made whatever it
+ * takes. Offsets and starts are rounded up to `clock_step_ns` of the
  * machine or the platform, whichever is coarser; each rounding is a note in `diag`.
  *
  * With a plan to keep, as few of its phases as possible are moved: the plan is not searched on, and

@@ -233,14 +233,12 @@ int64_t prem_schedule_unit_gap_ns(const prem_schedule *schedule) {
 }
 
 int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_task *task) {
+  const prem_task *first = task ? task : schedule->tasks;
+  const prem_task *end = task ? task + 1 : schedule->tasks + schedule->task_count;
   int64_t max_ns = schedule->platform.guard_ns;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-      const prem_task *one = &schedule->tasks[t];
-      const int64_t gap_ns = prem_phase_gap_ns(schedule, one, (prem_phase)p);
-      if ((!task || task == one) && gap_ns > max_ns)
-        max_ns = gap_ns;
-    }
+  for (const prem_task *one = first; one < end; ++one)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      max_ns = prem_max_i64(max_ns, prem_phase_gap_ns(schedule, one, (prem_phase)p));
   return max_ns;
 }
 

@@ -16,7 +16,17 @@ typedef struct mode_planning {
   prem_plan_options options; /* of each plan */
   prem_judge *judge;
   prem_diag *diag;
+  double began_s;
+  int32_t left;           /* plans to be made */
+  const char *unsearched; /* of one of them */
 } mode_planning;
+
+/* What is left of the time is shared by the plans that are left. */
+static int64_t share_ns(const mode_planning *all) {
+  const int64_t limit_ns = all->options.time_limit_ns;
+  const int64_t gone_ns = (int64_t)((prem_host_clock_s() - all->began_s) * 1e9);
+  return gone_ns < limit_ns ? (limit_ns - gone_ns) / all->left : 0;
+}
 
 /* ---- one mode -------------------------------------------------------------------------------- */
 
@@ -47,7 +57,7 @@ static void number_tasks(prem_plan *plan, const int32_t *tasks) {
     plan->starts[i].task = tasks[plan->starts[i].task];
 }
 
-static prem_status plan_part(const mode_planning *all, const prem_schedule *part, const char *name,
+static prem_status plan_part(mode_planning *all, const prem_schedule *part, const char *name,
                              prem_plan **out) {
   prem_plan_options options = all->options;
   prem_schedule *kept = NULL;
@@ -58,15 +68,22 @@ static prem_status plan_part(const mode_planning *all, const prem_schedule *part
   }
   prem_status status = find_kept(all, name, &kept);
   options.keep = kept;
+  options.time_limit_ns = share_ns(all);
+  --all->left;
   if (status == PREM_OK)
     status =
         prem_planner_make_one(part, all->machine, &options, all->judge,
                               (prem_planner_wish){.ends_within = true}, out, &report, all->diag);
+  if (status == PREM_OK && report.unsearched)
+    all->unsearched = report.unsearched;
+  else if (status == PREM_OK && all->options.time_limit_ns > 0 && options.time_limit_ns == 0 &&
+           strcmp(report.method, "constructive") == 0)
+    all->unsearched = "the first plans leave no time for it";
   prem_schedule_free(kept);
   return status;
 }
 
-static prem_status plan_mode(const mode_planning *all, int32_t mode, prem_plan *file_plan) {
+static prem_status plan_mode(mode_planning *all, int32_t mode, prem_plan *file_plan) {
   const prem_operating_mode *of = &all->schedule->operating_modes[mode];
   prem_schedule *part = NULL;
   prem_plan *plan = NULL;
@@ -108,7 +125,7 @@ static void make_equally_long(prem_plan *plan) {
   }
 }
 
-static prem_status plan_modes(const mode_planning *all, prem_plan *plan) {
+static prem_status plan_modes(mode_planning *all, prem_plan *plan) {
   prem_status status = PREM_OK;
   for (int32_t m = 0; status == PREM_OK && m < all->schedule->operating_mode_count; ++m)
     if (all->schedule->operating_modes[m].has_plan)
@@ -127,12 +144,14 @@ static int32_t count_plans(const prem_schedule *schedule) {
 /* Each has its share of the time. */
 static prem_status plan_all(mode_planning *all, bool tells, prem_plan **out,
                             prem_plan_report *report) {
-  const double began_s = prem_host_clock_s();
   prem_schedule file = *all->schedule; /* its own plan: of all tasks, judged without the others */
   file.operating_mode_count = 0;
-  all->options.time_limit_ns /= count_plans(all->schedule);
+  prem_plan_options first = all->options;
+  all->began_s = prem_host_clock_s();
+  all->left = count_plans(all->schedule);
+  first.time_limit_ns /= all->left--;
   prem_status status = prem_planner_make_one(
-      &file, all->machine, &all->options, all->judge,
+      &file, all->machine, &first, all->judge,
       (prem_planner_wish){.tells = tells, .ends_within = true}, out, report, all->diag);
   if (status == PREM_OK)
     status = plan_modes(all, *out);
@@ -144,7 +163,9 @@ static prem_status plan_all(mode_planning *all, bool tells, prem_plan **out,
       report->gap_pct = 100.0 * (double)(report->makespan_ns - report->lower_bound_ns) /
                         (double)report->lower_bound_ns;
   }
-  report->seconds = prem_host_clock_s() - began_s;
+  if (all->unsearched)
+    report->unsearched = all->unsearched;
+  report->seconds = prem_host_clock_s() - all->began_s;
   if (status != PREM_OK && *out) {
     report->verdict = PREM_PLAN_UNKNOWN;
     prem_plan_free(*out);

@@ -241,6 +241,13 @@ static int64_t proof_ns(const prem_plan_options *options) {
   return options->step_limit ? 0 : options->time_limit_ns;
 }
 
+/* Is there so much time left? */
+static bool has_time(const prem_search_limits *limits, double for_s) {
+  const prem_plan_options *options = limits->options;
+  return options->time_limit_ns <= 0 ||
+         prem_host_clock_s() - limits->began_s + for_s < (double)options->time_limit_ns * 1e-9;
+}
+
 /* The bound first: the search ends at once where it is reached. */
 static void bound(const prem_planning *planning, prem_search_limits *limits,
                   const prem_draft *draft, bool feasible) {
@@ -312,8 +319,10 @@ static bool solve(const prem_planning *planning, const prem_search_limits *limit
   const prem_plan_options *options = limits->options;
   bool slack = wants_slack(planning, draft);
   int64_t known_ns = feasible ? prem_planning_slack(planning, draft) : PREM_NO_SLACK;
-  int64_t limit_ns = options->time_limit_ns / 3;
+  int64_t limit_ns = limits->all_ns / 3;
   prem_exact_verdict verdict = {.verdict = PREM_PLAN_UNKNOWN};
+  if (draft->count > PREM_EXACT_MAX_NODES)
+    return false;
   prem_plan *plan = prem_plan_new();
   prem_status status =
       !plan   ? PREM_ERR_MEMORY
@@ -357,7 +366,7 @@ static prem_status search_on(const prem_planning *planning, const prem_search_li
 static prem_status search_and_solve(const prem_planning *planning, prem_search_limits *limits,
                                     prem_draft *draft, prem_search_result *found, bool *solved,
                                     prem_status status) {
-  int64_t all_ns = limits->options->time_limit_ns;
+  int64_t all_ns = limits->all_ns;
   bool slack = wants_slack(planning, draft);
   bool asks = proof_ns(limits->options) > 0 && prem_exact_engine();
   limits->until_ns = asks && slack ? all_ns / 3 : all_ns;
@@ -382,11 +391,16 @@ static prem_status search_and_solve(const prem_planning *planning, prem_search_l
 
 /* ---- pipelines of joined phases ------------------------------------------------------------- */
 
-static bool has_pipelines(const prem_planning *planning) {
+/* Each takes as long as a constructive plan. */
+enum { DEEPEST_PIPELINE = 4 };
+
+/* Below 2: there are none to be tried. */
+static int32_t deepest_pipeline(const prem_planning *planning) {
   const prem_placer placer = {.planning = planning, .schedule = planning->schedule};
+  const int32_t buffers = planning->schedule->platform.buffers;
   bool any;
   free(prem_pipeline_list(&placer, &any));
-  return any;
+  return !any ? 0 : buffers < DEEPEST_PIPELINE ? buffers : DEEPEST_PIPELINE;
 }
 
 /* Shorter, or with more slack where that is wanted. */
@@ -396,16 +410,14 @@ static bool is_better(const prem_planning *planning, const prem_draft *a, const 
   return a->hyperperiod_ns < b->hyperperiod_ns;
 }
 
-/* Each takes as long as a constructive plan. */
-enum { DEEPEST_PIPELINE = 4 };
-
 /* The search knows no joined phases; so pipelines are tried beside what it found. */
-static prem_status try_pipelines(const prem_planning *planning, prem_draft *draft,
-                                 prem_status status, bool *taken) {
-  if (!has_pipelines(planning))
-    return status;
-  int32_t buffers = planning->schedule->platform.buffers;
-  for (int32_t depth = 2; depth <= buffers && depth <= DEEPEST_PIPELINE; ++depth) {
+static prem_status try_pipelines(const prem_planning *planning, const prem_search_limits *limits,
+                                 double each_s, prem_draft *draft, prem_status status,
+                                 bool *taken) {
+  int32_t deepest = deepest_pipeline(planning);
+  for (int32_t depth = 2; depth <= deepest; ++depth) {
+    if (status == PREM_OK && !has_time(limits, each_s))
+      return status;
     prem_draft other;
     prem_status made = prem_plan_pipelines(planning, depth, &other);
     if (made == PREM_OK && prem_planning_draft_ends_within(planning, &other) &&
@@ -424,6 +436,12 @@ static prem_status try_pipelines(const prem_planning *planning, prem_draft *draf
   return status;
 }
 
+/* What comes after the search: pipelines, and writing the plan down, up to three times. */
+static int64_t finish_ns(const prem_planning *planning, double first_s) {
+  const int32_t deepest = deepest_pipeline(planning);
+  return (int64_t)(first_s * 1e9 * (0.5 + (deepest > 1 ? deepest - 1 : 0)));
+}
+
 static prem_status plan_any(const prem_planning *planning, prem_search_limits *limits,
                             prem_plan *plan, prem_plan_report *report) {
   const prem_plan_options *options = limits->options;
@@ -433,19 +451,29 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
   quiet.diag = NULL;
   prem_draft draft;
   prem_search_result found = {0};
+  quiet.limits = limits;
+  const double before_s = prem_host_clock_s();
   prem_status status = prem_plan_constructive(&quiet, &draft);
+  const double first_s = prem_host_clock_s() - before_s;
+  quiet.limits = NULL;
   bool late = status == PREM_ERR_INFEASIBLE && draft.complete, solved = false;
-  bool proven = late && prem_planning_explain(planning, proof_ns(options) / 6, options->stop);
+  bool proven = late && has_time(limits, first_s) &&
+                prem_planning_explain(planning, proof_ns(options) / 6, options->stop);
   if (draft.complete && !proven && options->time_limit_ns > 0) {
-    bound(planning, limits, &draft, !late);
+    if (has_time(limits, first_s))
+      bound(planning, limits, &draft, !late);
     report->lower_bound_ns = limits->lower_bound_ns;
-    status = search_and_solve(&quiet, limits, &draft, &found, &solved, status);
+    limits->all_ns = options->time_limit_ns - finish_ns(&quiet, first_s);
+    if (has_time(limits, 2 * first_s + (double)finish_ns(&quiet, first_s) * 1e-9))
+      status = search_and_solve(&quiet, limits, &draft, &found, &solved, status);
+    else
+      found.unsearched = "the first plan leaves no time for it";
   }
   if (draft.complete && options->time_limit_ns <= 0 && limits->tells)
     prem_planning_lower_bound(planning, &report->lower_bound_ns);
   bool joined = false;
   if (status == PREM_OK || status == PREM_ERR_INFEASIBLE)
-    status = try_pipelines(&quiet, &draft, status, &joined);
+    status = try_pipelines(&quiet, limits, first_s, &draft, status, &joined);
   found.optimal = found.optimal && !joined;
   snprintf(report->method, sizeof report->method,
            joined           ? "pipelines"
@@ -461,6 +489,7 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
   report->min_slack_ns = status == PREM_OK ? prem_planning_slack(planning, &draft) : PREM_MAX_NS;
   report->due = report->min_slack_ns < PREM_MAX_NS;
   report->steps = found.steps;
+  report->unsearched = solved ? NULL : found.unsearched;
   free(draft.placements);
   free(draft.slots);
   return status;

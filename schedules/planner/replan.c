@@ -331,6 +331,13 @@ static bool is_over(const replanning *r) {
   return prem_host_clock_s() - r->limits->began_s >= (double)options->time_limit_ns * 1e-9;
 }
 
+/* Of wider and wider tries: where there is none left, a plan is made as if nothing were to be kept.
+ */
+static bool is_too_late(const replanning *r) {
+  const int64_t limit_ns = r->limits->options->time_limit_ns;
+  return limit_ns > 0 && prem_host_clock_s() - r->limits->began_s >= (double)limit_ns * 1e-9;
+}
+
 /* One plan; again as long as joined pairs had to be parted. */
 static prem_status try_once(replanning *r, prem_draft *draft) {
   prem_planning quiet = *r->planning;
@@ -355,7 +362,7 @@ static prem_status try_wider(replanning *r, prem_draft *draft) {
   for (int64_t around = 1; status == PREM_ERR_INFEASIBLE && yielding < jobs; around *= 2) {
     for (int any = 0; any < 2 && status == PREM_ERR_INFEASIBLE; ++any) {
       int64_t before = yielding;
-      if (prem_repair_late_count(r->repair) == 0)
+      if (prem_repair_late_count(r->repair) == 0 || is_too_late(r))
         return status;
       if (prem_repair_yield(r->repair, around, any, &yielding))
         return PREM_ERR_MEMORY;

@@ -64,11 +64,10 @@ static bool phase_supplied(const prem_planning *planning, const prem_task *task,
   return supplied;
 }
 
-static bool phase_in_range(const prem_planning *planning, const prem_phase_spec *spec) {
-  const prem_schedule *schedule = planning->schedule;
-  const int64_t gap_ns =
-      prem_max_i64(schedule->platform.guard_ns,
-                   prem_max_i64(spec->turnaround_ns, prem_schedule_unit_gap_ns(schedule)));
+/* `least_ns`: the gap that any phase may have after it. */
+static bool phase_in_range(const prem_planning *planning, const prem_phase_spec *spec,
+                           int64_t least_ns) {
+  const int64_t gap_ns = prem_max_i64(least_ns, spec->turnaround_ns);
   return !spec->exists || prem_planning_in_range(planning, (prem_wide)spec->wcet_ns + gap_ns);
 }
 
@@ -198,10 +197,12 @@ static bool blocks_supplied(const prem_planning *planning) {
 
 bool prem_planning_supplied(const prem_planning *planning) {
   const prem_schedule *schedule = planning->schedule;
+  const int64_t least_ns =
+      prem_max_i64(schedule->platform.guard_ns, prem_schedule_unit_gap_ns(schedule));
   bool supplied = true;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-      if (!phase_in_range(planning, &schedule->tasks[t].phase[p]))
+      if (!phase_in_range(planning, &schedule->tasks[t].phase[p], least_ns))
         return false;
       if (!phase_supplied(planning, &schedule->tasks[t], (prem_phase)p))
         supplied = false;

@@ -22,6 +22,7 @@ typedef struct prem_planning {
   int64_t machine_precedence_ns;     /* of the machine that the plan is for; the schedule may say
                                       * more */
   prem_judge *judge;
+  const struct prem_search_limits *limits; /* who wants to know how long it takes; NULL: nobody */
   bool ends_within; /* so long before the hyperperiod's end all is over that any plan may follow */
 } prem_planning;
 
@@ -61,6 +62,7 @@ typedef struct prem_search_limits {
   const prem_plan_options *options;
   int64_t lower_bound_ns; /* of the makespan; 0: none known */
   double began_s;
+  int64_t all_ns;     /* the time limit, less what is needed to write the plan down */
   int64_t until_ns;   /* it ends so long after began_s */
   int64_t give_up_ns; /* it ends then already if it has no plan that breaks no rule */
   uint64_t seed;

@@ -15,6 +15,7 @@
  * Where a job ends too short a time before another one touches an array that they share (see
  * data_gaps.h), all are placed once more, the other one later.
  */
+#include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/greedy/greedy.h"
@@ -61,6 +62,8 @@ typedef struct construction {
   int64_t *later_ns;    /* [job]: it begins no earlier, for their sake; NULL with `gaps` */
   lateness *late;       /* [task][kind], of the round */
   prem_draft *draft;
+  int64_t room;   /* for placements in the draft */
+  int64_t rounds; /* that were placed */
 } construction;
 
 /* ---- order ---------------------------------------------------------------------------------- */
@@ -274,6 +277,26 @@ static prem_status place_pipeline(construction *c, job *of) {
   return status;
 }
 
+/* Whoever waits is told once when this plan will take longer than all of the time: what was placed
+ * so far says how long. Data gaps may have all placed several times, which nobody can know. */
+enum { LOOK_EACH = 1024 };
+
+static void look_at_clock(construction *c) {
+  const prem_search_limits *limits = c->planning->limits;
+  if (!limits || limits->options->time_limit_ns <= 0 || !limits->options->progress ||
+      ++c->rounds % LOOK_EACH != 0)
+    return;
+  const double now_s = prem_host_clock_s(), limit_s = (double)limits->options->time_limit_ns * 1e-9;
+  const double before_s = c->placer.began_s - limits->began_s,
+               placing_s = (now_s - c->placer.began_s) * (double)c->room / (double)c->draft->count;
+  if (now_s - limits->began_s < limit_s / 4 || before_s + placing_s < limit_s)
+    return;
+  const prem_plan_progress told = {.seconds = now_s - limits->began_s,
+                                   .first_s = before_s + placing_s};
+  limits->options->progress(limits->options->progress_context, &told);
+  c->rounds = INT64_MIN; /* never again */
+}
+
 static prem_status place_job(construction *c, job *of) {
   const prem_task *task = &c->schedule->tasks[of->task];
   prem_placer_begin_job(&c->placer, task);
@@ -291,6 +314,7 @@ static prem_status place_job(construction *c, job *of) {
     prem_round r = prem_round_of(c->schedule, of->task, of->number, (int32_t)tile,
                                  left < step ? (int32_t)left : step);
     status = prem_placer_gives_up(&c->placer) ? PREM_ERR_INTERRUPTED : place_round(c, &r, of);
+    look_at_clock(c);
   }
   of->end_ns = prem_max_i64(of->end_ns, of->first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
   return status;
@@ -426,6 +450,7 @@ static prem_status make_placements(construction *c) {
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       if (c->schedule->tasks[t].phase[p].exists)
         count += (c->first_job[t + 1] - c->first_job[t]) * c->schedule->tasks[t].tile_count;
+  c->room = count;
   c->draft->placements = malloc((size_t)(count + 1) * sizeof *c->draft->placements);
   if (c->depth)
     c->draft->slots = malloc((size_t)(count + 1) * sizeof *c->draft->slots);

@@ -193,7 +193,7 @@ static void destroy(bounding *b, prem_refuter *refuter, prem_effort effort, int6
       end = b->bound + (open - 1 - b->bound) / 2;
     if (prem_refuter_excludes(refuter, end, &effort)) {
       b->bound = end + 1;
-      step *= 2;
+      step = prem_min_i64(2 * step, PREM_MAX_NS / 2);
     } else {
       open = end;
       step = 1 + (open - b->bound) / 2;

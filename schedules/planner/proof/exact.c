@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond these the solver's model takes longer than any answer is worth. */
-enum { MAX_NODES = 4000, MAX_PAIRS = 400000 };
+/* Beyond it the same holds. */
+enum { MAX_PAIRS = 400000 };
 enum { REFUTE_STEPS = 200000000, ASK_STEPS = 50000000 };
 
 /** A reading of the rules with its windows, and a solver of them. */
@@ -127,7 +127,8 @@ static prem_status open_reading(const prem_planning *planning, bool relaxed,
                                 const prem_without *without, int64_t end, prem_effort *effort,
                                 reading *r) {
   *r = (reading){0};
-  prem_status status = prem_rules_build(planning, relaxed, without, MAX_NODES, &r->rules);
+  prem_status status =
+      prem_rules_build(planning, relaxed, without, PREM_EXACT_MAX_NODES, &r->rules);
   if (status)
     return status;
   if (!allocate(r))

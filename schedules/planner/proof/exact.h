@@ -5,6 +5,9 @@
 
 #include "schedules/planner/proof/refute.h"
 
+/** Of larger sets the solver's model takes longer than any answer is worth. */
+enum { PREM_EXACT_MAX_NODES = 4000 };
+
 /** What the exact engine has proven or found. */
 typedef struct prem_exact_verdict {
   prem_plan_verdict verdict; /* infeasible: no legal plan exists, chains included */

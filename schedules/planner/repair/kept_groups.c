@@ -19,8 +19,9 @@ bool prem_slot_begins_pair(const prem_slot *slot, const prem_slot *end) {
 /* How many slots stand and fall together from this one on. */
 static int32_t group_length(const prem_slot *slot, const prem_slot *end) {
   const prem_slot *next = slot + (prem_slot_begins_pair(slot, end) ? 2 : 1);
-  while (next < end && (next->flags & PREM_SLOT_CHAINED) && next->task == slot->task &&
-         next->job == slot->job && next->tile == slot->tile && next->head_ns == slot->planned_ns)
+  while (next < end && next - slot < PREM_MAX_MEMBERS && (next->flags & PREM_SLOT_CHAINED) &&
+         next->task == slot->task && next->job == slot->job && next->tile == slot->tile &&
+         next->head_ns == slot->planned_ns)
     ++next;
   return (int32_t)(next - slot);
 }

@@ -84,7 +84,7 @@ static prem_status reserve(prem_repair *k, prem_kept_group *b) {
   }
   if (!prem_kept_group_fits(k, b))
     return PREM_OK;
-  prem_held before[PREM_PHASE_COUNT][2];
+  prem_held before[PREM_MAX_MEMBERS][2];
   prem_status status = PREM_OK;
   int32_t done = 0;
   bool held_all = true;

@@ -14,6 +14,10 @@ typedef enum prem_place_state {
   PREM_PLACE_GIVEN_UP
 } prem_place_state;
 
+/** The most phases that one start has: a joined pair, and all that can be chained to its prefetch.
+ */
+enum { PREM_MAX_MEMBERS = PREM_PHASE_COUNT + 1 };
+
 /** Phases that keep their places together: one phase of a round, a chain, or a joined pair with
  *  what is chained to it. */
 typedef struct prem_kept_group {

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/clock.h"
 #include "prem/base/numbers.h"
+
+enum { LOOK_EACH = 8192 }; /* activities, at the clock */
 
 /** How much of a renewable is in use: level[i] from at[i] to at[i + 1]. */
 typedef struct profile {
@@ -32,6 +35,8 @@ struct prem_decoder {
   int64_t *key, *start;
   const int64_t *base_key;
   bool from_end, relative;
+  double until_s; /* 0: without end */
+  const volatile sig_atomic_t *stop;
 };
 
 /* ---- heaps ---------------------------------------------------------------------------------- */
@@ -318,6 +323,10 @@ static bool place(prem_decoder *d, heap *ready, int32_t a) {
   return true;
 }
 
+static bool is_over(const prem_decoder *d) {
+  return (d->stop && *d->stop) || (d->until_s > 0 && prem_host_clock_s() >= d->until_s);
+}
+
 /* d->from holds the releases. */
 static prem_status decode(prem_decoder *d, const int64_t *key) {
   const prem_model *model = d->model;
@@ -341,7 +350,9 @@ static prem_status decode(prem_decoder *d, const int64_t *key) {
   for (int32_t a = 0; a < model->count; ++a)
     if (d->arcs_left[a] == 0)
       offer(d, &ready, a, -1);
-  while (ready >= 0) {
+  for (int32_t turn = 1; ready >= 0; ++turn) {
+    if (turn % LOOK_EACH == 0 && is_over(d))
+      return PREM_ERR_INTERRUPTED;
     int32_t a = pop(d, &ready), pool = missing_pool(d, a);
     if (pool < 0) {
       if (!place(d, &ready, a))
@@ -435,6 +446,11 @@ prem_decoder *prem_decoder_new(const prem_model *model) {
     return d;
   prem_decoder_free(d);
   return NULL;
+}
+
+void prem_decoder_end_at(prem_decoder *d, double until_s, const volatile sig_atomic_t *stop) {
+  d->until_s = until_s;
+  d->stop = stop;
 }
 
 void prem_decoder_free(prem_decoder *d) {

@@ -18,6 +18,9 @@ typedef struct prem_decoder prem_decoder;
 
 prem_decoder *prem_decoder_new(const prem_model *model);
 void prem_decoder_free(prem_decoder *decoder);
+/** A schedule that is not made by then, or when `stop` (may be NULL) is not 0, is given up with
+ *  PREM_ERR_INTERRUPTED: only such of many activities, which take long. */
+void prem_decoder_end_at(prem_decoder *decoder, double until_s, const volatile sig_atomic_t *stop);
 
 /**
  * Place everything from the front.

@@ -32,7 +32,15 @@ typedef struct building {
   bool computes_rest;    /* some longer than the buffers of their tiles */
   prem_list activities, uses, links, takes, gives, wraps, placements, releases;
   int64_t ends; /* activities that stand for the end of a job */
+  const char *refusal;
 } building;
+
+static const char too_large[] = "it serves 1048576 phases, and there are more";
+
+static prem_status refuse(building *b, const char *why) {
+  b->refusal = why;
+  return PREM_ERR_UNAVAILABLE;
+}
 
 static int64_t grid_up(const building *b, int64_t ns) {
   return prem_div_ceil(ns, b->model->grid_ns);
@@ -328,7 +336,8 @@ static prem_status add_wraps(building *b, int32_t from, int64_t gap_ns, int64_t 
 
 static prem_status wrap_jobs(building *b, int64_t p, int64_t q, int64_t lag_ns) {
   if (b->job_placements[p] * b->job_placements[q] + b->wraps.count > MAX_WRAPS)
-    return PREM_ERR_UNAVAILABLE;
+    return refuse(b, "it serves 10000 pairs of phases that follow each other over the end of the "
+                     "hyperperiod, and there are more");
   if (b->first_placement[p] < 0)
     return add_wraps(b, -1, b->planning->warmup_ns + lag_ns, q);
   prem_status status = PREM_OK;
@@ -524,7 +533,7 @@ static prem_status add_all(building *b) {
       if (status)
         return status;
       if (b->activities.count > MAX_ACTIVITIES)
-        return PREM_ERR_UNAVAILABLE;
+        return refuse(b, too_large);
     }
   return PREM_OK;
 }
@@ -549,11 +558,22 @@ static void hand_over(building *b) {
   model->wrap_count = (int32_t)b->wraps.count;
 }
 
-/* The sum of everything must be a time, so that nothing in the search overflows. */
-static bool in_range(const prem_model *model) {
+/* The sum of everything must be a time, so that nothing in the search overflows: lengths, releases,
+ * what arcs ask for beyond lengths, and the first plan's own end. */
+static bool in_range(const building *b) {
+  const prem_model *model = b->model;
+  const list_link *links = b->links.items;
   prem_wide sum = 0;
   for (int32_t a = 0; a < model->count; ++a)
     sum += (prem_wide)model->activities[a].length + (model->release[a] > 0 ? model->release[a] : 0);
+  for (int64_t i = 0; i < b->links.count; ++i)
+    sum += prem_max_i64(links[i].gap - model->activities[links[i].from].length, 0);
+  for (int64_t i = 0; i < b->draft->count; ++i)
+    if (b->draft->placements[i].start_ns > PREM_MAX_NS / 4)
+      return false;
+  for (int32_t w = 0; w < model->wrap_count; ++w)
+    if (model->wraps[w].gap_ns > PREM_MAX_NS / 4)
+      return false;
   return sum * model->grid_ns < PREM_MAX_NS / 4;
 }
 
@@ -569,8 +589,10 @@ prem_status prem_model_build(const prem_planning *planning, const prem_draft *dr
                       .pool_count = 2 * planning->schedule->platform.blocks,
                       .buffers = planning->schedule->platform.buffers,
                       .makespan = wants_makespan(planning, draft)};
-  if (draft->count > MAX_ACTIVITIES || draft->count == 0)
+  if (draft->count > MAX_ACTIVITIES || draft->count == 0) {
+    out->refusal = draft->count > 0 ? too_large : NULL;
     return PREM_ERR_UNAVAILABLE;
+  }
   building b = {.planning = planning,
                 .draft = draft,
                 .model = out,
@@ -586,8 +608,8 @@ prem_status prem_model_build(const prem_planning *planning, const prem_draft *dr
   hand_over(&b);
   if (!status && !sort_all(&b))
     status = PREM_ERR_MEMORY;
-  if (!status && !in_range(out))
-    status = PREM_ERR_UNAVAILABLE;
+  if (!status && !in_range(&b))
+    status = refuse(&b, "its times add up to more than 2^60 ns");
   free(b.first_job);
   free(b.first_placement);
   free(b.job_placements);
@@ -601,6 +623,7 @@ prem_status prem_model_build(const prem_planning *planning, const prem_draft *dr
   free(b.gives.items);
   if (status)
     prem_model_free(out);
+  out->refusal = b.refusal;
   return status;
 }
 

@@ -66,8 +66,9 @@ typedef struct prem_model {
   prem_side side[2];
   prem_wrap *wraps;
   int32_t wrap_count;
-  int32_t *placement; /* of the draft; -1: no phase, the end of a job */
-  bool makespan;      /* the value is the end of the plan, else the largest lateness */
+  int32_t *placement;  /* of the draft; -1: no phase, the end of a job */
+  bool makespan;       /* the value is the end of the plan, else the largest lateness */
+  const char *refusal; /* of what could not be built; NULL: there is nothing to search */
 } prem_model;
 
 /** What is to be small: first how far rules are broken (steps), then the plan's end, or the largest
@@ -76,7 +77,7 @@ typedef struct prem_cost {
   int64_t violation, value_ns;
 } prem_cost;
 
-/** PREM_ERR_UNAVAILABLE: too large to be searched. */
+/** PREM_ERR_UNAVAILABLE: it cannot be searched, and `refusal` says why. */
 prem_status prem_model_build(const prem_planning *planning, const prem_draft *draft,
                              prem_model *out);
 void prem_model_free(prem_model *model);

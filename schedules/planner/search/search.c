@@ -17,6 +17,7 @@
  */
 #include "schedules/planner/search/search.h"
 #include "prem/base/clock.h"
+#include "prem/base/numbers.h"
 #include "prem/base/random.h"
 #include "schedules/planner/search/decode.h"
 #include "schedules/planner/search/graph.h"
@@ -34,7 +35,8 @@ enum {
   TABU_PATIENCE = 2500,   /* moves without a better schedule */
   MOVES_PER_STEP = 4,     /* that many moves take as long as a schedule made of an order, or less */
   PATIENCE_STEPS = 40000, /* without a better schedule, before everything begins anew */
-  LONGEST_PATH = 4096
+  LONGEST_PATH = 4096,
+  LOOK_EACH = 64 /* of a path, at the clock: in large sets each takes long */
 };
 
 typedef struct member {
@@ -461,6 +463,8 @@ static int32_t draw_last(search *s, const int64_t *start, prem_cost cost) {
 static bool draw_swap(search *s, const int64_t *start, prem_cost cost, swap *out) {
   int32_t a = draw_last(s, start, cost), swaps = 0;
   for (int32_t length = 0; a >= 0 && length < LONGEST_PATH; ++length) {
+    if (length % LOOK_EACH == LOOK_EACH - 1 && is_over(s))
+      return false;
     draw d = draw_cause(s, start, a);
     if (d.swaps && prem_random_below(&s->random, ++swaps) == 0)
       *out = d.swap;
@@ -643,6 +647,12 @@ static void evolve(search *s) {
   }
 }
 
+/* When even one schedule in the midst of its making is too late. */
+static double until_s(const search *s) {
+  const int64_t until_ns = prem_max_i64(s->limits->until_ns, s->limits->give_up_ns);
+  return s->limits->began_s + (double)until_ns * 1e-9;
+}
+
 static bool make_arrays(search *s) {
   size_t count = (size_t)s->model->count + 1;
   s->head = malloc(count * sizeof *s->head);
@@ -670,6 +680,8 @@ static bool make_arrays(search *s) {
   }
   s->pooled = s->model->side[PREM_FORWARD].first_pool[s->model->count] > 0;
   s->decoder = prem_decoder_new(s->model);
+  if (s->decoder)
+    prem_decoder_end_at(s->decoder, until_s(s), s->limits->options->stop);
   return s->decoder && prem_graph_new(s->model, &s->graph) == PREM_OK;
 }
 
@@ -813,6 +825,8 @@ static void run(search *s, const prem_planning *planning, prem_draft *draft,
   justify(s, s->child, begin);
   begin_members(s);
   evolve(s);
+  if (s->status == PREM_ERR_INTERRUPTED) /* in the midst of a schedule, which does not count */
+    s->status = PREM_OK;
   out->steps = s->steps;
   out->improved = prem_cost_less(s->best.cost, begin);
   out->feasible = s->best.cost.violation == 0;
@@ -829,6 +843,7 @@ prem_status prem_plan_search(const prem_planning *planning, const prem_search_li
   *out = (prem_search_result){0};
   prem_model model;
   prem_status status = prem_model_build(planning, draft, &model);
+  out->unsearched = model.refusal;
   if (status)
     return status;
   search s = {.limits = limits, .model = &model, .random = limits->seed};
