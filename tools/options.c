@@ -185,8 +185,8 @@ static const struct {
      .flags = OPTION_ARG_OPTIONAL},
     {OF(TRACE), "task", OPTION_TASK, .arg = "NAME", .doc = "this task alone"},
     {OF(PLAN), "time-limit", 't', .arg = "T",
-     .doc = "of the search: 90, 90s, 500ms, 2min; default 10 s, or none with --steps; 0: the "
-            "constructive plan only"},
+     .doc = "of planning: 90, 90s, 500ms, 2min; default 10 s, or none with --steps. The first plan "
+            "is made whatever it takes; 0: that one only"},
     {OF(RUN), "timeline", OPTION_TIMELINE, .arg = "P",
      .doc = "with --live: write phases, and what the host did, for ui.perfetto.dev; `-` is stdout",
      .values = "@files"},

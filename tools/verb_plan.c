@@ -102,7 +102,8 @@ static const struct argp argp = {
         "JSON: verdict (feasible, infeasible, unknown; refused: not fit to be planned), optimal "
         "(proven), makespan_ns, lower_bound_ns and gap_pct (all tasks one-shot) or "
         "hyperperiod_ns, min_slack_ns (jobs are due), phases, steps, seconds, peak_bytes, method, "
-        "seed, problems; with --keep kept, moved, added and removed phases. A file that is refused "
+        "seed, problems, unsearched (why nothing was searched); with --keep kept, moved, added and "
+        "removed phases. A file that is refused "
         "leaves no plan.\n\n" COMMAND_EXIT_DOC,
 };
 

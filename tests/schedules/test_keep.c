@@ -529,6 +529,35 @@ START_TEST(chains_and_joined_pairs_stay_together) {
 }
 END_TEST
 
+/* The start of tile 1 has four phases: its own, and the writeback of the tile before. One tile of
+ * `b` more needs a place. */
+START_TEST(a_pair_keeps_all_that_is_chained_to_it) {
+  static const char tasks[] =
+      "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; }; tasks = (\n"
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; prefetch: { wcet_ns = 10L; };"
+      "  compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; },"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = %d; compute: { wcet_ns = 10L; }; "
+      "} "
+      ");\n%s";
+  static const char plan[] =
+      "plan: { hyperperiod_ns = 200L; runs = ("
+      "{ task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L; tile = 0; },"
+      "{ task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ]; start_ns = "
+      "30L;"
+      "  tile = 1; join: { tile = 0; }; },"
+      "{ task = \"b\"; phase = \"compute\"; start_ns = 70L; } ); };";
+  prem_schedule *old = checked_schedule(text(tasks, 1, plan));
+  prem_schedule *schedule = schedule_from_text(text(tasks, 2, ""));
+  prem_plan_report report;
+  ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+  ck_assert_int_eq(report.kept, 7);
+  ck_assert_int_eq(report.added, 1);
+  assert_counts(schedule, old, &report);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+}
+END_TEST
+
 /* Fetches of b take 12 instead of 10, so that computes chained to them begin 2 later: the first one
  * may, the one chained to a pair would run into `e`, and moves with its pair. */
 START_TEST(what_is_chained_to_a_longer_pair_begins_later) {
@@ -627,6 +656,7 @@ int main(void) {
   tcase_add_test(all, a_phase_may_start_at_the_last_instant_of_its_period);
   tcase_add_test(all, a_longer_hyperperiod_repeats_the_older_one);
   tcase_add_test(all, chains_and_joined_pairs_stay_together);
+  tcase_add_test(all, a_pair_keeps_all_that_is_chained_to_it);
   tcase_add_test(all, what_is_chained_to_a_longer_pair_begins_later);
   tcase_add_test(all, a_pair_that_begins_at_the_earliest_instant_stays);
   suite_add_tcase(suite, all);

@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <math.h>
 #include <time.h>
 
 #include "tests/common/planted.h"
@@ -97,11 +98,129 @@ START_TEST(modes_with_plans_share_the_time) {
 }
 END_TEST
 
+/* ---- sets that are too large for their time ---------------------------------------------------
+ */
+
+/* Tasks of one block, each with its own numbers. */
+static prem_schedule *many(int32_t tasks, int32_t tiles, const char *more) {
+  char *source = NULL;
+  size_t bytes = 0;
+  uint64_t state = 3;
+  FILE *file = open_memstream(&source, &bytes);
+  fputs("version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; };\ntasks = (\n", file);
+  for (int32_t t = 0; t < tasks; ++t)
+    fprintf(file,
+            "%s{ name = \"t%" PRId32 "\"; kernel = \"none\"; blocks = [ %" PRId32
+            " ]; tiles = %" PRId32 "; prefetch: { wcet_ns = %" PRId32
+            "L; }; compute: { wcet_ns = %" PRId32 "L; }; %s }",
+            t ? ",\n" : "", t, t % 2, tiles, planted_between(&state, 5, 90),
+            planted_between(&state, 5, 90), t ? more : "");
+  fputs("\n);\n", file);
+  fclose(file);
+  prem_schedule *schedule = schedule_from_text(source);
+  free(source);
+  return schedule;
+}
+
+typedef struct told {
+  int times;
+  double first_s;
+} told;
+
+static void note(void *context, const prem_plan_progress *progress) {
+  told *what = context;
+  what->times += progress->first_s > 0;
+  what->first_s = progress->first_s > 0 ? progress->first_s : what->first_s;
+}
+
+static prem_plan_report plan_within(const prem_schedule *schedule, int64_t limit_ns, told *what) {
+  const prem_plan_options options = {
+      .time_limit_ns = limit_ns, .progress = note, .progress_context = what};
+  prem_plan_report report;
+  prem_plan *plan = NULL;
+  is_made_up = true;
+  now_ns = 0;
+  const prem_status status =
+      prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL);
+  is_made_up = false;
+  ck_assert_int_eq(status, PREM_OK);
+  prem_plan_free(plan);
+  return report;
+}
+
+/* Some 12 looks for the first plan. */
+START_TEST(a_first_plan_beyond_the_limit_is_told) {
+  prem_schedule *schedule = many(40, 300, "");
+  told what = {0};
+  prem_plan_report report = plan_within(schedule, 8 * LOOK_NS, &what);
+  ck_assert_int_eq(what.times, 1);
+  ck_assert(what.first_s > 0.008 && what.first_s < 0.03);
+  ck_assert_int_eq(report.steps, 0);
+  ck_assert_ptr_nonnull(strstr(report.unsearched, "no time"));
+  what = (told){0};
+  report = plan_within(schedule, 100 * LOOK_NS, &what);
+  ck_assert_int_eq(what.times, 0);
+  ck_assert_int_gt(report.steps, 0);
+  ck_assert_ptr_null(report.unsearched);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* All of planning ends by the limit, looks in the midst of schedules included. */
+START_TEST(the_limit_holds_for_all_that_follows_the_first_plan) {
+  prem_schedule *schedule = many(40, 300, "");
+  for (int64_t looks = 80; looks <= 160; looks *= 2) {
+    told what = {0};
+    plan_within(schedule, looks * LOOK_NS, &what);
+    ck_assert_int_lt(now_ns, looks * LOOK_NS * 12 / 10);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(what_cannot_be_searched_says_why) {
+  told what = {0};
+  prem_schedule *schedule =
+      many(3, 2, "after = ( { task = \"t0\"; lag_ns = 2305843009213693952L; } );");
+  prem_plan_report report = plan_within(schedule, LIMIT_NS, &what);
+  ck_assert_ptr_nonnull(strstr(report.unsearched, "2^60"));
+  ck_assert_int_eq(report.steps, 0);
+  ck_assert_int_eq(what.times, 0);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static double cpu_s_of(int32_t tasks) {
+  prem_schedule *schedule = many(tasks, 1, "");
+  prem_plan *plan = NULL;
+  const clock_t began = clock();
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
+  const double took_s = (double)(clock() - began) / CLOCKS_PER_SEC;
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+  return took_s;
+}
+
+/* Eight times the tasks take 64 times as long where each looks at all others. */
+START_TEST(many_tasks_take_time_in_proportion) {
+  double best = 1e9;
+  for (int i = 0; i < 5 && best > 32; ++i) {
+    const double few_s = cpu_s_of(2000);
+    best = fmin(best, cpu_s_of(16000) / few_s);
+  }
+  ck_assert_double_lt(best, 32);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("planning time");
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, 60);
   tcase_add_test(all, modes_with_plans_share_the_time);
+  tcase_add_test(all, a_first_plan_beyond_the_limit_is_told);
+  tcase_add_test(all, the_limit_holds_for_all_that_follows_the_first_plan);
+  tcase_add_test(all, what_cannot_be_searched_says_why);
+  tcase_add_test(all, many_tasks_take_time_in_proportion);
   suite_add_tcase(suite, all);
   return run_suite(suite);
 }

@@ -37,7 +37,7 @@ typedef struct prem_placer {
   prem_gang_timeline *gangs; /* [resource]: of those that are counted per task */
   double began_s;
   /* of the job in hand: */
-  int64_t waited_ns[PREM_WAIT_COUNT];
+  prem_wide waited_ns[PREM_WAIT_COUNT];   /* of sets that cannot be planned beyond all times */
   int64_t (*before_ns)[PREM_PHASE_COUNT]; /* [position]: where the tile before was placed */
 } prem_placer;
 

@@ -64,6 +64,7 @@ typedef struct construction {
   prem_draft *draft;
   int64_t room;   /* for placements in the draft */
   int64_t rounds; /* that were placed */
+  bool told;      /* that it takes longer than there is time */
 } construction;
 
 /* ---- order ---------------------------------------------------------------------------------- */
@@ -283,7 +284,7 @@ enum { LOOK_EACH = 1024 };
 
 static void look_at_clock(construction *c) {
   const prem_search_limits *limits = c->planning->limits;
-  if (!limits || limits->options->time_limit_ns <= 0 || !limits->options->progress ||
+  if (c->told || !limits || limits->options->time_limit_ns <= 0 || !limits->options->progress ||
       ++c->rounds % LOOK_EACH != 0)
     return;
   const double now_s = prem_host_clock_s(), limit_s = (double)limits->options->time_limit_ns * 1e-9;
@@ -294,7 +295,7 @@ static void look_at_clock(construction *c) {
   const prem_plan_progress told = {.seconds = now_s - limits->began_s,
                                    .first_s = before_s + placing_s};
   limits->options->progress(limits->options->progress_context, &told);
-  c->rounds = INT64_MIN; /* never again */
+  c->told = true;
 }
 
 static prem_status place_job(construction *c, job *of) {
