@@ -146,7 +146,8 @@ static void begin_at_buffers(prem_placer *placer, const prem_round *r, bool inpu
   int64_t min_ns = 0, at_ns = prem_max_i64(from_ns, lower_ns[h.first]);
   for (int p = (int)h.first; p <= (int)h.last; ++p)
     if (r->task->phase[p].exists)
-      min_ns += r->task->phase[p].wcet_ns + gap_of(placer, r, p);
+      min_ns = prem_min_i64(min_ns + r->task->phase[p].wcet_ns + gap_of(placer, r, p),
+                            PREM_MAX_NS / 2); /* a bound that is lower does no harm */
   for (int32_t m = 0; m < r->count; ++m)
     wait_for(placer, buffers_of(placer, r, m, input), min_ns, 1, PREM_WAIT_BUFFERS, &at_ns);
   lower_ns[h.first] = at_ns;
