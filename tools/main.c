@@ -34,6 +34,8 @@ static const struct {
      OPTIONS_OF(OBSERVING) | OPTIONS_OF(ISOLATE), "@files *.cfg"},
     {"tune", verb_tune, "find the smallest offset that keeps given limits",
      OPTIONS_OF(OBSERVING) | OPTIONS_OF(TUNE), "@files *.cfg"},
+    {"kernel-test", verb_kernel_test, "hold a kernel's header against the contract",
+     OPTIONS_OF(KERNEL_TEST), "@files *.h"},
     {"experiment", verb_experiment, "repeat the tables and figures of the literature",
      OPTIONS_OF(EXPERIMENT), "@experiments"},
     {"info", verb_info, "the backends and what the machine can do", 0, ""},
@@ -43,7 +45,7 @@ enum { VERB_COUNT = sizeof verbs / sizeof verbs[0], KEY_COMPLETE = 256 };
 
 static void print_verbs(FILE *file) {
   for (size_t i = 0; i < VERB_COUNT; ++i)
-    fprintf(file, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    fprintf(file, "  %-11s %s\n", verbs[i].name, verbs[i].summary);
 }
 
 /* The verbs are listed once, in the table above, and reach --help through this filter. */

@@ -18,6 +18,8 @@ static const struct {
     {OF(PROFILE), "anew", OPTION_ANEW,
      .doc = "with --times planned: only the plan is run, and its times take the place of the "
             "schedule's, shorter ones as well"},
+    {OF(KERNEL_TEST), "arg", OPTION_ARG, .arg = "KEY=VALUE",
+     .doc = "an argument of the kernel, as in a task's `args`; one option for each"},
     {OF(MEASURING) | OF(OBSERVING), "backend", 'b', .arg = "NAME",
      .doc = "auto (default: the best that is available), cuda, cpu or sim",
      .values = "auto @backends"},
@@ -26,6 +28,8 @@ static const struct {
     {OF(MEASURING), "break", OPTION_BREAK, .arg = "NS",
      .doc = "stop after the launch in which a release comes more than NS ns late, say which, and "
             "exit with 5; what was measured is kept and written"},
+    {OF(KERNEL_TEST), "cases", OPTION_CASES, .arg = "N",
+     .doc = "test so many random sets of arrays and tile that the kernel takes; default 50"},
     {OF(MEASURING), "cores", OPTION_CORES, .arg = "LIST",
      .doc = "on cpu: the blocks with work, in their order, run on these cores: 2,3 or 4-7"},
     {OF(OBSERVING), "discard", OPTION_DISCARD, .arg = "N",
@@ -155,6 +159,9 @@ static const struct {
      .values = "relaunch resident"},
     {OF(OBSERVING), "scenario", OPTION_SCENARIO, .arg = "NAME",
      .doc = "relaunch or resident; default: the file's", .values = "relaunch resident"},
+    {OF(KERNEL_TEST), "schedule", OPTION_SCHEDULE, .arg = "FILE",
+     .doc = "test the kernel in this schedule instead, with its arrays, tiles and arguments",
+     .values = "@files *.cfg"},
     {OF(EXPERIMENT), "schedules", OPTION_SCHEDULES, .arg = "DIR",
      .doc = "folder with figures/ and examples/; default: schedules, or where there is none those "
             "that were installed with the command",
@@ -163,7 +170,8 @@ static const struct {
     {OF(MEASURING), "seed", OPTION_SEED, .arg = "N",
      .doc = "of the random order of the modes; default 1"},
     {OF(OBSERVING), "seed", OPTION_SEED, .arg = "N", .doc = "of the random orders; default 1"},
-    {OF(EXPERIMENT), "seed", OPTION_SEED, .arg = "N", .doc = "of all that is random; default 1"},
+    {OF(EXPERIMENT) | OF(KERNEL_TEST), "seed", OPTION_SEED, .arg = "N",
+     .doc = "of all that is random; default 1"},
     {OF(PROFILE), "steady", OPTION_STEADY,
      .doc = "leave the first tile of each block out of wcet_ns, for plans that warm up; a policy "
             "with warmup_tiles does so by itself"},
@@ -184,6 +192,8 @@ static const struct {
      .doc = "measure the whole range as well; default step: a 24th of it",
      .flags = OPTION_ARG_OPTIONAL},
     {OF(TRACE), "task", OPTION_TASK, .arg = "NAME", .doc = "this task alone"},
+    {OF(KERNEL_TEST), "tile", OPTION_TILE, .arg = "LIST",
+     .doc = "a tile that the kernel needs, as in a task: '[ 8, 8 ]'; default: random ones"},
     {OF(PLAN), "time-limit", 't', .arg = "T",
      .doc = "of planning: 90, 90s, 500ms, 2min; default 10 s, or none with --steps. The first plan "
             "is made whatever it takes; 0: that one only"},

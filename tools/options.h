@@ -26,6 +26,7 @@ typedef enum command_group {
   OPTIONS_ISOLATE,
   OPTIONS_TUNE,
   OPTIONS_EXPERIMENT,
+  OPTIONS_KERNEL_TEST,
   OPTIONS_GROUPS
 } command_group;
 
@@ -35,7 +36,9 @@ typedef enum command_group {
 /** Keys of options that have no letter. One name has one key, whichever verb takes it. */
 enum {
   OPTION_ANEW = 256,
+  OPTION_ARG,
   OPTION_BREAK,
+  OPTION_CASES,
   OPTION_CORES,
   OPTION_DISCARD,
   OPTION_ENGINE,
@@ -67,6 +70,7 @@ enum {
   OPTION_RUN,
   OPTION_SAVE_ANYWHERE,
   OPTION_SCENARIO,
+  OPTION_SCHEDULE,
   OPTION_SCHEDULES,
   OPTION_SEED,
   OPTION_STEADY,
@@ -74,6 +78,7 @@ enum {
   OPTION_SVG,
   OPTION_SWEEP,
   OPTION_TASK,
+  OPTION_TILE,
   OPTION_TIMELINE,
   OPTION_TIMES,
   OPTION_TO,

@@ -3,7 +3,7 @@
 # that they are those of that build.
 
 _ttprem_verbs() { # COMMAND
-  "$1" --help 2>/dev/null | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+  "$1" --help 2>/dev/null | sed -n '/^Verbs:/,/^$/s/^  \([a-z-]*\) .*/\1/p'
 }
 
 # "-o --output=", "--strict": = stands behind those that take a value; behind a tab, what it may be

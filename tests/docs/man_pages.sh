@@ -21,7 +21,7 @@ fail() {
 help_options() { tr -d _ | sed -nE 's/^  (    |(-.), )(--[a-z-]+(\[?=[^ ]+)?).*/\2 \3/p' | sort; }
 page_options() { tr -d '*_\\' <"$1" | sed -nE 's/^((-.), )?(--[a-z-]+(\[?=.+)?)$/\2 \3/p' | sort; }
 
-verbs=$("$ttprem" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+verbs=$("$ttprem" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 [ "$(wc -w <<<"$verbs")" -ge 9 ] || fail "verbs are missing in ttprem --help: $verbs"
 for verb in '' $verbs; do
   page=$source/docs/man/ttprem${verb:+-$verb}.1.scd

@@ -39,10 +39,10 @@ there_are() { # ARGUMENT...
 
 cd "$place"
 mkdir schedules
-touch one.cfg 'two words.cfg' trace.csv result.json
+touch one.cfg 'two words.cfg' trace.csv result.json one.h
 
 verbs=$(offered '')
-for verb in $("$ttprem" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+for verb in $("$ttprem" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z-]*\) .*/\1/p'); do
   [[ " $verbs " == *" $verb "* ]] || { echo "completion: no verb $verb" >&2; status=1; }
   options=$(offered "$verb" --)
   for option in $("$ttprem" "$verb" --usage | tr -d '\n' | grep -oE -- '--[a-z-]+'); do
@@ -79,6 +79,8 @@ expect 'schedules trace.csv' trace ''
 expect 'result.json' run one.cfg --json = re
 expect '' run --repeat ''
 expect '' run --repeat = ''
+expect 'kernel-test' ke
+expect 'one.h schedules' kernel-test ''
 expect '' list ''
 experiments=$("$ttprem" experiment list | awk '{ print $1 }' | sort | paste -sd' ')
 expect "$(echo "all thesis list result.json schedules $experiments" | tr ' ' '\n' | sort | paste -sd' ')" experiment ''
