@@ -52,7 +52,7 @@ static struct {
 static struct {
   void (*compute)(const void *params, const prem_view *views);
   unsigned *thread, *threads; /* threadIdx.x, blockDim.x */
-  void (**meet)(void);
+  void (**meet)(void), (**step)(void);
   unsigned char *stacks;
   ucontext_t outside, contexts[MAX_LANES];
   lane_state states[MAX_LANES];
@@ -136,9 +136,10 @@ static void judge_outputs(prem_session *session) {
   WRONG("tile %d, %s[%s] is %g %s; the reference says %g%s",
         (int)tile_with(task, port, verdict.index), task->definition->ports[port].name, element,
         verdict.found, way(), verdict.expected,
-        own.lanes ? ". On the CPU it is right: is a PREM_SYNC() missing, or does a local variable have "
-                    "to survive one?"
-                  : "");
+        own.lanes
+            ? ". On the CPU it is right: is a PREM_SYNC() missing, or does a local variable have "
+              "to survive one?"
+            : "");
 }
 
 /* ---- in the kernel's place ------------------------------------------------------------------- */
@@ -150,6 +151,13 @@ static void leave(lane_state state) {
 
 static void meet(void) {
   leave(LANE_WAITS);
+}
+
+/* Between two accesses to memory: in random order sometimes others go on here. */
+static void step(void) {
+  enum { ONE_IN = 64 };
+  if (own.order == RANDOM && prem_random_below(&own.dice, ONE_IN) == 0)
+    leave(LANE_RUNS);
 }
 
 static void begin(void) {
@@ -167,27 +175,32 @@ static void make_lanes(void) {
   }
 }
 
-/* Until all lanes are over. Some that are, where others wait, would stand still for ever. */
+/* Round by round, until all lanes are over. Some that are, where others wait, would stand still for
+ * ever. */
 static void compute_by_lanes(void) {
-  int32_t order[MAX_LANES], over = 0, waits = 0, ended = 0;
+  int32_t order[MAX_LANES], count[] = {own.lanes, 0, 0}, last[] = {0, 0, 0};
   for (int32_t i = 0; i < own.lanes; ++i)
     order[i] = own.order == REVERSE ? own.lanes - 1 - i : i;
   make_lanes();
-  while (ended == 0) {
+  while (count[LANE_OVER] < own.lanes) {
     if (own.order == RANDOM)
       prem_shuffle(order, own.lanes, &own.dice);
+    if (count[LANE_WAITS] == own.lanes)
+      memset(block.states, LANE_RUNS, sizeof block.states);
+    else if (count[LANE_RUNS] == 0)
+      WRONG("%s: lane %d waits at a PREM_SYNC() to which lane %d does not come", own.place->at,
+            (int)last[LANE_WAITS], (int)last[LANE_OVER]);
+    memset(count, 0, sizeof count);
     for (int32_t i = 0; i < own.lanes; ++i) {
       block.now = order[i];
       *block.thread = PREM_MEMORY_THREADS + (unsigned)block.now;
-      swapcontext(&block.outside, &block.contexts[block.now]);
-      const bool is_over = block.states[block.now] == LANE_OVER;
-      *(is_over ? &over : &waits) = block.now;
-      ended += is_over;
+      if (block.states[block.now] == LANE_RUNS)
+        swapcontext(&block.outside, &block.contexts[block.now]);
+      const lane_state state = block.states[block.now];
+      ++count[state];
+      last[state] = block.now;
     }
   }
-  if (ended < own.lanes)
-    WRONG("%s: lane %d waits at a PREM_SYNC() to which lane %d does not come", own.place->at,
-          (int)waits, (int)over);
 }
 
 static void try_compute(const void *params, const prem_view *views) {
@@ -257,7 +270,8 @@ static void add_array(int32_t port, const int64_t *size, int32_t rank) {
     type = (prem_type)below(PREM_TYPE_COUNT);
   while (!(types & PREM_TYPE_BIT(type)));
   add("%s{ name = \"%s\"; type = \"%s\"; fill = \"random\"; seed = %d; shape = ",
-      strchr(own.place->text, '{') ? ", " : "", own.kernel->ports[port].name, prem_type_name(type), (int)below(INT32_MAX));
+      strchr(own.place->text, '{') ? ", " : "", own.kernel->ports[port].name, prem_type_name(type),
+      (int)below(INT32_MAX));
   add_sizes(size, rank);
   add("}");
 }
@@ -408,7 +422,9 @@ static void load(const char *path) {
   find(library, "kernel_test_thread", &block.thread);
   find(library, "kernel_test_threads", &block.threads);
   find(library, "kernel_test_meet", &block.meet);
+  find(library, "kernel_test_step", &block.step);
   *block.meet = meet;
+  *block.step = step;
   own.kernel = kernel();
   own.tried = *own.kernel;
   own.tried.bind = try_bind;

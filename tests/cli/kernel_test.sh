@@ -53,17 +53,24 @@ expect 0 'sharpen: ok, 3 cases' "$sharpen" --schedule "$source/examples/own_kern
 # Windows and stores.
 wrong 'E031: .*out' "$sharpen" "s/$own_window/& bind->window[1].extent[2] += 2;/" --tile '[ 4, 8 ]'
 wrong 'E031: .*out' "$sharpen" "s/$own_window/& bind->window[1].extent[2] -= 2;/" --tile '[ 4, 8 ]'
-wrong "E031: kernel 'sharpen' wrote row [0-9]+ of 'out' in tile [0-9]+" "$sharpen" \
+wrong "E031: kernel 'sharpen' wrote row [0-9]+.* of 'out' in tile [0-9]+" "$sharpen" \
   's/PREM_AT(float, out, row, column)/PREM_AT(float, out, row + 3, column)/'
 wrong 'tile [0-9]+ on the CPU: .*far outside' "$sharpen" \
   's/PREM_AT(float, out, row, column)/PREM_AT(float, out, row + 9000000, column)/'
 wrong 'tile [0-9]+, out\[[0-9]+, [0-9]+\] is [^ ]+ on the CPU; the reference says' "$sharpen" \
   's/column)), *$/column)), /; s/here\[1\], here\[in/here[2], here[in/'
 
+sed 's/  float strength;/  float strength, more[99];/' "$sharpen" >sharpen.h
+expect 1 'static assertion failed: "sharpen_params is larger than PREM_PARAMS_BYTES"' sharpen.h
+
 # Lanes.
 lanes='tile [0-9]+, out\[[0-9]+, [0-9]+\] is [^ ]+ with [0-9]+ GPU lanes in .*PREM_SYNC\(\) missing'
 wrong "$lanes" "$twice" '/PREM_SYNC/d'
 wrong "$lanes" "$twice" 's/^  PREM_SYNC.*/float last = half[0]; & half[0] = last;/'
+wrong "${lanes/in ./in random .}" "$twice" 's/extent\[3\] \* 4;/extent[3] * 4 + 4;/
+  s/^  PREM_SYNC.*/int32_t *sum = (int32_t *)(half + out.extent[2] * columns); *sum = 0; &\
+    PREM_LANES(i, 4000) *sum += 1; &\
+    if (PREM_FIRST_LANE() \&\& *sum != 4000) half[0] = 7.0F; &/'
 wrong 'tile [0-9]+ with .*: lane [0-9]+ waits at a PREM_SYNC\(\) to which lane [0-9]+ does not' "$twice" \
   's/^  PREM_SYNC/  if (PREM_LANE < 40) &/'
 wrong 'tile [0-9]+ with .*: it does not end' "$twice" \
@@ -84,6 +91,10 @@ expect 2 'is not KEY=VALUE' "$sharpen" --arg strength
 expect 2 'leave them out' "$sharpen" --schedule x.cfg --arg strength=1
 CC='nobodys-cc -x' expect 3 "^ttprem: there is no compiler 'nobodys-cc -x'" "$sharpen"
 CXX=nobodys-cxx expect 3 "^ttprem: there is no compiler 'nobodys-cxx'" "$sharpen"
+
+if command -v clang++ >/dev/null; then
+  CC=clang CXX=clang++ expect 0 'conv2d: ok, 3 cases' "$source/kernels/conv2d.h" --cases 3
+fi
 
 # Ctrl-C.
 "$ttprem" kernel-test "$sharpen" --cases 100000 >../out 2>../err &

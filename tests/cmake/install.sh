@@ -20,6 +20,7 @@ expect() { # WHAT COMMAND...: it prints "0.1.0 small"
 }
 
 "$place/usr/bin/ttprem" check "$small" >/dev/null
+"$place/usr/bin/ttprem" kernel-test --cases 2 "$here/../../examples/own_kernel/sharpen.h" >/dev/null
 
 # What comes beside the command.
 share=$place/usr/share
