@@ -140,7 +140,9 @@ static int test_apart(const kernel_test *test, const char *folder) {
                      signal == SIGPROF ? "it does not end"
                      : signal          ? strsignal(signal)
                                        : "stopped by the error above",
-                     signal == SIGSEGV ? ": it reads or writes far outside of its windows" : "");
+                     signal == SIGSEGV  ? ": it reads or writes far outside of its windows"
+                     : signal == SIGILL ? ": it does what C++ leaves undefined, such as an overflow"
+                                        : "");
   return COMMAND_INVALID;
 }
 
