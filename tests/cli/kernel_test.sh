@@ -77,7 +77,7 @@ wrong 'tile [0-9]+ with .*: it does not end' "$twice" \
   's/^  PREM_SYNC/  for (volatile int32_t on = PREM_LANE == 5; on;) {} &/'
 
 wrong 'tile [0-9]+ with .*: (stopped by the error above|Illegal instruction)' "$twice" \
-  's/^  PREM_SYNC/  half[0] *= (float)((columns * 2147483647 + 1 | 1) != 0); &/'
+  's/^  PREM_SYNC/  if (columns * 2147483647 + 2147483640 == 7) half[0] = 1.0F; &/'
 
 # What no kernel can be tested by.
 sed 's/bind->rank\[0\] != 2/bind->rank[0] != 7/' "$sharpen" >sharpen.h
