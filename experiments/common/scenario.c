@@ -2,6 +2,7 @@
 /* From the text of a schedule to the durations of its phases. */
 #include "experiments/common/scenario.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +32,13 @@ int64_t prem_times_at(const prem_times *times, double share) {
   return times->max_ns;
 }
 
-int64_t prem_makespan_at(const prem_outcome *outcome, double share) {
+double prem_makespan_at(const prem_outcome *outcome, double share) {
   const int64_t count = outcome->row->samples;
-  return count > 0 ? outcome->makespan_ns[rank_of(share, count) - 1] : 0;
+  return count > 0 ? (double)outcome->makespan_ns[rank_of(share, count) - 1] : (double)NAN;
+}
+
+double prem_of_runs(const prem_row *row, double number) {
+  return row->samples > 0 ? number : (double)NAN;
 }
 
 prem_lengths prem_lengths_of(const prem_outcome *outcome) {
@@ -216,6 +221,18 @@ static bool keep_makespans(prem_outcome *outcome) {
   return true;
 }
 
+/* A time of nothing is no time: tables have none, and there is no verdict. */
+static void tell_uncounted(const prem_scenario_request *request, const prem_row *row) {
+  if (row->samples > 0 || row->preempted.count == 0 || !request->findings)
+    return;
+  prem_findings_uncounted(request->findings);
+  prem_findings_note(request->findings,
+                     "%s: of %" PRId64 " runs all were disturbed: the operating system took a core "
+                     "away, for %.3f ms at most. They have no numbers here.",
+                     row->label, row->preempted.count,
+                     (double)row->preempted.longest_away_ns / 1e6);
+}
+
 static prem_status finish_outcomes(const prem_collector *collector) {
   prem_measured *measured = collector->measured;
   bool kept = true;
@@ -224,6 +241,7 @@ static prem_status finish_outcomes(const prem_collector *collector) {
     const prem_sums *sums = &collector->sums[m];
     outcome->row = &measured->result->rows[m];
     kept &= keep_makespans(outcome);
+    tell_uncounted(collector->request, outcome->row);
     if (sums->all_ns > 0)
       outcome->waiting_pct = 100.0 * (double)sums->waited_ns / (double)sums->all_ns;
     if (sums->any_ns > 0)

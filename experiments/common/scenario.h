@@ -93,8 +93,10 @@ void prem_measured_free(prem_measured *measured);
 
 /** The nearest-rank percentile, `share` in [0, 1]; 0 when there are no times. */
 int64_t prem_times_at(const prem_times *times, double share);
-/** The same of the runs' makespans. */
-int64_t prem_makespan_at(const prem_outcome *outcome, double share);
+/** The same of the runs' makespans; NAN: no run counted. */
+double prem_makespan_at(const prem_outcome *outcome, double share);
+/** A number of a row's makespans, for a table; NAN: no run counted. */
+double prem_of_runs(const prem_row *row, double number);
 prem_lengths prem_lengths_of(const prem_outcome *outcome);
 /** The sum of one tile's phases. */
 int64_t prem_tile_ns(const int64_t phase_ns[PREM_PHASE_COUNT]);

@@ -63,6 +63,8 @@ PREM_API void prem_findings_free(prem_findings *findings);
 /** The sentence with the numbers that answers the question; the last one given counts. */
 PREM_API void prem_findings_verdict(prem_findings *findings, const char *format, ...)
     PREM_PRINTF(2, 3);
+/** Some runs gave no number at all: there is no verdict, whichever is said later. */
+PREM_API void prem_findings_uncounted(prem_findings *findings);
 /** What a reader must know beside the numbers: one sentence each, in order. */
 PREM_API void prem_findings_note(prem_findings *findings, const char *format, ...)
     PREM_PRINTF(2, 3);

@@ -120,10 +120,17 @@ static char *format_text(prem_findings *findings, const char *format, va_list ar
 
 void prem_findings_verdict(prem_findings *findings, const char *format, ...) {
   va_list arguments;
+  if (findings->uncounted)
+    return;
   va_start(arguments, format);
   free(findings->verdict);
   findings->verdict = format_text(findings, format, arguments);
   va_end(arguments);
+}
+
+void prem_findings_uncounted(prem_findings *findings) {
+  prem_findings_verdict(findings, "No verdict: of some runs none counted; the notes say which.");
+  findings->uncounted = true;
 }
 
 void prem_findings_note(prem_findings *findings, const char *format, ...) {

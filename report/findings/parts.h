@@ -38,7 +38,7 @@ struct prem_findings {
   int64_t chart_count;
   int64_t began_unix_s;
   uint64_t seed;
-  bool seeded, incomplete, output_checked, output_wrong, promised, broken;
+  bool seeded, incomplete, uncounted, output_checked, output_wrong, promised, broken;
   bool out_of_memory;
   char mistake[200]; /* the first one; "" is none */
 };

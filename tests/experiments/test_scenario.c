@@ -87,7 +87,7 @@ START_TEST(phases_take_what_the_file_says) {
   ck_assert_int_eq(prem_tile_ns(lengths.worst), 200);
   ck_assert_int_eq(outcome->phase[PREM_PREFETCH].count, 4);
   /* The last tile starts at 600. */
-  ck_assert_int_eq(prem_makespan_at(outcome, 1.0), 800);
+  ck_assert_double_eq(prem_makespan_at(outcome, 1.0), 800);
   ck_assert_double_eq_tol(outcome->at_once, 1.0, 1e-9);
   ck_assert(outcome->row->output_checked && outcome->row->output_ok);
   ck_assert(!prem_findings_wrong(findings));

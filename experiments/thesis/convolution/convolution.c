@@ -34,7 +34,8 @@ typedef struct kernel_comparison {
 } kernel_comparison;
 
 static kernel_time time_of(const prem_outcome *outcome) {
-  return (kernel_time){(double)outcome->row->makespan_ns.p50 / 1e3, outcome->row->jitter_pct};
+  const prem_row *row = outcome->row;
+  return (kernel_time){prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3), row->jitter_pct};
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -78,14 +79,14 @@ static void begin_tables(kernel_comparison *comparison, const char *name, const 
 /* The middle nine tenths as well: on a machine that others use, single runs are interrupted. */
 static void add_jitter(const kernel_comparison *comparison, const char *scenario,
                        const prem_outcome *outcome) {
-  const int64_t middle_ns = prem_makespan_at(outcome, 0.95) - prem_makespan_at(outcome, 0.05);
+  const double middle_ns = prem_makespan_at(outcome, 0.95) - prem_makespan_at(outcome, 0.05);
   prem_table *table = comparison->jitter;
   prem_table_add_text(table, scenario);
   prem_table_add_text(table, "all");
-  prem_table_add_real(table, outcome->row->jitter_pct);
+  prem_table_add_real(table, prem_of_runs(outcome->row, outcome->row->jitter_pct));
   prem_table_add_text(table, scenario);
   prem_table_add_text(table, "the middle 90 %");
-  prem_table_add_real(table, 100.0 * (double)middle_ns / outcome->row->makespan_ns.mean);
+  prem_table_add_real(table, 100.0 * middle_ns / outcome->row->makespan_ns.mean);
 }
 
 static void add_row(const kernel_comparison *comparison, const char *scenario, int32_t kernels,
@@ -95,9 +96,9 @@ static void add_row(const kernel_comparison *comparison, const char *scenario, i
   const bool timed = row->releases > 0;
   prem_table_add_text(table, scenario);
   prem_table_add_int(table, kernels);
-  prem_table_add_real(table, row->makespan_ns.mean / 1e3);
-  prem_table_add_real(table, (double)row->makespan_ns.p50 / 1e3);
-  prem_table_add_real(table, (double)row->jitter_ns / 1e3);
+  prem_table_add_real(table, prem_of_runs(row, row->makespan_ns.mean / 1e3));
+  prem_table_add_real(table, prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3));
+  prem_table_add_real(table, prem_of_runs(row, (double)row->jitter_ns / 1e3));
   prem_table_add_real(table, timed ? 100.0 * (double)row->late_releases / (double)row->releases
                                    : (double)NAN);
   prem_table_add_real(table, timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN);

@@ -83,12 +83,12 @@ static void add_jitter(const offset_sweep *sweep, double of_knee, const prem_out
   const double min[] = {0.0, 0.05}, max[] = {1.0, 0.95};
   static const char *const runs[] = {"all runs", "90 % of the runs"};
   for (int i = 0; i < 2; ++i) {
-    const int64_t span_ns = prem_makespan_at(outcome, max[i]) - prem_makespan_at(outcome, min[i]);
+    const double span_ns = prem_makespan_at(outcome, max[i]) - prem_makespan_at(outcome, min[i]);
     char name[64];
     snprintf(name, sizeof name, "%s, %s", sweep->release, runs[i]);
     prem_table_add_text(sweep->jitter, name);
     prem_table_add_real(sweep->jitter, of_knee);
-    prem_table_add_real(sweep->jitter, 100.0 * (double)span_ns / mean_ns);
+    prem_table_add_real(sweep->jitter, 100.0 * span_ns / mean_ns);
   }
 }
 
@@ -106,18 +106,18 @@ static void add_row(const offset_sweep *sweep, int64_t offset_ns, const prem_mea
   prem_table_add_int(sweep->table, offset_ns);
   prem_table_add_real(sweep->table, (double)offset_ns / sweep->knee_ns);
   prem_table_add_real(sweep->table, timed ? planned_ns(sweep, measured) / 1e3 : (double)NAN);
-  prem_table_add_real(sweep->table, row->makespan_ns.mean / 1e3);
-  prem_table_add_real(sweep->table, (double)row->makespan_ns.p50 / 1e3);
-  prem_table_add_real(sweep->table, (double)prem_makespan_at(outcome, 0.05) / 1e3);
-  prem_table_add_real(sweep->table, (double)prem_makespan_at(outcome, 0.95) / 1e3);
-  prem_table_add_real(sweep->table, row->jitter_pct);
+  prem_table_add_real(sweep->table, prem_of_runs(row, row->makespan_ns.mean / 1e3));
+  prem_table_add_real(sweep->table, prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3));
+  prem_table_add_real(sweep->table, prem_makespan_at(outcome, 0.05) / 1e3);
+  prem_table_add_real(sweep->table, prem_makespan_at(outcome, 0.95) / 1e3);
+  prem_table_add_real(sweep->table, prem_of_runs(row, row->jitter_pct));
   prem_table_add_real(sweep->table, timed
                                         ? 100.0 * (double)row->late_releases / (double)row->releases
                                         : (double)NAN);
   prem_table_add_real(sweep->table, timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN);
   prem_table_add_real(sweep->table, outcome->at_once);
-  prem_table_add_real(sweep->table, (double)row->makespan_ns.min / 1e3);
-  prem_table_add_real(sweep->table, (double)row->makespan_ns.max / 1e3);
+  prem_table_add_real(sweep->table, prem_of_runs(row, (double)row->makespan_ns.min / 1e3));
+  prem_table_add_real(sweep->table, prem_of_runs(row, (double)row->makespan_ns.max / 1e3));
   add_jitter(sweep, (double)offset_ns / sweep->knee_ns, outcome);
 }
 

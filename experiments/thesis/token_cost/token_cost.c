@@ -41,11 +41,11 @@ static void add_row(const token_cost *cost, bool per_task, int m, const prem_mea
   const prem_row *row = outcome->row;
   prem_table_add_text(table, per_task ? "one kernel at a time" : "one block at a time");
   prem_table_add_text(table, mode_names[m]);
-  prem_table_add_real(table, row->makespan_ns.mean / 1e3);
-  prem_table_add_real(table, (double)row->makespan_ns.p50 / 1e3);
-  prem_table_add_real(table, (double)row->makespan_ns.p50 /
+  prem_table_add_real(table, prem_of_runs(row, row->makespan_ns.mean / 1e3));
+  prem_table_add_real(table, prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3));
+  prem_table_add_real(table, prem_of_runs(row, (double)row->makespan_ns.p50) /
                                  (double)measured->outcomes[0].row->makespan_ns.p50);
-  prem_table_add_real(table, row->jitter_pct);
+  prem_table_add_real(table, prem_of_runs(row, row->jitter_pct));
   prem_table_add_real(table, outcome->waiting_pct);
   prem_table_add_real(table, outcome->at_once);
   /* Blocks of one kernel need not hand it over. */
