@@ -25,6 +25,7 @@ typedef struct prem_time_list {
 /** What a row's summaries are made of. */
 typedef struct prem_samples {
   prem_time_list makespan, response, launch;
+  prem_time_list away;        /* of each response; empty: nobody looked */
   int64_t hyperperiods;       /* of the runs before, those that do not count among them */
   prem_kept_run last;         /* the last counted run; relaunch only */
   prem_chain_samples *chains; /* [chain_count of the schedule] */
@@ -73,26 +74,44 @@ static void samples_free(prem_samples *samples, int32_t chains) {
   free(samples->makespan.ns);
   free(samples->response.ns);
   free(samples->launch.ns);
+  free(samples->away.ns);
   prem_trace_free(samples->last.trace);
 }
 
 /** Response times in the order of tasks and jobs, then the makespan, of one hyperperiod. */
 static bool add_sample(prem_samples *samples, const prem_schedule *schedule,
                        const prem_trace *trace, int64_t hyperperiod) {
+  const int64_t *away_ns = trace->away_ns + hyperperiod * trace->job_count;
   for (int32_t t = 0; t < trace->task_count; ++t)
     for (int64_t j = 0; j < trace->first_job[t + 1] - trace->first_job[t]; ++j)
       if (!time_list_add(&samples->response, prem_response_ns(schedule, trace, hyperperiod, t, j)))
         return false;
+  for (int64_t j = 0; j < trace->job_count && *away_ns >= 0; ++j)
+    if (!time_list_add(&samples->away, away_ns[j]))
+      return false;
   return time_list_add(&samples->makespan, prem_makespan_ns(trace, hyperperiod));
+}
+
+/** Of a run that did not come to its end, the jobs of the hyperperiod in hand that never ended. */
+static void count_unended(prem_row *row, const prem_trace *trace) {
+  const int64_t h = trace->hyperperiods;
+  if (h >= trace->hyperperiod_capacity || trace->epoch_ns[h] < 0)
+    return;
+  for (int32_t t = 0; t < trace->task_count; ++t)
+    for (int64_t j = trace->first_job[t]; j < trace->first_job[t + 1]; ++j)
+      if (trace->job_end_ns[h * trace->job_count + j] < 0) {
+        ++row->tasks[t].all.jobs;
+        row->tasks[t].all.missed += row->tasks[t].deadline_ns > 0;
+      }
 }
 
 /* ---- folding a run into its row ------------------------------------------------------------- */
 
-/** Counted hyperperiods of which no raw record is missing. */
+/** Counted hyperperiods of which no raw record is missing, and some job counts. */
 static prem_status count_complete(const prem_campaign *campaign, int64_t discard,
                                   int64_t *complete) {
   const prem_trace *trace = campaign->trace;
-  *complete = 0;
+  const bool is_mixed = campaign->options->mix_preempted;
   if (trace->hyperperiods <= discard)
     return PREM_OK;
   int64_t *kept = calloc((size_t)trace->hyperperiods, sizeof *kept);
@@ -102,7 +121,8 @@ static prem_status count_complete(const prem_campaign *campaign, int64_t discard
     if (trace->records[i].hyperperiod < trace->hyperperiods)
       ++kept[trace->records[i].hyperperiod];
   for (int64_t h = discard; h < trace->hyperperiods; ++h)
-    *complete += kept[h] == campaign->phases;
+    *complete +=
+        kept[h] == campaign->phases && (is_mixed || prem_disturbed_in(trace, h) < trace->job_count);
   free(kept);
   return PREM_OK;
 }
@@ -127,7 +147,7 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   return PREM_OK;
 }
 
-/** @param stats  the trace's, or those without preempted hyperperiods */
+/** @param stats  the trace's, or those without disturbed jobs */
 static void fold_stats(prem_row *row, const prem_trace *trace, const prem_phase_stats *stats) {
   for (int32_t t = 0; t < row->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
@@ -138,12 +158,10 @@ static void fold_stats(prem_row *row, const prem_trace *trace, const prem_phase_
 }
 
 static prem_status fold_violations(const prem_campaign *campaign, prem_row *row, int64_t discard) {
-  int64_t complete = 0, certain = 0, possible = 0;
-  prem_status status = count_complete(campaign, discard, &complete);
-  if (status == PREM_OK)
-    status = prem_violations(campaign->schedule, campaign->trace, discard,
-                             campaign->result->machine.clock_skew_ns, &certain, &possible);
-  row->violations_checked += complete;
+  int64_t certain = 0, possible = 0;
+  const prem_status status =
+      prem_violations(campaign->schedule, campaign->trace, discard,
+                      campaign->result->machine.clock_skew_ns, &certain, &possible);
   row->violations_certain += certain;
   row->violations_possible += possible;
   return status;
@@ -247,7 +265,7 @@ static void find_break(prem_campaign *campaign, prem_mode mode, int64_t discard,
     result->broke.mode = mode;
 }
 
-/** The counts of what was not preempted, and the others' beside them. */
+/** The counts of what was not disturbed, and the others' beside them. */
 static prem_status fold_counts_apart(const prem_campaign *campaign, prem_row *row,
                                      int64_t discard) {
   const prem_trace *trace = campaign->trace;
@@ -266,7 +284,8 @@ static prem_status fold_counts_apart(const prem_campaign *campaign, prem_row *ro
   return status;
 }
 
-/** Judge the records that are not of preempted hyperperiods; the trace keeps them all. */
+/** Judge the records that are not of disturbed jobs, as these waited for none of the others; the
+ * trace keeps them all. */
 static prem_status judge_run_apart(prem_campaign *campaign, prem_row *row, int64_t discard,
                                    int64_t first_run, prem_samples *samples) {
   const int64_t all = campaign->trace->record_count;
@@ -280,42 +299,23 @@ static prem_status judge_run_apart(prem_campaign *campaign, prem_row *row, int64
   return status;
 }
 
-/** One counted hyperperiod, into the samples unless it was preempted. */
-static prem_status fold_sample(const prem_campaign *campaign, prem_row *row, prem_samples *samples,
-                               int64_t hyperperiod) {
-  const prem_trace *trace = campaign->trace;
-  const int64_t responses = samples->response.count, after = samples->makespan.count;
-  if (!add_sample(samples, campaign->schedule, trace, hyperperiod))
-    return PREM_ERR_MEMORY;
-  row->preempted.watched |= trace->away_ns[hyperperiod] >= 0;
-  row->preempted.mixed = campaign->options->mix_preempted;
-  if (!prem_is_preempted(trace, hyperperiod))
-    return PREM_OK;
-  const prem_preempted_sample sample = {.after = after,
-                                        .makespan_ns = samples->makespan.ns[after],
-                                        .away_ns = trace->away_ns[hyperperiod]};
-  if (!row->preempted.mixed) {
-    samples->response.count = responses;
-    samples->makespan.count = after;
-  }
-  return prem_preempted_note(&row->preempted, &sample) ? PREM_OK : PREM_ERR_MEMORY;
-}
-
 static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t discard) {
   prem_row *row = &campaign->result->rows[row_index];
   prem_samples *samples = &campaign->samples[row_index];
   prem_trace *trace = campaign->trace;
   int64_t run = samples->launch.count;
-  const bool apart = !campaign->options->mix_preempted && prem_preempted_count(trace, discard) > 0;
+  const bool apart = !campaign->options->mix_preempted && prem_disturbed_jobs(trace, discard) > 0;
   prem_status status = PREM_OK;
   for (int64_t h = discard; h < trace->hyperperiods && status == PREM_OK; ++h)
-    status = fold_sample(campaign, row, samples, h);
+    status = add_sample(samples, campaign->schedule, trace, h) ? PREM_OK : PREM_ERR_MEMORY;
   if (status != PREM_OK || !time_list_add(&samples->launch, trace->launch_ns))
     return PREM_ERR_MEMORY;
   if (apart)
     status = fold_counts_apart(campaign, row, discard);
   else
     fold_stats(row, trace, trace->stats);
+  if (status == PREM_OK && !campaign->options->times_only)
+    status = count_complete(campaign, discard, &row->violations_checked);
   if (status == PREM_OK && !campaign->options->times_only)
     status = (apart ? judge_run_apart : judge_run)(campaign, row, discard, samples->hyperperiods,
                                                    samples);
@@ -362,6 +362,8 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
   bool measured = status == PREM_OK || status == PREM_ERR_INTERRUPTED || status == PREM_ERR_MACHINE;
   if (measured && counted) {
     prem_status folded = fold_run(campaign, row_index, discard);
+    if (status == PREM_ERR_MACHINE)
+      count_unended(row, campaign->trace);
     status = status == PREM_OK ? folded : status;
   }
   if (measured)
@@ -617,7 +619,9 @@ static prem_status make_row(const prem_campaign *campaign, prem_mode mode, prem_
   for (int32_t t = 0; t < row->task_count; ++t) {
     prem_task_result *task = &row->tasks[t];
     memcpy(task->name, schedule->tasks[t].name, sizeof task->name);
-    task->published_ns = -1;
+    task->published_ns = task->padded.published_ns = -1;
+    task->period_ns = schedule->tasks[t].period_ns;
+    task->deadline_ns = schedule->tasks[t].deadline_ns;
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
       prem_phase_stats_clear(&task->phase[p]);
       task->wcet_ns[p] = schedule->tasks[t].phase[p].wcet_ns;
@@ -694,25 +698,74 @@ static prem_padding pad(const prem_campaign *campaign, const int64_t *values, in
   return padded;
 }
 
-/** Over all jobs of a task in all samples. */
-static prem_status summarise_responses(const prem_campaign *campaign, prem_row *row, int32_t t) {
-  const int64_t *first_job = campaign->trace->first_job;
-  int64_t jobs = first_job[t + 1] - first_job[t], count = 0;
-  int64_t *values = calloc((size_t)(row->samples * jobs) + 1, sizeof *values);
+/** The response times of a task's jobs in the order of execution. */
+static int64_t list_responses(const prem_samples *samples, const prem_trace *trace, int32_t t,
+                              bool undisturbed, int64_t *values) {
+  int64_t count = 0;
+  for (int64_t first = 0; first < samples->response.count; first += trace->job_count)
+    for (int64_t j = first + trace->first_job[t]; j < first + trace->first_job[t + 1]; ++j)
+      if (!undisturbed || j >= samples->away.count || samples->away.ns[j] == 0)
+        values[count++] = samples->response.ns[j];
+  return count;
+}
+
+static void judge_deadlines(int64_t deadline_ns, const int64_t *values, int64_t count,
+                            prem_deadlines *out) {
+  out->jobs += count;
+  for (int64_t i = 0; i < count; ++i)
+    out->missed += values[i] > deadline_ns;
+  if (deadline_ns <= 0)
+    out->missed = -1;
+}
+
+/** Over all jobs of a task in all samples, and over the undisturbed ones. */
+static prem_status summarise_responses(const prem_campaign *campaign, prem_row *row,
+                                       const prem_samples *samples, int32_t t) {
+  const prem_trace *trace = campaign->trace;
+  prem_task_result *task = &row->tasks[t];
+  if (!prem_mode_computes(row->mode)) { /* nor responds */
+    task->all = task->undisturbed = (prem_deadlines){-1, -1};
+    return PREM_OK;
+  }
+  int64_t *values = calloc((size_t)samples->response.count + 1, sizeof *values);
   if (!values)
     return PREM_ERR_MEMORY;
-  for (int64_t s = 0; s < row->samples; ++s)
-    for (int64_t j = 0; j < jobs; ++j)
-      values[count++] = row->response_samples_ns[s * row->job_count + first_job[t] + j];
-  prem_task_result *task = &row->tasks[t];
-  if (!prem_mode_computes(row->mode)) /* nor responds */
-    count = 0;
-  task->padded = pad(campaign, values, count > 0 ? row->samples : 0, jobs);
+  int64_t count = list_responses(samples, trace, t, false, values);
+  judge_deadlines(task->deadline_ns, values, count, &task->all);
+  prem_summarise(values, count, &task->all_response_ns);
+  count = list_responses(samples, trace, t, !row->preempted.mixed, values);
+  judge_deadlines(task->deadline_ns, values, count, &task->undisturbed);
+  const int64_t jobs = trace->first_job[t + 1] - trace->first_job[t];
+  task->padded = pad(campaign, values, count / jobs, jobs);
   prem_summarise(values, count, &task->response_ns);
   free(values);
   int64_t publish_ns = campaign->schedule->tasks[t].publish_ns;
   if (publish_ns > 0 && task->response_ns.count > 0)
     task->published_ns = prem_max_i64(task->response_ns.max, publish_ns);
+  return PREM_OK;
+}
+
+/** Samples with a disturbed job are noted, and taken out of the others unless they are mixed in. */
+static prem_status tell_apart(prem_row *row, prem_samples *samples) {
+  const int64_t jobs = row->job_count, all = samples->makespan.count;
+  int64_t kept = 0;
+  for (int64_t s = 0; s < all; ++s) {
+    int64_t away_ns = 0;
+    for (int64_t j = s * jobs; j < (s + 1) * jobs && j < samples->away.count; ++j) {
+      row->preempted.jobs += samples->away.ns[j] > 0;
+      away_ns = prem_max_i64(away_ns, samples->away.ns[j]);
+    }
+    const prem_preempted_sample sample = {
+        .after = kept, .makespan_ns = samples->makespan.ns[s], .away_ns = away_ns};
+    if (away_ns > 0 && !prem_preempted_note(&row->preempted, &sample))
+      return PREM_ERR_MEMORY;
+    if (away_ns > 0 && !row->preempted.mixed)
+      continue;
+    samples->makespan.ns[kept] = samples->makespan.ns[s];
+    memmove(samples->response.ns + kept++ * jobs, samples->response.ns + s * jobs,
+            (size_t)jobs * sizeof *samples->response.ns);
+  }
+  row->samples = kept;
   return PREM_OK;
 }
 
@@ -751,11 +804,19 @@ static prem_status summarise_chains(const prem_campaign *campaign, prem_row *row
 }
 
 static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem_samples *samples) {
-  row->samples = samples->makespan.count;
+  prem_status status = PREM_OK;
+  row->preempted.watched = samples->away.count > 0;
+  row->preempted.mixed = campaign->options->mix_preempted;
+  for (int32_t t = 0; status == PREM_OK && t < row->task_count; ++t)
+    status = summarise_responses(campaign, row, samples, t);
+  if (status == PREM_OK)
+    status = tell_apart(row, samples);
+  if (status != PREM_OK)
+    return status;
   row->samples_ns = samples->makespan.ns;
   row->response_samples_ns = samples->response.ns;
   samples->makespan.ns = samples->response.ns = NULL;
-  prem_status status = summarise_copy(row->samples_ns, row->samples, &row->makespan_ns);
+  status = summarise_copy(row->samples_ns, row->samples, &row->makespan_ns);
   row->padded = pad(campaign, row->samples_ns, prem_mode_computes(row->mode) ? row->samples : 0, 1);
   row->jitter_ns = row->makespan_ns.max - row->makespan_ns.min;
   if (row->makespan_ns.mean > 0)
@@ -764,8 +825,6 @@ static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem
   int64_t launches = samples->launch.count;
   if (launches > 0 && samples->launch.ns[0] >= 0)
     prem_summarise(samples->launch.ns, launches, &row->launch_ns);
-  for (int32_t t = 0; status == PREM_OK && t < row->task_count; ++t)
-    status = summarise_responses(campaign, row, t);
   if (status == PREM_OK)
     status = summarise_chains(campaign, row, samples);
   sum_stats(row);

@@ -83,8 +83,8 @@ static bool is_cold(const prem_schedule *schedule, const prem_trace_record *reco
           record->tile < schedule->tasks[record->task].block_count);
 }
 
-static bool is_apart(const turn *now, const prem_trace *trace, int64_t hyperperiod) {
-  return now->options->preempted_apart && prem_is_preempted(trace, hyperperiod);
+static bool has_apart(const turn *now, const prem_trace *trace, int64_t hyperperiod) {
+  return now->options->preempted_apart && prem_disturbed_in(trace, hyperperiod) > 0;
 }
 
 static bool add_record(const turn *now, prem_variant_times *to, const prem_trace *trace,
@@ -92,7 +92,7 @@ static bool add_record(const turn *now, prem_variant_times *to, const prem_trace
   const int32_t index = record->task * PREM_PHASE_COUNT + record->phase;
   prem_variant_phase *phase = &to->phases[index];
   const int64_t took_ns = record->end_ns - record->start_ns;
-  if (is_apart(now, trace, record->hyperperiod))
+  if (now->options->preempted_apart && prem_is_disturbed(trace, record))
     return record->hyperperiod < now->discard || prem_times_add(&phase->preempted, took_ns);
   if (is_cold(now->variant->schedule, record))
     return prem_times_add(&phase->cold, took_ns);
@@ -125,11 +125,11 @@ static bool add_jobs(const turn *now, prem_variant_times *to, const prem_trace *
 }
 
 /* May the counts stand for stamps that found no room? They tell neither first tiles apart, unless
- * those are discarded, nor hyperperiods in which a core was taken away. */
+ * those are discarded, nor disturbed jobs. */
 static bool counts_stand_in(const turn *now, const prem_trace *trace) {
   bool stand_in = trace->lost > 0 && now->discard > 0;
   for (int64_t h = 0; h < trace->hyperperiods && stand_in; ++h)
-    stand_in = !is_apart(now, trace, h);
+    stand_in = !has_apart(now, trace, h);
   return stand_in;
 }
 
@@ -158,7 +158,7 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
   for (int64_t i = 0; i < trace->record_count && room; ++i)
     room = add_record(now, to, trace, &trace->records[i]);
   for (int64_t h = now->discard; h < trace->hyperperiods && room; ++h)
-    if (is_apart(now, trace, h))
+    if (has_apart(now, trace, h))
       ++to->preempted;
     else
       room = add_jobs(now, to, trace, h);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preempted hyperperiods told apart: see preempted.h. */
+/* Disturbed jobs told apart: see preempted.h. */
 #include "measure/preempted.h"
 
 #include <stdlib.h>
@@ -8,10 +8,17 @@
 #include "measure/slot_order.h"
 #include "prem/base/list.h"
 
-int64_t prem_preempted_count(const prem_trace *trace, int64_t discard) {
+int64_t prem_disturbed_in(const prem_trace *trace, int64_t hyperperiod) {
+  int64_t count = 0;
+  for (int64_t j = 0; j < trace->job_count; ++j)
+    count += trace->away_ns[hyperperiod * trace->job_count + j] > 0;
+  return count;
+}
+
+int64_t prem_disturbed_jobs(const prem_trace *trace, int64_t discard) {
   int64_t count = 0;
   for (int64_t h = discard; h < trace->hyperperiods; ++h)
-    count += prem_is_preempted(trace, h);
+    count += prem_disturbed_in(trace, h);
   return count;
 }
 
@@ -21,7 +28,7 @@ int64_t prem_preempted_apart(prem_trace *trace) {
   if (!behind)
     return -1;
   for (int64_t i = 0; i < trace->record_count; ++i)
-    if (prem_is_preempted(trace, trace->records[i].hyperperiod))
+    if (prem_is_disturbed(trace, &trace->records[i]))
       behind[preempted++] = trace->records[i];
     else
       trace->records[others++] = trace->records[i];
@@ -57,7 +64,7 @@ static prem_status count_records(const prem_schedule *schedule, const prem_trace
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (record->hyperperiod < discard || record->hyperperiod >= trace->hyperperiods ||
-        (record->flags & PREM_SLOT_WARMUP) || prem_is_preempted(trace, record->hyperperiod))
+        (record->flags & PREM_SLOT_WARMUP) || prem_is_disturbed(trace, record))
       continue;
     prem_phase_stats_add(&stats[record->task * PREM_PHASE_COUNT + record->phase], record,
                          window_end_ns(trace, slots, count, record, mode),
@@ -70,15 +77,15 @@ static prem_status count_records(const prem_schedule *schedule, const prem_trace
 prem_status prem_preempted_recount(const prem_schedule *schedule, const prem_trace *trace,
                                    int64_t discard, prem_mode mode, prem_phase_stats *stats,
                                    bool *whole) {
-  const int64_t counted = trace->hyperperiods - discard;
-  const int64_t preempted = prem_preempted_count(trace, discard);
-  *whole = preempted == counted || trace->lost == 0;
-  if (!*whole || preempted == 0) {
+  const int64_t counted = (trace->hyperperiods - discard) * trace->job_count;
+  const int64_t disturbed = prem_disturbed_jobs(trace, discard);
+  *whole = disturbed == counted || trace->lost == 0;
+  if (!*whole || disturbed == 0) {
     memcpy(stats, trace->stats, (size_t)trace->task_count * PREM_PHASE_COUNT * sizeof *stats);
     return PREM_OK;
   }
   clear_stats(stats, trace->task_count);
-  return preempted == counted ? PREM_OK : count_records(schedule, trace, discard, mode, stats);
+  return disturbed == counted ? PREM_OK : count_records(schedule, trace, discard, mode, stats);
 }
 
 /* ---- what a row says of them ---------------------------------------------------------------- */

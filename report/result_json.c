@@ -133,6 +133,12 @@ static json_t *padded_json(const prem_padding *padded) {
   return finished(object, whole);
 }
 
+/** Jobs and missed deadlines; null: not known, or there is no deadline. */
+static bool put_deadlines(json_t *object, const prem_deadlines *of) {
+  bool whole = put(object, "jobs", of->jobs >= 0 ? integer(of->jobs) : json_null());
+  return whole & put(object, "missed", of->missed >= 0 ? integer(of->missed) : json_null());
+}
+
 static json_t *task_json(const prem_task_result *task) {
   json_t *phases = json_object();
   bool whole = phases != NULL;
@@ -141,7 +147,15 @@ static json_t *task_json(const prem_task_result *task) {
       whole &= put(phases, prem_phase_name((prem_phase)p),
                    phase_json(&task->phase[p], task->wcet_ns[p]));
   json_t *object = json_object();
+  json_t *undisturbed = json_object();
   whole &= put(object, "name", text(task->name));
+  whole &= put(object, "period_ns", task->period_ns > 0 ? integer(task->period_ns) : json_null());
+  whole &=
+      put(object, "deadline_ns", task->deadline_ns > 0 ? integer(task->deadline_ns) : json_null());
+  whole &= put_deadlines(object, &task->all);
+  whole &= put_deadlines(undisturbed, &task->undisturbed);
+  whole &= put(object, "undisturbed", undisturbed);
+  whole &= put(object, "all_response_ns", summary_json(&task->all_response_ns));
   whole &= put(object, "response_ns", summary_json(&task->response_ns));
   whole &= put(object, "published_ns",
                task->published_ns >= 0 ? integer(task->published_ns) : json_null());
@@ -212,6 +226,7 @@ static json_t *preempted_samples_json(const prem_preempted *preempted) {
 static json_t *preempted_json(const prem_preempted *preempted) {
   json_t *object = json_object();
   bool whole = put(object, "count", integer(preempted->count));
+  whole &= put(object, "jobs", integer(preempted->jobs));
   whole &= put(object, "mixed", json_boolean(preempted->mixed));
   whole &= put(object, "counts_mixed", json_boolean(preempted->counts_mixed));
   whole &= put(object, "longest_away_ns", integer(preempted->longest_away_ns));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A result as text: what real-time engineers ask for first stands first. Times are exact: a
- * column's unit has all its nanoseconds behind the point. */
+ * microsecond has its nanoseconds behind the point. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -27,38 +27,16 @@ static cell_text PREM_PRINTF(1, 2) cell(const char *format, ...) {
   return made;
 }
 
-/* ---- units ---------------------------------------------------------------------------------- */
+/* ---- times ---------------------------------------------------------------------------------- */
 
-typedef struct time_unit {
-  const char *name;
-  double ns;
-  int decimals;
-} time_unit;
-
-/** One unit for a whole column, so that its numbers can be compared at a glance. */
-static time_unit unit_for(int64_t largest_ns) {
-  if (largest_ns < 100000)
-    return (time_unit){"ns", 1, 0};
-  if (largest_ns < 100000000)
-    return (time_unit){"us", 1e3, 3};
-  if (largest_ns < INT64_C(100000000000))
-    return (time_unit){"ms", 1e6, 6};
-  return (time_unit){"s", 1e9, 9};
+/** In us, and in integers: no nanosecond is lost. */
+static cell_text time_cell(int64_t ns) {
+  const int64_t size_ns = ns < 0 ? -ns : ns;
+  return cell("%s%" PRId64 ".%03" PRId64, ns < 0 ? "-" : "", size_ns / 1000, size_ns % 1000);
 }
 
-/** In integers: no nanosecond is lost. */
-static cell_text time_cell(time_unit unit, int64_t ns) {
-  int64_t whole_ns = (int64_t)unit.ns;
-  int64_t size_ns = ns < 0 ? -ns : ns;
-  const char *sign = ns < 0 ? "-" : "";
-  if (unit.decimals == 0)
-    return cell("%s%" PRId64, sign, size_ns);
-  return cell("%s%" PRId64 ".%0*" PRId64, sign, size_ns / whole_ns, unit.decimals,
-              size_ns % whole_ns);
-}
-
-static cell_text mean_cell(time_unit unit, double ns) {
-  return cell("%.*f", unit.decimals ? unit.decimals : 1, ns / unit.ns);
+static cell_text mean_cell(double ns) {
+  return cell("%.3f", ns / 1e3);
 }
 
 static cell_text no_number(void) {
@@ -88,6 +66,10 @@ static bool is_padded(const prem_row *row) {
   return row->mode != PREM_MODE_TT && row->padded.published_ns >= 0;
 }
 
+static int32_t task_count_of(const prem_result *result) {
+  return result->row_count > 0 ? result->rows[0].task_count : 0;
+}
+
 static int task_width(const prem_result *result) {
   int width = 4;
   for (int32_t i = 0; i < result->row_count; ++i)
@@ -109,20 +91,12 @@ static int64_t worst_spread(const prem_row *row) {
   return worst;
 }
 
-typedef struct row_units {
-  time_unit lateness, spread, makespan, jitter;
-} row_units;
-
-static row_units find_row_units(const prem_result *result) {
-  int64_t lateness = 0, spread = 0, makespan = 0, jitter = 0;
-  for (int32_t i = 0; i < result->row_count; ++i) {
-    const prem_row *row = &result->rows[i];
-    lateness = prem_max_i64(lateness, row->lateness_max_ns);
-    spread = prem_max_i64(spread, worst_spread(row));
-    makespan = prem_max_i64(makespan, row->makespan_ns.max);
-    jitter = prem_max_i64(jitter, row->jitter_ns);
-  }
-  return (row_units){unit_for(lateness), unit_for(spread), unit_for(makespan), unit_for(jitter)};
+/** Is there a job that counts? */
+static bool has_responses(const prem_row *row) {
+  for (int32_t t = 0; t < row->task_count; ++t)
+    if (row->tasks[t].response_ns.count > 0)
+      return true;
+  return false;
 }
 
 static bool violations_judged(const prem_row *row) {
@@ -152,202 +126,212 @@ static int64_t all_samples(const prem_row *row) {
   return row->samples + (row->preempted.mixed ? 0 : row->preempted.count);
 }
 
+static int64_t all_jobs(const prem_row *row) {
+  int64_t jobs = 0;
+  for (int32_t t = 0; t < row->task_count; ++t)
+    jobs += row->tasks[t].all.jobs;
+  return jobs;
+}
+
+/** Then a hyperperiod has many jobs, and its makespan says nothing. */
+static bool is_periodic(const prem_row *row) {
+  for (int32_t t = 0; t < row->task_count; ++t)
+    if (row->tasks[t].period_ns > 0)
+      return true;
+  return false;
+}
+
 /** A column of its own where somebody looked. */
-static void print_preempted_cell(const prem_row *row, bool watched, FILE *file) {
+static void print_disturbed_cell(const prem_row *row, bool watched, FILE *file) {
   if (watched)
     fprintf(file, " %12s",
             row->preempted.watched
-                ? cell("%" PRId64 "/%" PRId64, row->preempted.count, all_samples(row)).text
+                ? cell("%" PRId64 "/%" PRId64, row->preempted.jobs, all_jobs(row)).text
                 : "-");
 }
 
-static void print_row(const prem_row *row, const row_units *units, int width, bool watched,
-                      FILE *file) {
+static void print_row(const prem_row *row, int width, bool watched, FILE *file) {
   bool released = row->releases > 0, any = row->samples > 0;
   fprintf(file, "%-*s", width, name_cell(row->label).text);
-  print_preempted_cell(row, watched, file);
-  fprintf(file, " %9s %13s %8s %10s %9s %11s %10s %8s %6s\n",
-          released ? time_cell(units->lateness, row->lateness_max_ns).text : "-",
+  print_disturbed_cell(row, watched, file);
+  fprintf(file, " %9s %13s %8s %10s %9s", released ? time_cell(row->lateness_max_ns).text : "-",
           released ? cell("%" PRId64 "/%" PRId64, row->late_releases, row->releases).text : "-",
           released ? cell("%" PRId64, row->overruns).text : "-",
           violations_judged(row)
               ? cell("%" PRId64 "/%" PRId64, row->violations_certain, row->violations_possible).text
               : "-",
-          any && prem_mode_computes(row->mode) ? time_cell(units->spread, worst_spread(row)).text
-                                               : "-",
-          any ? mean_cell(units->makespan, row->makespan_ns.mean).text : "-",
-          any ? time_cell(units->jitter, row->jitter_ns).text : "-",
-          any ? percent_cell(row->jitter_pct).text : "-", output_text(row));
+          has_responses(row) ? time_cell(worst_spread(row)).text : "-");
+  if (!is_periodic(row))
+    fprintf(file, " %11s %10s %8s", any ? mean_cell(row->makespan_ns.mean).text : "-",
+            any ? time_cell(row->jitter_ns).text : "-",
+            any ? percent_cell(row->jitter_pct).text : "-");
+  fprintf(file, " %6s\n", output_text(row));
 }
 
 static void print_rows(const prem_result *result, FILE *file) {
-  row_units units = find_row_units(result);
-  int width = label_width(result);
+  static const char *const heads[3][4] = {{"disturbed", "makespan", "makespan", "jitter"},
+                                          {"of all", "mean", "jitter", "of mean"},
+                                          {"jobs", "us", "us", "%"}};
+  static const char *const always[3][6] = {
+      {"worst", "late/", "over-", "violations", "response", "output"},
+      {"lateness", "releases", "runs", "certain/", "spread", ""},
+      {"us", "", "", "possible", "us", ""}};
+  const int width = label_width(result);
   const bool watched = any_watched(result);
-  const char *const heads[3] = {"preempted", "of all", ""};
-  const cell_text more[3] = {watched ? cell(" %12s", heads[0]) : cell("%s", ""),
-                             watched ? cell(" %12s", heads[1]) : cell("%s", ""),
-                             watched ? cell(" %12s", heads[2]) : cell("%s", "")};
-  fprintf(file, "%-*s%s %9s %13s %8s %10s %9s %11s %10s %8s %6s\n", width, "mode", more[0].text,
-          "worst", "late/", "over-", "violations", "response", "makespan", "makespan", "jitter",
-          "output");
-  fprintf(file, "%-*s%s %9s %13s %8s %10s %9s %11s %10s %8s\n", width, "", more[1].text, "lateness",
-          "releases", "runs", "certain/", "spread", "mean", "jitter", "of mean");
-  fprintf(file, "%-*s%s %9s %13s %8s %10s %9s %11s %10s %8s\n", width, "", more[2].text,
-          units.lateness.name, "", "", "possible", units.spread.name, units.makespan.name,
-          units.jitter.name, "%");
+  const bool has_makespan = result->row_count == 0 || !is_periodic(&result->rows[0]);
+  for (int line = 0; line < 3; ++line) {
+    const char *const *head = heads[line], *const *more = always[line];
+    fprintf(file, "%-*s", width, line == 0 ? "mode" : "");
+    if (watched)
+      fprintf(file, " %12s", head[0]);
+    fprintf(file, " %9s %13s %8s %10s %9s", more[0], more[1], more[2], more[3], more[4]);
+    if (has_makespan)
+      fprintf(file, " %11s %10s %8s", head[1], head[2], head[3]);
+    if (line == 0)
+      fprintf(file, " %6s", more[5]);
+    fputc('\n', file);
+  }
   for (int32_t i = 0; i < result->row_count; ++i)
-    print_row(&result->rows[i], &units, width, watched, file);
+    print_row(&result->rows[i], width, watched, file);
 }
 
 /* ---- the tasks ------------------------------------------------------------------------------ */
 
-static int64_t largest_response(const prem_result *result) {
-  int64_t largest = 0;
-  for (int32_t i = 0; i < result->row_count; ++i)
-    for (int32_t t = 0; t < result->rows[i].task_count; ++t)
-      largest = prem_max_i64(prem_max_i64(largest, result->rows[i].tasks[t].response_ns.max),
-                             prem_max_i64(result->rows[i].tasks[t].published_ns,
-                                          result->rows[i].tasks[t].padded.published_ns));
-  for (int32_t i = 0; i < result->row_count; ++i)
-    largest = prem_max_i64(largest, result->rows[i].makespan_ns.max);
-  return largest;
+static void print_jobs_cells(const prem_summary *times, const prem_deadlines *jobs, FILE *file) {
+  const bool any = times->count > 0;
+  fprintf(file, " %10s %10s %12s", any ? time_cell(times->p50).text : "-",
+          any ? time_cell(times->max).text : "-",
+          jobs->missed >= 0 ? cell("%" PRId64 "/%" PRId64, jobs->missed, jobs->jobs).text
+                            : cell("-/%" PRId64, jobs->jobs).text);
 }
 
-static cell_text percentile_cell(time_unit unit, int64_t ns) {
-  return ns == INT64_MIN ? no_number() : time_cell(unit, ns);
+/** What leads where jobs have periods or deadlines. */
+static void print_deadlines(const prem_result *result, FILE *file) {
+  const int widths[2] = {task_width(result), label_width(result)};
+  const bool apart = any_watched(result) && !result->rows[0].preempted.mixed;
+  bool asked = false;
+  for (int32_t t = 0; t < task_count_of(result); ++t)
+    asked |= result->rows[0].tasks[t].period_ns > 0 || result->rows[0].tasks[t].deadline_ns > 0;
+  if (!asked)
+    return;
+  fputs("jobs: response times against deadlines, in us\n", file);
+  if (apart)
+    fprintf(file, "%*s%35s%35s\n", widths[0] + widths[1] + 12, "", "all jobs", "undisturbed jobs");
+  fprintf(file, "%-*s %-*s %10s", widths[0], "task", widths[1], "mode", "deadline");
+  for (int group = 0; group < 1 + apart; ++group)
+    fprintf(file, " %10s %10s %12s", "median", "longest", "missed/jobs");
+  fputc('\n', file);
+  for (int32_t t = 0; t < task_count_of(result); ++t)
+    for (int32_t i = 0; i < result->row_count; ++i) {
+      const prem_task_result *task = &result->rows[i].tasks[t];
+      if (task->all.jobs < 0)
+        continue;
+      fprintf(file, "%-*s %-*s %10s", widths[0], name_cell(task->name).text, widths[1],
+              name_cell(result->rows[i].label).text,
+              task->deadline_ns > 0 ? time_cell(task->deadline_ns).text : "-");
+      print_jobs_cells(&task->all_response_ns, &task->all, file);
+      if (apart)
+        print_jobs_cells(&task->response_ns, &task->undisturbed, file);
+      fputc('\n', file);
+    }
+  fputc('\n', file);
+}
+
+static cell_text percentile_cell(int64_t ns) {
+  return ns == INT64_MIN ? no_number() : time_cell(ns);
 }
 
 /** Where the output of a mode counts: a `*` marks an instant that the samples themselves set. */
-static cell_text published_cell(const prem_row *row, const prem_task_result *task, time_unit unit) {
+static cell_text published_cell(const prem_row *row, const prem_task_result *task) {
   if (is_padded(row))
-    return cell("%.30s*", time_cell(unit, task->padded.published_ns).text);
-  return task->published_ns >= 0 ? time_cell(unit, task->published_ns) : no_number();
+    return cell("%.30s*", time_cell(task->padded.published_ns).text);
+  return task->published_ns >= 0 ? time_cell(task->published_ns) : no_number();
 }
 
 /** The usual before the longest. */
 static void print_times(const char *name, const prem_row *row, const prem_summary *times,
-                        const char *published, time_unit unit, int widths[2], FILE *file) {
+                        const char *published, int widths[2], FILE *file) {
   if (times->count == 0)
     return;
   fprintf(file, "%-*s %-*s %11s %11s %11s %11s %11s %11s\n", widths[0], name, widths[1],
-          name_cell(row->label).text, time_cell(unit, times->p50).text,
-          percentile_cell(unit, times->p99).text, time_cell(unit, times->max).text,
-          time_cell(unit, times->min).text, time_cell(unit, times->max - times->min).text,
-          published);
-}
-
-static int32_t task_count_of(const prem_result *result) {
-  return result->row_count > 0 ? result->rows[0].task_count : 0;
+          name_cell(row->label).text, time_cell(times->p50).text, percentile_cell(times->p99).text,
+          time_cell(times->max).text, time_cell(times->min).text,
+          time_cell(times->max - times->min).text, published);
 }
 
 static void print_responses(const prem_result *result, FILE *file) {
   static const char makespan[] = "makespan";
-  const time_unit unit = unit_for(largest_response(result));
   int widths[2] = {name_width(task_width(result), makespan), label_width(result)};
-  fprintf(file, "\nresponse times and makespan in %s\n", unit.name);
+  fprintf(file, "\nresponse times and makespan in us\n");
   fprintf(file, "%-*s %-*s %11s %11s %11s %11s %11s %11s\n", widths[0], "task", widths[1], "mode",
           "median", "p99", "max", "min", "spread", "published");
   for (int32_t t = 0; t < task_count_of(result); ++t)
     for (int32_t i = 0; i < result->row_count; ++i) {
       const prem_task_result *task = &result->rows[i].tasks[t];
       print_times(name_cell(task->name).text, &result->rows[i], &task->response_ns,
-                  published_cell(&result->rows[i], task, unit).text, unit, widths, file);
+                  published_cell(&result->rows[i], task).text, widths, file);
     }
   for (int32_t i = 0; i < result->row_count; ++i)
-    print_times(makespan, &result->rows[i], &result->rows[i].makespan_ns, "", unit, widths, file);
+    print_times(makespan, &result->rows[i], &result->rows[i].makespan_ns, "", widths, file);
 }
 
 /* ---- chains --------------------------------------------------------------------------------- */
 
-static int64_t largest_latency(const prem_result *result) {
-  int64_t largest = 0;
-  for (int32_t i = 0; i < result->row_count; ++i)
-    for (int32_t c = 0; c < result->rows[i].chain_count; ++c)
-      largest = prem_max_i64(largest, prem_max_i64(result->rows[i].chains[c].reaction_ns.max,
-                                                   result->rows[i].chains[c].age_ns.max));
-  return largest;
+static cell_text known_cell(const prem_summary *summary, int64_t ns) {
+  return summary->count > 0 ? time_cell(ns) : no_number();
 }
 
-static cell_text known_cell(const prem_summary *summary, time_unit unit, int64_t ns) {
-  return summary->count > 0 ? time_cell(unit, ns) : no_number();
-}
-
-static void print_chain(const prem_row *row, int32_t c, time_unit unit, int widths[2], FILE *file) {
+static void print_chain(const prem_row *row, int32_t c, int widths[2], FILE *file) {
   const prem_summary *reaction = &row->chains[c].reaction_ns, *age = &row->chains[c].age_ns;
   fprintf(file, "%-*s %-*s %11s %11s %11s %11s %9" PRId64 "\n", widths[0],
           name_cell(row->chains[c].name).text, widths[1], name_cell(row->label).text,
-          known_cell(reaction, unit, reaction->max).text,
-          known_cell(reaction, unit, reaction->min).text, known_cell(age, unit, age->max).text,
-          known_cell(age, unit, age->min).text, age->count);
+          known_cell(reaction, reaction->max).text, known_cell(reaction, reaction->min).text,
+          known_cell(age, age->max).text, known_cell(age, age->min).text, age->count);
 }
 
 /** Only of schedules that name chains. */
 static void print_chains(const prem_result *result, FILE *file) {
   const int32_t count = result->row_count > 0 ? result->rows[0].chain_count : 0;
-  const time_unit unit = unit_for(largest_latency(result));
   int widths[2] = {5, label_width(result)};
   for (int32_t c = 0; c < count; ++c)
     widths[0] = name_width(widths[0], result->rows[0].chains[c].name);
   if (count > 0)
     fprintf(file,
-            "\nchains, end to end, in %s: reaction to an event that was just missed, age of the "
+            "\nchains, end to end, in us: reaction to an event that was just missed, age of the "
             "data in an output\n%-*s %-*s %11s %11s %11s %11s %9s\n",
-            unit.name, widths[0], "chain", widths[1], "mode", "reaction", "least", "age", "least",
-            "outputs");
+            widths[0], "chain", widths[1], "mode", "reaction", "least", "age", "least", "outputs");
   for (int32_t c = 0; c < count; ++c)
     for (int32_t i = 0; i < result->row_count; ++i)
-      print_chain(&result->rows[i], c, unit, widths, file);
+      print_chain(&result->rows[i], c, widths, file);
 }
 
-typedef struct phase_units {
-  time_unit time, lateness;
-} phase_units;
-
-static phase_units find_phase_units(const prem_result *result) {
-  int64_t time = 0, lateness = 0;
-  for (int32_t i = 0; i < result->row_count; ++i)
-    for (int32_t t = 0; t < result->rows[i].task_count; ++t)
-      for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-        const prem_phase_stats *counts = &result->rows[i].tasks[t].phase[p];
-        time = prem_max_i64(prem_max_i64(time, counts->duration_max_ns),
-                            result->rows[i].tasks[t].wcet_ns[p]);
-        lateness =
-            prem_max_i64(prem_max_i64(lateness, counts->lateness_max_ns), counts->overrun_max_ns);
-      }
-  return (phase_units){unit_for(time), unit_for(lateness)};
-}
-
-static void print_phase(const prem_row *row, int32_t t, int p, const phase_units *units,
-                        int widths[2], FILE *file) {
+static void print_phase(const prem_row *row, int32_t t, int p, int widths[2], FILE *file) {
   const prem_task_result *task = &row->tasks[t];
   const prem_phase_stats *counts = &task->phase[p];
   if (counts->count == 0)
     return;
   bool released = counts->releases > 0, planned = row->releases > 0;
-  fprintf(file, "%-*s %-9s %-*s %10s %10s %8s %10s %10s %8s\n", widths[0],
+  fprintf(file, "%-*s %-9s %-*s %10s %10s %8s %10s %8s %10s\n", widths[0],
           name_cell(task->name).text, prem_phase_name((prem_phase)p), widths[1],
-          name_cell(row->label).text,
-          task->wcet_ns[p] > 0 ? time_cell(units->time, task->wcet_ns[p]).text : "-",
-          time_cell(units->time, counts->duration_max_ns).text,
+          name_cell(row->label).text, task->wcet_ns[p] > 0 ? time_cell(task->wcet_ns[p]).text : "-",
+          time_cell(counts->duration_max_ns).text,
           planned ? cell("%" PRId64, counts->overruns).text : "-",
-          planned ? time_cell(units->lateness, counts->overrun_max_ns).text : "-",
-          released ? time_cell(units->lateness, counts->lateness_max_ns).text : "-",
-          released ? cell("%" PRId64, counts->late).text : "-");
+          planned ? time_cell(counts->overrun_max_ns).text : "-",
+          released ? cell("%" PRId64, counts->late).text : "-",
+          released ? time_cell(counts->lateness_max_ns).text : "-");
 }
 
 static void print_phases(const prem_result *result, FILE *file) {
-  phase_units units = find_phase_units(result);
   int widths[2] = {task_width(result), label_width(result)};
-  fprintf(file,
-          "\nphases: planned (WCET) and longest seen (WOET) in %s, overruns and lateness in %s\n",
-          units.time.name, units.lateness.name);
-  fprintf(file, "%-*s %-9s %-*s %10s %10s %8s %10s %10s %8s\n", widths[0], "task", "phase",
-          widths[1], "mode", "WCET", "WOET", "overruns", "worst", "lateness", "late");
+  fputs("\nphases: in us, planned (WCET) and longest seen (WOET), overruns and the longest of "
+        "them,\n  late releases and the latest of them\n",
+        file);
+  fprintf(file, "%-*s %-9s %-*s %10s %10s %8s %10s %8s %10s\n", widths[0], "task", "phase",
+          widths[1], "mode", "WCET", "WOET", "overruns", "longest", "late", "latest");
   for (int32_t t = 0; t < task_count_of(result); ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       for (int32_t i = 0; i < result->row_count; ++i)
-        print_phase(&result->rows[i], t, p, &units, widths, file);
+        print_phase(&result->rows[i], t, p, widths, file);
 }
 
 /* ---- what was measured, and what the numbers bear ------------------------------------------- */
@@ -362,30 +346,35 @@ static void print_heading(const prem_result *result, FILE *file) {
   fprintf(file, "%s: backend %s (%s), %s\n", result->schedule_name,
           row ? row->backend : machine->backend, machine->name,
           row && row->scenario == PREM_RESIDENT ? "resident" : "relaunched for every run");
-  time_unit unit = unit_for(result->hyperperiod_ns);
   fprintf(file,
-          "hyperperiod %s %s, clock step %" PRId64 " ns; late: begun more than %" PRId64
+          "hyperperiod %s us, clock step %" PRId64 " ns; late: begun more than %" PRId64
           " ns after the release\n\n",
-          time_cell(unit, result->hyperperiod_ns).text, unit.name, machine->clock_step_ns,
-          result->late_ns);
+          time_cell(result->hyperperiod_ns).text, machine->clock_step_ns, result->late_ns);
 }
 
-/** Rule of three: with 95 % confidence fewer than 3/N of all times lie above the largest of N. */
+/** Rule of three: with 95 % confidence fewer than 3/N of all times lie above the largest of N. Of
+ *  tasks with periods, N is that of the one with the fewest jobs. */
 static void print_samples(const prem_row *row, FILE *file) {
+  const bool periodic = is_periodic(row);
+  int64_t times = row->samples;
+  for (int32_t t = 0; t < row->task_count && periodic; ++t)
+    times = t == 0 ? row->tasks[t].response_ns.count
+                   : prem_min_i64(times, row->tasks[t].response_ns.count);
   fprintf(file, "%s: %s counted: %" PRId64 ", discarded: %" PRId64, row->label, sample_name(row),
-          row->samples, row->discarded);
-  if (row->samples > 0)
+          periodic ? all_samples(row) : row->samples, row->discarded);
+  if (row->samples > 0 && !periodic)
     fprintf(file, "; longest makespan %" PRId64 " ns", row->makespan_ns.max);
   fputc('\n', file);
-  if (row->samples == 0)
+  if (times == 0)
     return;
   if (strcmp(row->backend, "sim") == 0)
     fputs("  the simulator repeats itself: nothing is said about rarer times\n", file);
-  else if (row->samples > 3)
-    fprintf(file, "  with 95 %% confidence fewer than %.4g %% of makespans are longer\n",
-            300.0 / (double)row->samples);
+  else if (times > 3)
+    fprintf(file, "  with 95 %% confidence fewer than %.4g %% of %s are longer\n",
+            300.0 / (double)times, periodic ? "a task's response times" : "makespans");
   else
-    fputs("  too few to say how often makespans are longer\n", file);
+    fprintf(file, "  too few to say how often %s are longer\n",
+            periodic ? "response times" : "makespans");
 }
 
 /** How good a fixed instant is that the first half of the samples set. */
@@ -438,7 +427,7 @@ static void print_first_cause(const prem_row *row, const prem_first_cause *first
                         said, sizeof said);
   fprintf(file, "  %" PRId64 ": %s%s\n", first->late, said,
           first->kind == PREM_FIRST_LOST && row->preempted.count > 0
-              ? ", or those of a preempted run"
+              ? ", or those of a disturbed job"
               : "");
   fprintf(file,
           "    worst %" PRId64 " ns; first in run %" PRId64 ", block %" PRId32 ", job %" PRId32
@@ -542,29 +531,29 @@ static void print_verified(const prem_row *row, FILE *file) {
 }
 
 /** What was told apart, so that nobody takes the rest for all. */
-static void print_preempted(const prem_row *row, FILE *file) {
-  const prem_preempted *preempted = &row->preempted;
-  if (preempted->count == 0)
+static void print_disturbed(const prem_row *row, FILE *file) {
+  const prem_preempted *apart = &row->preempted;
+  if (apart->count == 0)
     return;
   fprintf(file,
-          "%s: preempted: the operating system took a core away in %" PRId64 " of %" PRId64
-          " %s, for %.3f ms at most\n",
-          row->label, preempted->count, all_samples(row), sample_name(row),
-          (double)preempted->longest_away_ns / 1e6);
-  if (preempted->mixed) {
+          "%s: disturbed: the operating system took a core away, for %.3f ms at most, from %" PRId64
+          " of %" PRId64 " jobs,\n  in %" PRId64 " of %" PRId64 " %s, the longest of %.3f ms\n",
+          row->label, (double)apart->longest_away_ns / 1e6, apart->jobs, all_jobs(row),
+          apart->count, all_samples(row), sample_name(row), (double)apart->makespan_max_ns / 1e6);
+  if (apart->mixed) {
     fputs("  they count among the others\n", file);
     return;
   }
-  fprintf(file, "  in none of the numbers above; the longest took %.3f ms",
-          (double)preempted->makespan_max_ns / 1e6);
-  if (preempted->releases > 0)
-    fprintf(file, "; %" PRId64 "/%" PRId64 " releases late, %" PRId64 " overruns",
-            preempted->late_releases, preempted->releases, preempted->overruns);
+  fputs("  they count among all jobs, and in none of the other numbers above", file);
+  if (apart->releases > 0)
+    fprintf(file,
+            ";\n  of their phases: %" PRId64 "/%" PRId64 " releases late, %" PRId64 " overruns",
+            apart->late_releases, apart->releases, apart->overruns);
   fputc('\n', file);
-  if (preempted->counts_mixed)
+  if (apart->counts_mixed)
     fputs("  but for counts of phases: raw records are lost, so these are of all\n", file);
-  if (row->samples == 0)
-    fputs("  nothing is left: the machine was too busy; measure when it is quieter, on cores that\n"
+  if (!has_responses(row))
+    fputs("  no job is left: the machine was too busy; measure when it is quieter, on cores that\n"
           "  nobody else uses, or with --with-preempted\n",
           file);
 }
@@ -578,7 +567,7 @@ static void print_doubts(const prem_row *row, FILE *file) {
             "%s: oversubscribed: more blocks than the machine runs at once; lateness and\n"
             "  durations include waiting for a core\n",
             row->label);
-  print_preempted(row, file);
+  print_disturbed(row, file);
   if (row->standstills > 0)
     fprintf(file,
             "%s: times when all blocks stood still at once: %" PRId64 ", the longest %.3f ms; the\n"
@@ -653,6 +642,7 @@ static void print_footer(const prem_result *result, FILE *file) {
 
 void prem_result_print(const prem_result *result, FILE *file) {
   print_heading(result, file);
+  print_deadlines(result, file);
   print_rows(result, file);
   print_responses(result, file);
   print_chains(result, file);

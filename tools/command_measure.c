@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/command_measure.h"
+#include "prem/base/numbers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -344,6 +345,11 @@ static prem_status write_trace(void *context, const prem_trace *trace, prem_mode
 
 /* ---- after the run -------------------------------------------------------------------------- */
 
+/* The first of two exit statuses that says something. */
+static int join_status(int first, int second) {
+  return first == COMMAND_DONE ? second : first;
+}
+
 static void tell_wrong(const prem_row *row, const prem_schedule *schedule) {
   const prem_verdict *verdict = &row->verdict;
   const char *array = verdict->array >= 0 && verdict->array < schedule->array_count
@@ -353,6 +359,35 @@ static void tell_wrong(const prem_row *row, const prem_schedule *schedule) {
                 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]: %.9g instead of %.9g",
                 row->label, verdict->wrong, array, verdict->index[0], verdict->index[1],
                 verdict->index[2], verdict->index[3], verdict->found, verdict->expected);
+}
+
+/* Missed deadlines, and whether all numbers speak of the machine's other work. */
+static int judge_jobs(const prem_row *row, bool strict) {
+  int64_t jobs = 0, judged = 0, missed = 0, disturbed_missed = 0, undisturbed = 0;
+  int status = COMMAND_DONE;
+  for (int32_t t = 0; t < row->task_count; ++t) {
+    const prem_task_result *task = &row->tasks[t];
+    jobs += prem_max_i64(task->all.jobs, 0);
+    judged += task->all.missed >= 0 ? task->all.jobs : 0;
+    missed += prem_max_i64(task->all.missed, 0);
+    disturbed_missed += task->all.missed - task->undisturbed.missed;
+    undisturbed += task->response_ns.count;
+  }
+  if (strict && missed > 0) {
+    command_error("%s: %" PRId64 " of %" PRId64 " jobs missed their deadlines (--strict)",
+                  row->label, missed, judged);
+    if (disturbed_missed > 0)
+      command_error("  of these were disturbed: %" PRId64, disturbed_missed);
+    status = COMMAND_INVALID;
+  }
+  if (row->preempted.jobs > 0 && undisturbed == 0) {
+    command_error(
+        "%s: of %" PRId64 " jobs all were disturbed: the operating system took a core "
+        "away from each, for %.3f ms at most; see docs/timing-method.md, 'Disturbed jobs'",
+        row->label, jobs, (double)row->preempted.longest_away_ns / 1e6);
+    status = join_status(status, COMMAND_UNAVAILABLE);
+  }
+  return status;
 }
 
 /* What the rows alone say about success. */
@@ -371,10 +406,11 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
       command_error("%s: %" PRId64 " late releases and %" PRId64 " overruns (--strict)", row->label,
                     late, overruns);
       if (apart->late_releases || apart->overruns)
-        command_error("  of these in preempted runs: %" PRId64 " and %" PRId64,
+        command_error("  of these in disturbed jobs: %" PRId64 " and %" PRId64,
                       apart->late_releases, apart->overruns);
       status = COMMAND_INVALID;
     }
+    status = join_status(status, judge_jobs(row, strict));
   }
   return status;
 }
@@ -396,11 +432,6 @@ static int judge_break(const prem_result *result, const prem_schedule *schedule)
                 prem_mode_name(broke->mode), broke->lateness_ns, result->break_ns,
                 prem_phase_name(broke->phase), schedule->tasks[broke->task].name, place);
   return COMMAND_BROKE;
-}
-
-/* The first of two exit statuses that says something. */
-static int join_status(int first, int second) {
-  return first == COMMAND_DONE ? second : first;
 }
 
 static int write_result(const measure_options *options, const prem_schedule *schedule,

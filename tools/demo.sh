@@ -87,16 +87,16 @@ moved() {
     inside && $1 == mode && $3 > most { most = $3 }
     END { printf "%d", most }' alone.txt
 }
-# preempted MODE: "12 of 2000", as the table has it.
-preempted() { awk -v mode="$1" '$1 == mode { sub("/", " of ", $2); print $2; exit }' measured.txt; }
+# disturbed MODE: "12 of 2000", as the table has it.
+disturbed() { awk -v mode="$1" '$1 == mode { sub("/", " of ", $2); print $2; exit }' measured.txt; }
 
 seen_here() {
   local tt free
   tt=$(value result.json tt jitter_ns) free=$(value result.json free jitter_ns)
   if [ "$tt" = null ] || [ "$free" = null ]; then
-    echo "this machine is too busy: something else took a core in $(preempted tt) runs of tt and in $(preempted free) of free."
+    echo "this machine is too busy: something else took a core from $(disturbed tt) jobs of tt and from $(disturbed free) of free."
   else
-    echo "the makespan moved by $(in_us "$tt") us in tt and $(in_us "$free") us in free, not counting $(preempted tt) runs of tt and $(preempted free) of free in which something else took a core."
+    echo "the makespan moved by $(in_us "$tt") us in tt and $(in_us "$free") us in free, not counting runs with the $(disturbed tt) jobs of tt and the $(disturbed free) of free from which something else took a core."
   fi
 }
 
@@ -117,7 +117,7 @@ Files, under build/demo/
   exact.txt, alone.txt, measured.txt   the whole tables, causes of late releases included
   scene.png                         the picture that went in
   edges_horizontal.png, edges_vertical.png   what came out, verified after every run
-  result.json, result.*.csv         every number, preempted runs too, and the raw samples
+  result.json, result.*.csv         every number, disturbed jobs too, and the raw samples
 EOF
 cat <<'EOF'
 

@@ -179,7 +179,7 @@ static const struct {
      .doc = "end the search after N schedules: the same plan for the same seed, however fast the "
             "machine"},
     {OF(MEASURING), "strict", OPTION_STRICT,
-     .doc = "exit status 1 on a late release or an overrun in mode tt"},
+     .doc = "exit status 1 on a missed deadline, and on a late release or an overrun in mode tt"},
     {OF(PLAN), "svg", OPTION_SVG, .arg = "P",
      .doc = "draw the plan, blocks as rows and beneath them the use of each resource: P.svg or "
             "P.png; needs gnuplot",
@@ -214,9 +214,9 @@ static const struct {
     {OF(MEASURING), "verify-every", OPTION_VERIFY_EVERY, .arg = "N",
      .doc = "resident: as many launches as it takes to verify the outputs after every Nth "
             "hyperperiod that counts; default: after the last of each of 10 launches"},
-    {OF(MEASURING), "with-preempted", OPTION_WITH_PREEMPTED,
-     .doc = "on cpu: count runs in which the operating system took a core away among the others; "
-            "they are told apart otherwise"},
+    {OF(MEASURING) | OF(PROFILE), "with-preempted", OPTION_WITH_PREEMPTED,
+     .doc = "on cpu: count jobs that were disturbed, as the operating system took a core away, "
+            "among the others; they are told apart otherwise"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof table[0] };
 

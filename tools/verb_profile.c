@@ -11,7 +11,7 @@ typedef struct profile_options {
   study_options common;
   const char *output;
   prem_condition times;
-  bool times_given, regulated, steady, anew, raise;
+  bool times_given, regulated, steady, anew, raise, with_preempted;
   int64_t margin_pct;
   double quantile; /* 0: not given */
 } profile_options;
@@ -62,6 +62,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case OPTION_RAISE:
     options->raise = true;
+    return 0;
+  case OPTION_WITH_PREEMPTED:
+    options->with_preempted = true;
     return 0;
   case OPTION_MARGIN:
     options->margin_pct = command_parse_int(state, "--margin", text, 0, 10000);
@@ -124,7 +127,8 @@ static int plan_any_order(prem_schedule *schedule, const prem_machine *machine) 
 /* What the windows of a machine that was disturbed are good for. */
 static void advise(const profile_options *options, const prem_profile *profile) {
   if (profile->preempted > 0)
-    command_note("something else took a core in %" PRId64 " runs, which are left out%s",
+    command_note("something else took a core in %" PRId64 " runs; the jobs that it disturbed are "
+                 "left out%s",
                  profile->preempted,
                  profile->all_preempted ? ", but for phases that have no other times" : "");
   if (profile->quantile > 0)
@@ -150,6 +154,13 @@ static int write_profile(const profile_options *options, const prem_profile *pro
     command_error("%s: wrong output; nothing is written", name);
     return COMMAND_INVALID;
   }
+  if (profile->none_counted) {
+    command_error("%s: of %" PRId64 " runs all were disturbed: the operating system took a core "
+                  "away; no profile is written; measure on a quieter machine, or "
+                  "--with-preempted; see docs/timing-method.md, 'Disturbed jobs'",
+                  name, profile->preempted);
+    return COMMAND_UNAVAILABLE;
+  }
   if (!profile->valid)
     command_note("the profile is marked invalid: %s", profile->disturbed);
   advise(options, profile);
@@ -174,6 +185,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
                                     .steady = options->steady,
                                     .anew = options->anew,
                                     .raise = options->raise,
+                                    .mix_preempted = options->with_preempted,
                                     .quantile = options->quantile,
                                     .margin_pct = (double)options->margin_pct,
                                     .stop = &command_stop};

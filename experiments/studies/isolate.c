@@ -157,6 +157,10 @@ static void fold_task(const certifying *all, const prem_isolation_mode *mode, in
   const int32_t at = prem_schedule_find_task(variant->schedule, task->name);
   prem_summarise(observed->responses[at].ns, observed->responses[at].count,
                  &task->response_ns[condition]); /* it sorts */
+  const int64_t deadline_ns = all->schedule->tasks[t].deadline_ns;
+  task->missed[condition] = deadline_ns > 0 ? 0 : -1;
+  for (int64_t i = 0; i < observed->responses[at].count && deadline_ns > 0; ++i)
+    task->missed[condition] += observed->responses[at].ns[i] > deadline_ns;
   fold_bins(observed->responses[at].ns, observed->responses[at].count,
             &task->response_bins[condition]);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)

@@ -105,7 +105,12 @@ static void add_response(prem_table *table, const prem_isolation *isolation,
   const prem_isolation_task *task = &mode->tasks[t];
   const prem_summary *response = &task->response_ns[condition];
   const prem_isolation_move move = prem_isolation_move_of(task, condition);
-  const int64_t values[] = {response->min, response->p50, response->p999, response->p9999,
+  const int64_t missed = task->missed[condition];
+  const int64_t values[] = {missed < 0 ? INT64_MIN : missed,
+                            response->min,
+                            response->p50,
+                            response->p999,
+                            response->p9999,
                             response->max};
   prem_table_add_text(table, prem_mode_name(mode->mode));
   prem_table_add_text(table, task->name);
@@ -125,6 +130,8 @@ static void add_responses(prem_findings *findings, const prem_isolation *isolati
                                         "company",
                                         "",
                                         "jobs",
+                                        "",
+                                        "missed",
                                         "",
                                         "min",
                                         "ns",

@@ -122,7 +122,7 @@ static prem_status measure(profiling *all) {
                                         .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
                                         .mode_count = options->times == PREM_PLANNED ? 3 : 2,
                                         .sampling = options->sampling,
-                                        .preempted_apart = true,
+                                        .preempted_apart = !options->mix_preempted,
                                         .engine = options->engine,
                                         .stop = options->stop,
                                         .progress = after_turn,
@@ -419,9 +419,16 @@ static double choose_quantile(const profiling *all) {
 }
 
 static void count_preempted(const profiling *all) {
+  int64_t counted = 0;
+  for (int32_t i = 0; i < all->schedule->task_count * PREM_PHASE_COUNT; ++i) {
+    const prem_variant_phase *seen =
+        phase_in(all, all->options->times, i / PREM_PHASE_COUNT, i % PREM_PHASE_COUNT);
+    counted += seen->steady.count + seen->cold.count + (seen->unrecorded_max_ns > 0);
+  }
   for (int32_t i = 0; i <= all->schedule->task_count; ++i)
     for (int m = 0; m < PREM_MODE_COUNT; ++m)
       all->result->preempted += all->variants[i].observed[m].preempted;
+  all->result->none_counted = counted == 0 && all->result->preempted > 0;
 }
 
 /* What telling a successor takes, beside the memory phases of these very tasks. */
@@ -667,8 +674,8 @@ static void add_notes(prem_findings *findings, const prem_profile *profile) {
         profile->sampling.samples, profile->sampling.rounds);
   if (profile->preempted > 0)
     prem_findings_note(findings,
-                       "%" PRId64 " runs are left out, since the operating system took a core away "
-                       "in them; longest_ns in the profile has them.",
+                       "In %" PRId64 " runs the operating system took a core away; the jobs that "
+                       "it disturbed are left out, but for longest_ns in the profile.",
                        profile->preempted);
   if (profile->raises)
     prem_findings_note(findings,

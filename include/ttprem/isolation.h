@@ -32,6 +32,7 @@ typedef struct prem_isolation_move {
 typedef struct prem_isolation_task {
   char name[PREM_NAME_BYTES];
   prem_summary response_ns[PREM_ISOLATION_CONDITIONS];
+  int64_t missed[PREM_ISOLATION_CONDITIONS]; /* deadlines; -1: there is none */
   prem_isolation_bins response_bins[PREM_ISOLATION_CONDITIONS];
   prem_summary phase_ns[PREM_PHASE_COUNT]
                        [PREM_ISOLATION_CONDITIONS]; /* warm-up and first tiles apart */

@@ -101,9 +101,18 @@ typedef struct prem_padding {
   int64_t trained, judged, missed;
 } prem_padding;
 
+/** Jobs and their deadlines. A job that never ended missed its own. */
+typedef struct prem_deadlines {
+  int64_t jobs;   /* -1: not known; nothing was computed */
+  int64_t missed; /* -1: not known, or there is no deadline */
+} prem_deadlines;
+
 typedef struct prem_task_result {
   char name[PREM_NAME_BYTES];
-  prem_summary response_ns;
+  int64_t period_ns, deadline_ns;  /* 0: none */
+  prem_summary response_ns;        /* of undisturbed jobs (prem_preempted), as are all below */
+  prem_summary all_response_ns;    /* of all jobs that ended */
+  prem_deadlines all, undisturbed; /* of all jobs; of those in response_ns */
   int64_t published_ns; /* worst instant from the release at which the output counts; -1: no
                            publish_ns */
   prem_padding padded;  /* of its response times */
@@ -140,22 +149,27 @@ typedef struct prem_break {
   int64_t planned_ns;
 } prem_break;
 
-/** A counted sample during which the operating system took a core away. */
+/** A counted sample in which a job was disturbed: the operating system took a core away. */
 typedef struct prem_preempted_sample {
   int64_t after;       /* so many samples counted before it, preempted ones left out */
   int64_t makespan_ns; /* its own */
   int64_t away_ns;     /* the longest that a block was without its core */
 } prem_preempted_sample;
 
-/** On cpu: samples that are told apart, since they speak of the machine's other work. They are in
- *  none of a row's other numbers unless they are `mixed` in. */
+/**
+ * On cpu: what is told apart, since it speaks of the machine's other work. A job is disturbed if a
+ * core was taken away that it may have needed. Disturbed jobs, with their phases, and samples with
+ * such a job are in none of a row's other numbers, but for those of all jobs, unless they are
+ * `mixed` in.
+ */
 typedef struct prem_preempted {
   bool watched;      /* somebody looked: cpu, and no more blocks than cores */
   bool mixed;        /* counted among the others as well */
   bool counts_mixed; /* raw records were lost, so that releases, overruns and phases are of all */
-  int64_t count, longest_away_ns, makespan_max_ns;
-  int64_t releases, late_releases, overruns; /* in them */
-  prem_preempted_sample *samples;            /* [count], in the order of execution */
+  int64_t jobs;      /* disturbed ones */
+  int64_t count, longest_away_ns, makespan_max_ns; /* of samples with a disturbed job */
+  int64_t releases, late_releases, overruns;       /* of disturbed jobs */
+  prem_preempted_sample *samples;                  /* [count], in the order of execution */
 } prem_preempted;
 
 /** One mode of one schedule on one backend. In mode copy nothing is computed: no response times, no
@@ -167,7 +181,7 @@ typedef struct prem_row {
   char backend[16];
   prem_scenario scenario;
   prem_exclusivity exclusivity;
-  int64_t samples; /* that counted; preempted ones apart */
+  int64_t samples; /* that counted; preempted ones apart, all of whose jobs need not be disturbed */
   int64_t discarded;
   prem_summary makespan_ns;
   prem_padding padded;    /* of the makespan */
@@ -241,7 +255,7 @@ typedef struct prem_compare_options {
   prem_sampling sampling; /* its rounds are for studies */
   prem_engine engine;
   prem_cpu_setup cpu;
-  bool mix_preempted; /* count samples that the system preempted among the others, too */
+  bool mix_preempted; /* count jobs that the system disturbed among the others, too */
   bool times_only;    /* look for no violations, no causes of lateness, keep no example; traces come
                          unsorted: for measurements that take many short turns */
   int64_t break_ns;   /* a counted release later than this ends it after its launch; 0: none does */

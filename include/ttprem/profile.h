@@ -62,6 +62,7 @@ typedef struct prem_profile {
   bool quantile_short;       /* some phase has too few times for it: their longest is taken */
   int64_t preempted;         /* runs in which a core was taken away: their times are in longest_ns
                                 alone */
+  bool none_counted;         /* of no phase are there other times */
   bool all_preempted;        /* of some phase there are no other times: they count for wcet_ns */
   bool by_plan;              /* of the runs by the plan alone */
   bool raises;               /* no time is below the schedule's */
@@ -84,6 +85,7 @@ typedef struct prem_profile_options {
                            plan that has room for them hides them */
   bool raise;           /* planned: the same, but no WCET and no hand-over gets shorter than the
                            schedule's, so that measuring and planning by turns comes to an end */
+  bool mix_preempted;   /* disturbed jobs count like all others */
   double margin_pct;    /* room above that time */
   double quantile; /* wcet_ns bounds it, with PREM_PROFILE_CONFIDENCE; 1: it is the longest time; 0:
                       the longest, but on a disturbed machine the 0.999 or 0.99 quantile, whichever

@@ -66,8 +66,9 @@ typedef struct prem_trace {
   int64_t hyperperiods; /* completed by every block */
   int64_t launch_ns;    /* host time from the call to S; -1: not measured */
   bool oversubscribed;  /* more blocks than the machine runs at once */
-  /* [hyperperiod]: the longest that a block was without its core in it; 0: none was; -1: not known,
-   * as on every backend but cpu. docs/timing-method.md says what is seen. */
+  /* the same places as job_end_ns: how long a core was taken away that may have disturbed the job;
+   * 0: none was; -1: not known, as on every backend but cpu. docs/timing-method.md says what is
+   * seen. */
   int64_t *away_ns;
   int64_t *epoch_ns; /* [hyperperiod]: where it began, from S; -1: it was not to run */
   /* [hyperperiod]: of a live session whose operating modes have plans of their own, the mode that

@@ -145,17 +145,24 @@ function doubts(result) {
 
 /* ---- tables of a result --------------------------------------------------------------------- */
 
+/** Of all jobs, disturbed ones included; a result of before deadlines were counted has none. */
+const hasDeadline = (task) => task.deadline_ns > 0 && task.missed !== null;
+function missed(tasks) {
+  const asked = tasks.filter(hasDeadline), sum = (key) => asked.reduce((all, task) => all + task[key], 0);
+  return asked.length ? flag(`${count(sum('missed'))} of ${count(sum('jobs'))}`, sum('missed') > 0) : '\u2013';
+}
+
 function rowsTable(result) {
   const rows = result.rows;
   const late = columnUnit(rows.map((r) => r.lateness_max_ns)), moves = columnUnit(rows.map(worstSpread));
   const span = columnUnit(rows.map((r) => r.makespan_ns.max)), jitter = columnUnit(rows.map((r) => r.jitter_ns));
-  const dash = '\u2013';
+  const dash = '\u2013', deadlines = rows.some((r) => r.tasks.some(hasDeadline));
   return table(`Late: begun more than ${time(result.late_ns)} after the release. ${count(rows[0].repeats)} ${samplesWord(rows[0])} counted, ${count(rows[0].discarded)} discarded.`,
-    [['mode', '', 'text'], ['worst lateness', late[0]], ['late', 'of releases'], ['overruns', ''], ['violations', 'certain / possible'],
+    [['mode', '', 'text'], ...(deadlines ? [['missed', 'deadlines']] : []), ['worst lateness', late[0]], ['late', 'of releases'], ['overruns', ''], ['violations', 'certain / possible'],
      ['response spread', moves[0]], ['makespan mean', span[0]], ['makespan max', span[0]], ['jitter', jitter[0]], ['jitter', '% of mean'], ['output', '', 'text']],
     rows.map((row) => {
       const timed = row.releases > 0, any = row.repeats > 0;
-      return [row.label,
+      return [row.label, ...(deadlines ? [missed(row.tasks)] : []),
         timed ? flag(inUnit(row.lateness_max_ns, late), row.late_releases > 0) : dash,
         timed ? flag(`${count(row.late_releases)} of ${count(row.releases)}`, row.late_releases > 0) : dash,
         timed ? flag(count(row.overruns), row.overruns > 0) : dash,
@@ -198,11 +205,12 @@ function byTask(result, lines) {
 
 function responseTable(result) {
   const unit = columnUnit(result.rows.flatMap((r) => r.tasks.flatMap((t) => [t.response_ns.max, t.published_ns, t.padded?.published_ns])));
-  const show = (ns) => inUnit(ns, unit);
+  const show = (ns) => inUnit(ns, unit), deadlines = result.rows.some((r) => r.tasks.some(hasDeadline));
+  const due = (task) => (deadlines ? [hasDeadline(task) ? show(task.deadline_ns) : '\u2013', missed([task])] : []);
   return shortened(`Times in ${unit[0]}. Spread: longest less shortest, over all jobs.`,
-    [['task', '', 'text'], ['mode', '', 'text'], ['max'], ['min'], ['spread'], ['p50'], ['p99'], ['published', '*: padded']],
+    [['task', '', 'text'], ['mode', '', 'text'], ...(deadlines ? [['deadline'], ['missed', 'of all jobs']] : []), ['max'], ['min'], ['spread'], ['p50'], ['p99'], ['published', '*: padded']],
     byTask(result, (row, task) => (task.response_ns.count
-      ? [[task.name, row.label, show(task.response_ns.max), show(task.response_ns.min), show(spread(task)), show(task.response_ns.p50), show(task.response_ns.p99), published(row, task, unit)]] : [])));
+      ? [[task.name, row.label, ...due(task), show(task.response_ns.max), show(task.response_ns.min), show(spread(task)), show(task.response_ns.p50), show(task.response_ns.p99), published(row, task, unit)]] : [])));
 }
 
 /** End to end, of results whose schedule names chains. */

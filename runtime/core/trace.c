@@ -61,7 +61,7 @@ static bool has_room(prem_trace *trace) {
   return (trace->records = touched(trace->record_capacity, sizeof *trace->records)) &&
          (trace->job_end_ns = touched(ends, sizeof *trace->job_end_ns)) &&
          (trace->stats = touched(stats, sizeof *trace->stats)) &&
-         (trace->away_ns = touched(hyperperiods, sizeof *trace->away_ns)) &&
+         (trace->away_ns = touched(ends, sizeof *trace->away_ns)) &&
          (trace->epoch_ns = touched(hyperperiods, sizeof *trace->epoch_ns)) &&
          (trace->operating_mode = touched(hyperperiods, sizeof *trace->operating_mode));
 }
@@ -122,9 +122,9 @@ void prem_trace_clear(prem_trace *trace) {
     prem_phase_stats_clear(&trace->stats[i]);
   int64_t ends = trace->hyperperiod_capacity * trace->job_count;
   for (int64_t i = 0; i < ends; ++i)
-    trace->job_end_ns[i] = -1;
+    trace->job_end_ns[i] = trace->away_ns[i] = -1;
   for (int64_t h = 0; h < trace->hyperperiod_capacity; ++h)
-    trace->away_ns[h] = trace->epoch_ns[h] = -1;
+    trace->epoch_ns[h] = -1;
   memset(trace->operating_mode, 0, (size_t)trace->hyperperiod_capacity);
 }
 

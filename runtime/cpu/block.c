@@ -195,6 +195,8 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
     ready_ns = 0; /* it stood by before S */
   for (int32_t i = 0; i < count; ++i)
     finish(block, hyperperiod, &record[i], is_empty[i], ready_ns, start_ns, end_ns);
+  if ((record->flags | record[count - 1].flags) & PREM_RECORD_LAST)
+    prem_cpu_away_job_over(block, end_ns);
   return true;
 }
 
@@ -253,8 +255,6 @@ void prem_cpu_run_block(prem_cpu_block *block) {
     for (const prem_record *record; (record = next_record(program, &at, &count));)
       if (!execute(block, h, record, count))
         return;
-    if (!block->cpu->courier)
-      prem_cpu_away_look(block, h);
   }
 }
 

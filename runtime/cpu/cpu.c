@@ -86,6 +86,9 @@ static prem_status new_threads(prem_cpu *cpu, bool untiled) {
   else
     add_blocks(cpu);
   cpu->run_thread = untiled ? prem_cpu_run_task : prem_cpu_run_block;
+  for (int32_t b = 0; b < cpu->block_count; ++b)
+    if (!prem_cpu_away_new(&cpu->blocks[b]))
+      return PREM_ERR_MEMORY;
   return PREM_OK;
 }
 
@@ -103,6 +106,8 @@ static void open_gate(prem_cpu *cpu) {
 void prem_cpu_release(prem_cpu *cpu) {
   if (atomic_fetch_sub_explicit(&cpu->owners, 1, memory_order_acq_rel) != 1)
     return;
+  for (int32_t b = 0; cpu->blocks && b < cpu->block_count; ++b)
+    free(cpu->blocks[b].absences);
   free(cpu->kernels);
   free(cpu->blocks);
   free(cpu);
@@ -162,8 +167,6 @@ void prem_cpu_reset_run(prem_cpu *cpu, const prem_run_request *request, prem_tra
   atomic_store(&cpu->abort.value, PREM_CPU_GO_ON);
   prem_cpu_tokens_reset(&cpu->tokens);
   prem_trace_begin_periodically(trace, cpu->program->hyperperiod_ns, request->hyperperiods);
-  for (int64_t h = 0; h < request->hyperperiods && !cpu->oversubscribed; ++h)
-    trace->away_ns[h] = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     for (int32_t p = 0; p < schedule->tasks[t].block_count; ++p)
       atomic_store(&cpu->jobs_done[t][p].value, 0);
@@ -235,7 +238,8 @@ static prem_status run_blocks(prem_cpu *cpu, const prem_run_request *request, pr
     status = prem_cpu_judge_stores(cpu, diag);
   prem_recorders_collect(cpu->program, recorders, trace);
   prem_recorders_free(recorders, cpu->program->block_count);
-  return status;
+  const prem_status judged = prem_cpu_away_collect(cpu);
+  return status == PREM_OK ? judged : status;
 }
 
 static prem_status run_tasks(prem_cpu_session *session, const prem_run_request *request,
@@ -252,7 +256,8 @@ static prem_status run_tasks(prem_cpu_session *session, const prem_run_request *
   prem_cpu_reset_run(session->tasks, request, trace, NULL);
   status = prem_cpu_watch(session->tasks, diag);
   prem_cpu_whole_store(session->tasks);
-  return status;
+  const prem_status judged = prem_cpu_away_collect(session->tasks);
+  return status == PREM_OK ? judged : status;
 }
 
 static prem_status cpu_run(void *state, const prem_run_request *request, prem_trace *trace,

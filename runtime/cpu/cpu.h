@@ -26,7 +26,6 @@
  *   from block to block.
  * - the trace's job ends: the largest over the blocks of a task, each of which raises it;
  *   final, and so readable, for whom has acquired the jobs_done of all of them. Relaxed.
- * - the trace's away_ns: the largest over the threads, each of which raises it. Relaxed.
  * - records_done, waits_until_ns: progress, for the watchdog's eyes only. Relaxed.
  * - stage: COMPUTING is left by compare-and-swap, either by the block or by the watchdog that gives
  *   it up: exactly one of them may touch the session's memory afterwards.
@@ -136,6 +135,12 @@ typedef struct prem_cpu_look {
   int64_t at_ns, cpu_ns; /* clock; time on a core since the thread began */
 } prem_cpu_look;
 
+/** From S: from the last look before a thread's core was taken away until the thread had caught up,
+ *  and for how long it was without. */
+typedef struct prem_cpu_absence {
+  int64_t begin_ns, end_ns, away_ns;
+} prem_cpu_absence;
+
 /** A thread: a block, or in mode legacy a task. */
 typedef struct prem_cpu_block {
   _Alignas(2 * PREM_CPU_LINE_BYTES) _Atomic int64_t records_done;
@@ -156,7 +161,11 @@ typedef struct prem_cpu_block {
   const prem_program *plan;              /* the same: by which it is worked */
   int64_t phases_done[PREM_PHASE_COUNT]; /* since S */
   uint8_t in_buffers[PREM_MAX_BUFFERS], out_buffers[PREM_MAX_BUFFERS]; /* prem_turn_buffers() */
-  prem_cpu_look last_look;                                             /* away.c */
+  /* the same, of away.c: */
+  bool is_watched, is_behind; /* behind: the last absence has no end yet */
+  prem_cpu_look last_look;
+  prem_cpu_absence *absences; /* the team's; [absence_count] */
+  int64_t absence_count;
 } prem_cpu_block;
 
 /** The first wrong thing that a block sees; whoever swaps `claimed` writes the rest. */
@@ -308,11 +317,27 @@ void prem_cpu_publish_job(prem_cpu *cpu, int64_t hyperperiod, const prem_record 
 
 /* ---- away (away.c) ---------------------------------------------------------------------- */
 
-/** From here on the thread looks whether its core is taken away. */
+/** Room for what a thread may note. False: out of memory. */
+bool prem_cpu_away_new(prem_cpu_block *block);
+/** From here on the thread looks whether its core is taken away. Not where threads share cores:
+ * they hand them on themselves; nor in a live session. */
 void prem_cpu_away_begin(prem_cpu_block *block);
-/** The thread's part of a hyperperiod is over: raise the trace's away_ns if its core was taken away
- * since the last look. Says nothing where threads share cores: they hand them on themselves. */
-void prem_cpu_away_look(prem_cpu_block *block, int64_t hyperperiod);
+/** A job has ended on the block at an instant (from S): was the core taken away meanwhile? */
+void prem_cpu_away_job_over(prem_cpu_block *block, int64_t now_ns);
+/** The block waits for an instant that is still to come, so it is behind no more. It looks now and
+ * then, unless there is too little time left. */
+void prem_cpu_away_wait(prem_cpu_block *block, int64_t now_ns, int64_t instant_ns);
+/**
+ * Which jobs may the absences have disturbed? Those that were under way, on whichever block, and,
+ * since they may have waited for one of these, those during which one of them ended.
+ *
+ * @param[in,out] absences  of all blocks; sorted
+ * @param[in,out] trace     its away_ns are set for the first `hyperperiods`
+ */
+prem_status prem_cpu_away_judge(const prem_program *program, int64_t hyperperiods,
+                                prem_cpu_absence *absences, int64_t count, prem_trace *trace);
+/** The same, of what the team's blocks noted. */
+prem_status prem_cpu_away_collect(const prem_cpu *cpu);
 
 /* ---- what threads do ------------------------------------------------------------------------ */
 

@@ -117,6 +117,7 @@ static bool run_job(prem_cpu_block *thread, int64_t hyperperiod, int32_t job) {
   for (int32_t p = 0; p < cpu->program->tasks[thread->number].active_blocks; ++p)
     prem_cpu_publish_job(cpu, hyperperiod, &record, p, end_ns);
   atomic_fetch_add_explicit(&thread->records_done, 1, memory_order_relaxed);
+  prem_cpu_away_job_over(thread, end_ns);
   return true;
 }
 
@@ -125,6 +126,5 @@ void prem_cpu_run_task(prem_cpu_block *thread) {
     for (int32_t job = 0; job < thread->records; ++job)
       if (!run_job(thread, h, job))
         return;
-    prem_cpu_away_look(thread, h);
   }
 }

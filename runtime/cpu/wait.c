@@ -60,6 +60,7 @@ static bool wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t early_
   while (now < instant_ns - early_ns) {
     if (prem_cpu_is_aborted(block->cpu))
       return false;
+    prem_cpu_away_wait(block, now, instant_ns);
     let_time_pass(block->cpu, instant_ns - now);
     now = prem_cpu_now_ns(block);
   }

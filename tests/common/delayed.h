@@ -30,7 +30,9 @@ static inline prem_status delayed_run(void *state, const prem_run_request *reque
     prem_phase_stats_clear(&trace->stats[i]);
   for (int64_t h = 0; h < trace->hyperperiods; ++h) {
     const bool disturbed = delayed_draw(2) == 0;
-    trace->away_ns[h] = delayed_draw(6) == 0 ? 1 + delayed_draw(300) : 0;
+    const int64_t away_ns = delayed_draw(6) == 0 ? 1 + delayed_draw(300) : 0;
+    for (int64_t j = 0; j < trace->job_count; ++j)
+      trace->away_ns[h * trace->job_count + j] = away_ns;
     int64_t max_ns = 0;
     for (int64_t i = 0; i < trace->record_count; ++i) {
       prem_trace_record *r = &trace->records[i];

@@ -139,7 +139,7 @@ static inline void told_trace(const prem_schedule *schedule, const prem_trace *t
       told_add(stats->lateness_hist[i]);
   }
   for (int64_t h = 0; h < trace->hyperperiod_capacity; ++h) {
-    told_add(trace->away_ns[h]);
+    told_add(trace->away_ns[h * trace->job_count]);
     told_add(trace->epoch_ns[h]);
     for (int64_t j = 0; j < trace->job_count; ++j)
       told_add(trace->job_end_ns[h * trace->job_count + j]);

@@ -12,11 +12,13 @@ static prem_status run_preempted(void *state, const prem_run_request *request, p
                                  prem_diag *to) {
   const prem_status status = prem_backend_sim.run(state, request, trace, to);
   for (int64_t h = 0; h < trace->hyperperiods; ++h, ++hyperperiods_run) {
-    trace->away_ns[h] = hyperperiods_run % 3 == 0 ? 700 : 0;
-    for (int64_t i = 0; i < trace->record_count && trace->away_ns[h] > 0; ++i)
+    const int64_t away_ns = hyperperiods_run % 3 == 0 ? 700 : 0;
+    for (int64_t j = 0; j < trace->job_count; ++j)
+      trace->away_ns[h * trace->job_count + j] = away_ns;
+    for (int64_t i = 0; i < trace->record_count && away_ns > 0; ++i)
       if (trace->records[i].hyperperiod == h)
         trace->records[i].end_ns += 700;
-    for (int64_t j = 0; j < trace->job_count && trace->away_ns[h] > 0; ++j)
+    for (int64_t j = 0; j < trace->job_count && away_ns > 0; ++j)
       trace->job_end_ns[h * trace->job_count + j] += 700;
   }
   return status;

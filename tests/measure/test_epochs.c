@@ -73,7 +73,8 @@ static void disturb(prem_trace *trace, prem_mode mode) {
   }
   trace->job_end_ns[LATE * trace->job_count + 1] += LATE_NS;
   for (int64_t h = 0; h < trace->hyperperiods; ++h)
-    trace->away_ns[h] = h == AWAY ? OVER_NS : 0;
+    for (int64_t j = 0; j < trace->job_count; ++j)
+      trace->away_ns[h * trace->job_count + j] = h == AWAY ? OVER_NS : 0;
   if (mode == PREM_MODE_TT)
     trace->stats[PREM_COMPUTE].lateness_max_ns = LATE_NS;
 }

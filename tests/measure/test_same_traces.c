@@ -243,7 +243,7 @@ static void tell_preempted(FILE *file, const prem_schedule *schedule, prem_trace
   prem_phase_stats *stats = calloc((size_t)phases, sizeof *stats);
   bool whole = false;
   const int64_t discard = draw(3);
-  add(prem_preempted_count(trace, discard));
+  add(prem_disturbed_jobs(trace, discard) / trace->job_count); /* all jobs of a hyperperiod are */
   ck_assert_int_eq(prem_preempted_recount(schedule, trace, discard, mode, stats, &whole), PREM_OK);
   add(whole);
   for (int32_t i = 0; i < phases; ++i) {

@@ -125,6 +125,8 @@ static void draw_first(prem_row *row) {
   }
 }
 
+static bool with_periods; /* the tasks of a result */
+
 static void draw_preempted(prem_row *row) {
   prem_preempted *of = &row->preempted;
   of->watched = chance(2);
@@ -262,6 +264,13 @@ static void draw_row(prem_row *row, const prem_schedule *schedule) {
     prem_task_result *task = &row->tasks[t];
     snprintf(task->name, sizeof task->name, "%s", schedule->tasks[t].name);
     task->response_ns = draw_summary();
+    task->period_ns = with_periods ? draw_ns() : 0;
+    task->deadline_ns = with_periods && chance(2) ? 1 + draw_ns() : 0;
+    task->all_response_ns = draw_summary();
+    task->all.jobs = draw_count();
+    task->all.missed = task->deadline_ns > 0 ? draw_count() : -1;
+    task->undisturbed.jobs = draw_count();
+    task->undisturbed.missed = task->deadline_ns > 0 ? draw_count() : -1;
     task->published_ns = chance(2) ? -1 : chance(5) ? 0 : draw_ns();
     task->padded = draw_padding();
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
@@ -305,6 +314,7 @@ static prem_result *draw_result(int number, const prem_schedule *schedule) {
   for (int kind = 0; kind < KINDS; ++kind)
     most_digits[kind] = draw(1, 13);
   prem_result *result = calloc(1, sizeof *result);
+  with_periods = number % 2;
   snprintf(result->schedule_name, sizeof result->schedule_name, "%s", schedule->name);
   snprintf(result->schedule_sha256, sizeof result->schedule_sha256, "0123");
   snprintf(result->machine.name, sizeof result->machine.name, "m");

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/core/backend.h"
 #include "tests/common/running.h"
 #include "tools/command.h"
 
@@ -18,10 +19,28 @@ prem_status __wrap_prem_compare(prem_session *session, const prem_schedule *sche
 static prem_status failure; /* of a run that has measured something */
 static bool in_the_way;     /* while it ran, a folder r.json came to be */
 
+static int64_t away_ns; /* from each job */
+
+static prem_status run_away(void *state, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *diag) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, diag);
+  for (int64_t j = 0; j < trace->hyperperiods * trace->job_count; ++j)
+    trace->away_ns[j] = away_ns;
+  return status;
+}
+
 prem_status __wrap_prem_compare(prem_session *session, const prem_schedule *schedule,
                                 const prem_backend *backend, const prem_compare_options *options,
                                 prem_result **out, prem_diag *diag) {
+  prem_backend busy = prem_backend_sim;
+  prem_session *own = NULL;
+  busy.run = run_away;
+  if (away_ns > 0) {
+    ck_assert_int_eq(prem_session_open(&busy, schedule, &own, diag), PREM_OK);
+    session = own;
+  }
   const prem_status status = __real_prem_compare(session, schedule, backend, options, out, diag);
+  prem_session_close(own);
   if (in_the_way)
     ck_assert_int_eq(mkdir("r.json", 0700), 0);
   return failure == PREM_OK ? status : failure;
@@ -45,6 +64,7 @@ static void set_up(void) {
   ck_assert_int_eq(fclose(file), 0);
   failure = PREM_OK;
   in_the_way = false;
+  away_ns = 0;
 }
 
 static void tear_down(void) {
@@ -55,7 +75,7 @@ static void tear_down(void) {
 static int run(const char *option, const char *value) {
   char *argv[] = {(char *)"ttprem run",    (char *)"--quiet", (char *)"--backend", (char *)"sim",
                   (char *)"increment.cfg", (char *)option,    (char *)value,       NULL};
-  return verb_run(option ? 7 : 5, argv);
+  return verb_run(value ? 7 : option ? 6 : 5, argv);
 }
 
 static bool is_saved(void) {
@@ -111,6 +131,37 @@ START_TEST(of_two_failures_the_first_one_counts) {
 }
 END_TEST
 
+/** What a run says on stderr. */
+static char *said_by(int *status, const char *option, const char *value) {
+  static char said[4096];
+  fflush(stderr);
+  const int kept = dup(STDERR_FILENO);
+  FILE *file = tmpfile();
+  ck_assert(file && dup2(fileno(file), STDERR_FILENO) >= 0);
+  *status = run(option, value);
+  fflush(stderr);
+  ck_assert_int_ge(dup2(kept, STDERR_FILENO), 0);
+  close(kept);
+  rewind(file);
+  said[fread(said, 1, sizeof said - 1, file)] = 0;
+  fclose(file);
+  return said;
+}
+
+START_TEST(a_measurement_that_loses_everything_is_no_success) {
+  int status;
+  away_ns = 1500000;
+  const char *said = said_by(&status, "--repeat", "100");
+  ck_assert_int_eq(status, COMMAND_UNAVAILABLE);
+  ck_assert_msg(strstr(said, "tt: of 100 jobs all were disturbed: the operating system took a core "
+                             "away from each, for 1.500 ms at most; see docs/timing-method.md"),
+                "%s", said);
+  said = said_by(&status, "--with-preempted", NULL);
+  ck_assert_int_eq(status, COMMAND_DONE);
+  ck_assert_ptr_null(strstr(said, "disturbed"));
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("command failures");
   TCase *cases = tcase_create("runs");
@@ -120,6 +171,7 @@ int main(void) {
   tcase_add_test(cases, a_machine_that_failed_has_nothing_to_save);
   tcase_add_test(cases, an_interrupted_run_saves);
   tcase_add_test(cases, of_two_failures_the_first_one_counts);
+  tcase_add_test(cases, a_measurement_that_loses_everything_is_no_success);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
