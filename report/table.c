@@ -169,28 +169,19 @@ static void print_row(const prem_row *row, int width, bool watched, FILE *file) 
 }
 
 static void print_rows(const prem_result *result, FILE *file) {
-  static const char *const heads[3][4] = {{"disturbed", "makespan", "makespan", "jitter"},
-                                          {"of all", "mean", "jitter", "of mean"},
-                                          {"jobs", "us", "us", "%"}};
-  static const char *const always[3][6] = {
-      {"worst", "late/", "over-", "violations", "response", "output"},
-      {"lateness", "releases", "runs", "certain/", "spread", ""},
-      {"us", "", "", "possible", "us", ""}};
+  static const char *const heads[3][4] = {
+      {"mode", "    disturbed", "     worst         late/    over- violations  response",
+       "    makespan   makespan   jitter"},
+      {"", "       of all", "  lateness      releases     runs   certain/    spread",
+       "        mean     jitter  of mean"},
+      {"", "         jobs", "        us                          possible        us",
+       "          us         us        %"}};
   const int width = label_width(result);
   const bool watched = any_watched(result);
   const bool has_makespan = result->row_count == 0 || !is_periodic(&result->rows[0]);
-  for (int line = 0; line < 3; ++line) {
-    const char *const *head = heads[line], *const *more = always[line];
-    fprintf(file, "%-*s", width, line == 0 ? "mode" : "");
-    if (watched)
-      fprintf(file, " %12s", head[0]);
-    fprintf(file, " %9s %13s %8s %10s %9s", more[0], more[1], more[2], more[3], more[4]);
-    if (has_makespan)
-      fprintf(file, " %11s %10s %8s", head[1], head[2], head[3]);
-    if (line == 0)
-      fprintf(file, " %6s", more[5]);
-    fputc('\n', file);
-  }
+  for (int line = 0; line < 3; ++line)
+    fprintf(file, "%-*s%s%s%s%s\n", width, heads[line][0], watched ? heads[line][1] : "",
+            heads[line][2], has_makespan ? heads[line][3] : "", line == 0 ? " output" : "");
   for (int32_t i = 0; i < result->row_count; ++i)
     print_row(&result->rows[i], width, watched, file);
 }

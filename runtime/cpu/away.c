@@ -87,18 +87,14 @@ void prem_cpu_away_wait(prem_cpu_block *block, int64_t now_ns, int64_t instant_n
 /* ---- judging -------------------------------------------------------------------------------- */
 
 typedef struct timed_job {
-  int64_t release_ns, end_ns;
+  int64_t end_ns, release_ns;
   int64_t *away_ns; /* the trace's */
 } timed_job;
 
-static int by_begin(const void *a, const void *b) {
-  const prem_cpu_absence *x = a, *y = b;
-  return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
-}
-
-static int by_end(const void *a, const void *b) {
-  const timed_job *x = a, *y = b;
-  return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+/* Absences by their begin, jobs by their end: what comes first in either. */
+static int by_first(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
 }
 
 static void list_jobs(const prem_program *program, int64_t hyperperiods, prem_trace *trace,
@@ -135,7 +131,7 @@ static void find_overlaps(const prem_cpu_absence *absences, const int64_t *reach
 /* A job can have waited only for jobs that ended after its release and before its own end. */
 static void carry_on(timed_job *jobs, int64_t count) {
   const timed_job *last = NULL;
-  qsort(jobs, (size_t)count, sizeof *jobs, by_end);
+  qsort(jobs, (size_t)count, sizeof *jobs, by_first);
   for (int64_t i = 0; i < count; ++i) {
     if (last && *jobs[i].away_ns == 0 && last->end_ns > jobs[i].release_ns)
       *jobs[i].away_ns = *last->away_ns;
@@ -155,7 +151,7 @@ prem_status prem_cpu_away_judge(const prem_program *program, int64_t hyperperiod
   timed_job *jobs = malloc((size_t)job_count * sizeof *jobs);
   const prem_status status = reach_ns && jobs ? PREM_OK : PREM_ERR_MEMORY;
   if (status == PREM_OK) {
-    qsort(absences, (size_t)count, sizeof *absences, by_begin);
+    qsort(absences, (size_t)count, sizeof *absences, by_first);
     for (int64_t i = 0; i < count; ++i)
       reach_ns[i] = prem_max_i64(absences[i].end_ns, i > 0 ? reach_ns[i - 1] : 0);
     list_jobs(program, hyperperiods, trace, jobs);

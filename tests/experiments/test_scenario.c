@@ -2,7 +2,11 @@
 /* Scenarios of the experiments, on the simulator, where every phase takes what the file says. */
 #include "experiments/common/scenario.h"
 
+#include <math.h>
+
+#include "experiments/experiment_list.h"
 #include "prem/base/numbers.h"
+#include "runtime/core/backend.h"
 #include "tests/common/schedule_text.h"
 
 static volatile sig_atomic_t stop;
@@ -314,6 +318,63 @@ START_TEST(lengths_alone_and_with_co_runners) {
 }
 END_TEST
 
+/* ---- nothing that counts --------------------------------------------------------------------- */
+
+static prem_status run_disturbed(void *state, const prem_run_request *request, prem_trace *trace,
+                                 prem_diag *to) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, to);
+  for (int64_t j = 0; j < trace->hyperperiods * trace->job_count; ++j)
+    trace->away_ns[j] = 2500000;
+  return status;
+}
+
+static char *printed(void) {
+  char *said = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&said, &bytes);
+  prem_findings_print(findings, file);
+  fclose(file);
+  return said;
+}
+
+START_TEST(disturbed_runs_have_no_times) {
+  prem_backend busy = prem_backend_sim;
+  busy.run = run_disturbed;
+  context.backend = &busy;
+  prem_scenario_request request = request_for(PREM_MODE_FREE);
+  request.text = pair_text(2, plan_of(0, 200));
+  request.repeat = 3;
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_OK);
+  const prem_outcome *outcome = &measured.outcomes[0];
+  ck_assert_int_eq(outcome->row->samples, 0);
+  ck_assert(isnan(prem_makespan_at(outcome, 0.5)));
+  ck_assert(isnan(prem_of_runs(outcome->row, 0)));
+  prem_measured_free(&measured);
+  char *said = printed();
+  ck_assert_ptr_nonnull(strstr(said,
+                               "free: of 3 runs all were disturbed: the operating system took "
+                               "a core away, for 2.500 ms at most"));
+  free(said);
+}
+END_TEST
+
+START_TEST(an_experiment_without_a_run_has_no_verdict) {
+  prem_backend busy = prem_backend_sim;
+  const prem_experiment *experiment = prem_experiment_find("convolution");
+  busy.run = run_disturbed;
+  busy.modes |= 1U << PREM_MODE_LEGACY; /* on the simulator as good as any */
+  context.backend = &busy;
+  context.quick = true;
+  ck_assert_int_eq(experiment->run(&context, findings, diag), PREM_OK);
+  char *said = printed();
+  ck_assert_ptr_nonnull(strstr(said, "No verdict: of some runs none counted"));
+  const char *nan_at = strstr(said, " nan"), *zero_at = strstr(said, " 0.0 us");
+  ck_assert_msg(!nan_at && !zero_at, "%.300s", nan_at ? nan_at : zero_at);
+  free(said);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("scenario");
   TCase *tcase = tcase_create("scenario");
@@ -336,6 +397,9 @@ int main(void) {
   tcase_add_test(tcase, a_gpu_gets_the_thesis);
   tcase_add_test(tcase, a_small_cpu_gets_fewer_kernels);
   tcase_add_test(tcase, lengths_alone_and_with_co_runners);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, disturbed_runs_have_no_times);
+  tcase_add_test(tcase, an_experiment_without_a_run_has_no_verdict);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
