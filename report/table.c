@@ -95,7 +95,7 @@ static int64_t worst_spread(const prem_row *row) {
 static bool has_responses(const prem_row *row) {
   for (int32_t t = 0; t < row->task_count; ++t)
     if (row->tasks[t].response_ns.count > 0)
-      return true;
+      return prem_mode_computes(row->mode);
   return false;
 }
 

@@ -40,6 +40,8 @@ void prem_cpu_away_begin(prem_cpu_block *block) {
   block->is_watched = !block->cpu->oversubscribed && !block->cpu->courier;
   block->is_behind = false;
   block->absence_count = 0;
+  if (!block->is_watched)
+    return;
   block->last_look = look_now();
   if (block->last_look.at_ns > block->common_start_ns) /* away while S came */
     block->last_look.at_ns = block->common_start_ns;
