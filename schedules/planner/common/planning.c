@@ -89,7 +89,9 @@ int64_t prem_planning_predecessor(const prem_planning *planning, const prem_task
   int64_t release_ns = number * task->period_ns + task->release_ns;
   int64_t period_ns = before->period_ns ? before->period_ns : horizon_of(planning);
   int64_t number_before = prem_div_floor(release_ns - before->release_ns, period_ns);
-  return number_before < 0 ? -1 : number_before;
+  /* a one-shot task may be released after the hyperperiod, and is too late then */
+  const int64_t last = prem_task_jobs(planning->schedule, before) - 1;
+  return number_before < 0 ? -1 : prem_min_i64(number_before, last);
 }
 
 int64_t prem_planning_precedence_ns(const prem_planning *planning) {
