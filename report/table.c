@@ -250,6 +250,23 @@ static void print_times(const char *name, const prem_row *row, const prem_summar
           time_cell(times->max - times->min).text, published);
 }
 
+/* Did anything count, or is there a heading with nothing below it? */
+static bool has_times(const prem_result *result) {
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const prem_row *row = &result->rows[i];
+    if (row->makespan_ns.count > 0)
+      return true;
+    for (int32_t t = 0; t < task_count_of(result); ++t) {
+      if (row->tasks[t].response_ns.count > 0)
+        return true;
+      for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+        if (row->tasks[t].phase[p].count > 0)
+          return true;
+    }
+  }
+  return false;
+}
+
 static void print_responses(const prem_result *result, FILE *file) {
   static const char makespan[] = "makespan";
   int widths[2] = {name_width(task_width(result), makespan), label_width(result)};
@@ -635,8 +652,10 @@ void prem_result_print(const prem_result *result, FILE *file) {
   print_heading(result, file);
   print_deadlines(result, file);
   print_rows(result, file);
-  print_responses(result, file);
-  print_chains(result, file);
-  print_phases(result, file);
+  if (has_times(result)) {
+    print_responses(result, file);
+    print_chains(result, file);
+    print_phases(result, file);
+  }
   print_footer(result, file);
 }

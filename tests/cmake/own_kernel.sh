@@ -43,7 +43,7 @@ own=$place/build/own_ttprem
 "$own" list | grep '^  sharpen ' >/dev/null || fail "its command does not list the kernel"
 for backend in cpu sim cuda; do
   "$own" info | grep "^$backend: not available" >/dev/null && continue
-  "$own" run --quiet --backend "$backend" --repeat 3 "$place/own/sharpen.cfg" >"$place/table" ||
+  "$own" run --quiet --backend "$backend" --repeat 3 --with-preempted "$place/own/sharpen.cfg" >"$place/table" ||
     fail "$backend: $(cat "$place/table")"
   grep -Eq '^tt .* ok$' "$place/table" || fail "$backend: $(cat "$place/table")"
 done
@@ -70,7 +70,7 @@ describe KERNELS sharpen.h BUILTIN conv2d
 if ! configure || ! cmake --build "$place/build" >"$place/log" 2>&1; then
   fail "$(cat "$place/log")"
 fi
-if "$own" run --quiet --backend cpu --repeat 3 "$place/own/sharpen.cfg" >"$place/table" 2>&1; then
+if "$own" run --quiet --backend cpu --repeat 3 --with-preempted "$place/own/sharpen.cfg" >"$place/table" 2>&1; then
   fail "a wrong kernel passes for right"
 fi
 grep -q '^tt: OUTPUT WRONG' "$place/table" || fail "a wrong kernel is not told: $(cat "$place/table")"

@@ -30,7 +30,11 @@ for file in "$examples"/*.cfg; do
   [ ${#commands[@]} -gt 0 ] ||
     commands=("ttprem check made.cfg" "ttprem run made.cfg --backend sim")
   for command in "${commands[@]}"; do
-    sh -c "$command" >"$place/said" 2>&1 || fail "$name" "$command"
+    status=0
+    sh -c "$command" >"$place/said" 2>&1 || status=$?
+    # A busy machine took a core away from every job: the outputs are judged all the same.
+    if [ "$status" -eq 3 ]; then sh -c "$command --with-preempted" >"$place/said" 2>&1 && status=0; fi
+    [ "$status" -eq 0 ] || fail "$name" "$command"
   done
   count=$((count + 1))
 done
