@@ -75,7 +75,7 @@ awk '/^response times/ { exit } 1' "${recorded%.json}.txt"
 
 title "3 of 3, measured: this machine's CPU, an ordinary system that takes a core away when it likes"
 ttprem compare planned.cfg --backend cpu --repeat 2000 --duration 30s --json result.json \
-  --picture picture.svg --picture picture.png >measured.txt
+  --picture picture.svg --picture picture.png >measured.txt || [ $? -eq 3 ] # 3: no job was undisturbed
 awk '/^phases:/ { exit } 1' measured.txt
 ttprem report result.json -o report.html
 
