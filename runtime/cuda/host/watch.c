@@ -5,9 +5,9 @@
 #include "prem/base/clock.h"
 
 enum {
-  POLL_NS = 20000,     /* the host's look at the stream */
-  LOOK_NS = 20000000,  /* and at the abort word */
-  FETCH_NS = 500000000 /* a copy beside a running kernel */
+  POLL_NS = 20000,    /* the host's look at the stream */
+  LOOK_NS = 20000000, /* and at the abort word */
+  FETCH_LOOKS = 10000 /* for a copy beside a running kernel, some 0.7 s */
 };
 
 static const prem_place nowhere = {0};
@@ -17,15 +17,18 @@ static void host_pause(int64_t ns) {
   nanosleep(&pause, NULL);
 }
 
-/* Read device memory beside a running kernel, into pinned memory. */
+/* Read device memory beside a running kernel, into pinned memory. Looks are counted, not time: a
+ * process that is stopped meanwhile has not looked. */
 static bool fetch(const prem_cuda *cuda, void *to, const void *from, size_t bytes) {
-  const int64_t give_up_ns = prem_host_clock_ns() + FETCH_NS;
   cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cuda->control);
   if (error != cudaSuccess)
     return false;
-  while ((error = cudaStreamQuery(cuda->control)) == cudaErrorNotReady &&
-         prem_host_clock_ns() < give_up_ns)
+  for (int look = 0; look < FETCH_LOOKS; ++look) {
+    error = cudaStreamQuery(cuda->control);
+    if (error != cudaErrorNotReady)
+      break;
     host_pause(POLL_NS);
+  }
   return error == cudaSuccess;
 }
 
