@@ -79,8 +79,8 @@ static void samples_free(prem_samples *samples, int32_t chains) {
 }
 
 /** Response times in the order of tasks and jobs, then the makespan, of one hyperperiod. */
-static bool add_sample(prem_samples *samples, const prem_schedule *schedule,
-                       const prem_trace *trace, int64_t hyperperiod) {
+static bool add_times(prem_samples *samples, const prem_schedule *schedule, const prem_trace *trace,
+                      int64_t hyperperiod) {
   const int64_t *away_ns = trace->away_ns + hyperperiod * trace->job_count;
   for (int32_t t = 0; t < trace->task_count; ++t)
     for (int64_t j = 0; j < trace->first_job[t + 1] - trace->first_job[t]; ++j)
@@ -90,6 +90,17 @@ static bool add_sample(prem_samples *samples, const prem_schedule *schedule,
     if (!time_list_add(&samples->away, away_ns[j]))
       return false;
   return time_list_add(&samples->makespan, prem_makespan_ns(trace, hyperperiod));
+}
+
+/** All times of a hyperperiod or, without memory, none: what was measured before still counts. */
+static bool add_sample(prem_samples *samples, const prem_schedule *schedule,
+                       const prem_trace *trace, int64_t hyperperiod) {
+  const int64_t responses = samples->response.count, away = samples->away.count;
+  if (add_times(samples, schedule, trace, hyperperiod))
+    return true;
+  samples->response.count = responses;
+  samples->away.count = away;
+  return false;
 }
 
 /** Of a run that did not come to its end, the jobs of the hyperperiod in hand that never ended. */

@@ -16,7 +16,7 @@ static struct {
 } more;
 
 static int32_t work_bytes;
-static int computed; /* on sim */
+static _Atomic int computed;
 
 static prem_status scribble_bind(prem_bind *bind) {
   bind->new_rank[1] = bind->rank[0];
