@@ -441,11 +441,12 @@ static void load(const char *path) {
 /* The command's kernels, and in front of them, so that it is found first, this one. */
 static prem_registry registry_with(const prem_kernel *kernel) {
   const prem_registry *builtin = prem_registry_builtin();
-  const prem_kernel **kernels = malloc((size_t)(builtin->count + 1) * sizeof *kernels);
+  const prem_kernel **kernels = calloc((size_t)builtin->count + 1, sizeof(void *));
   if (!kernels)
     WRONG("%s", prem_status_text(PREM_ERR_MEMORY));
   kernels[0] = kernel;
-  memcpy(kernels + 1, builtin->kernels, (size_t)builtin->count * sizeof *kernels);
+  for (int32_t i = 0; i < builtin->count; ++i)
+    kernels[1 + i] = builtin->kernels[i];
   return (prem_registry){kernels, builtin->count + 1};
 }
 

@@ -142,8 +142,8 @@ PREM_API prem_status prem_measure_precedence(const prem_backend *backend,
  */
 PREM_API prem_status prem_session_open(const prem_backend *backend, const prem_schedule *schedule,
                                        prem_session **out, prem_diag *diag);
-/** End it; its arrays, references, launch searches and notes go with it. In a process that was forked
- *  from the one that opened it: nothing, it is the parent's. */
+/** End it; its arrays, references, launch searches and notes go with it. In a process that was
+ * forked from the one that opened it: nothing, it is the parent's. */
 PREM_API void prem_session_close(prem_session *session);
 
 /**

@@ -43,7 +43,7 @@ twice=$source/tests/cli/kernels/twice.h
 sharpen=$source/examples/own_kernel/sharpen.h
 own_window='  bind->window\[0\] = bind->window\[1\];'
 
-for kernel in conv2d fft_rows tile_sum walk; do
+for kernel in conv2d tile_sum walk; do
   expect 0 "^$kernel: ok, 3 cases" "$source/kernels/$kernel.h" --cases 3
 done
 expect 0 'twice: ok, 6 cases' "$twice" --cases 6

@@ -305,7 +305,8 @@ START_TEST(a_block_asked_for_more_than_all_its_time) {
   const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2; period_ns = 100L;"
                      "  prefetch: { wcet_ns = 25L; demand: { memory = 0; }; };"
                      "  compute: { wcet_ns = %dL; }; }";
-  assert_twins(PREM_ERR_INFEASIBLE, 43, "block 0, with one buffer, is overloaded: 102 % of its time",
+  assert_twins(PREM_ERR_INFEASIBLE, 43,
+               "block 0, with one buffer, is overloaded: 102 % of its time",
                file_of("blocks = 1;", text(form, 26)), file_of("blocks = 1;", text(form, 25)));
   assert_twins(PREM_ERR_INFEASIBLE, 43, "the compute unit of block 0 is overloaded: 102 %",
                file_of("blocks = 1; buffers = 2;", text(form, 51)),
