@@ -92,7 +92,7 @@ broken stray 's/^  PREM_LANES_2D/  PREM_AT(float, out, out.extent[2] + 2, 0) = 0
 broken overlap 's/^  bind->window.0. = bind->window.1.;/  bind->window[1].extent[2] += 2;\n&/'
 broken hole 's/^  bind->window.0. = bind->window.1.;/  bind->window[1].extent[2] -= 2;\n&/'
 broken large 's/float strength;/float strength, table[99];/'
-describe KERNELS stray.h overlap.h hole.h BUILTIN none
+describe KERNELS stray.h overlap.h hole.h BUILTIN conv2d
 if ! configure || ! cmake --build "$place/build" >"$place/log" 2>&1; then
   fail "$(cat "$place/log")"
 fi
