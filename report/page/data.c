@@ -255,6 +255,11 @@ static bool judge_samples(prem_csv *csv, const json_t *result, const sample_set 
     const char *label = text_of(row, "label");
     same =
         are_samples_of(csv, &of_row[0], json_object_get(row, "makespan_ns"), label, "the makespan");
+    /* Undisturbed jobs of runs that had disturbed ones as well are in the result alone. */
+    const json_t *preempted = json_object_get(row, "preempted");
+    if (json_integer_value(json_object_get(preempted, "count")) > 0 &&
+        !json_is_true(json_object_get(preempted, "mixed")))
+      continue;
     for (int64_t t = 0; t < set->tasks && same; ++t) {
       const json_t *task = json_array_get(json_object_get(row, "tasks"), (size_t)t);
       const char *name = text_of(task, "name");
