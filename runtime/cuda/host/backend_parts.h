@@ -91,10 +91,11 @@ typedef struct prem_cuda {
       goto fail;                                                                                   \
   } while (0)
 
-enum {
-  PREM_CUDA_RESIDENT_NS = 1000000000,              /* for all blocks to arrive */
-  PREM_CUDA_MIN_THREADS = PREM_MEMORY_THREADS + 32 /* of a block: one warp computes */
-};
+/* For all blocks to arrive; an emulated GPU on a busy machine needs more. */
+#ifndef PREM_CUDA_RESIDENT_NS
+#define PREM_CUDA_RESIDENT_NS 1000000000L
+#endif
+enum { PREM_CUDA_MIN_THREADS = PREM_MEMORY_THREADS + 32 }; /* of a block: one warp computes */
 
 /* ---- the program (load.c) -------------------------------------------------------------------- */
 

@@ -58,7 +58,7 @@ prem_status prem_cuda_say_held(const prem_cuda *cuda, prem_diag *diag) {
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
                 "not all %d blocks became resident within %d ms: another program holds the GPU; "
                 "end it (nvidia-smi names it), or take another GPU (CUDA_VISIBLE_DEVICES)",
-                cuda->program->block_count, PREM_CUDA_RESIDENT_NS / 1000000);
+                cuda->program->block_count, (int)(PREM_CUDA_RESIDENT_NS / 1000000));
   return PREM_ERR_MACHINE;
 }
 

@@ -35,7 +35,7 @@ static void nap(int64_t length_ns) {
 /* What the default stream was given is done. Nothing else is waited for: another kernel may hold
  * the GPU for ever. */
 static cudaError_t await_default_stream(void) {
-  const int64_t give_up_ns = prem_host_clock_ns() + 3 * (int64_t)PREM_CUDA_RESIDENT_NS;
+  const int64_t give_up_ns = prem_host_clock_ns() + 3 * PREM_CUDA_RESIDENT_NS;
   cudaError_t error;
   while ((error = cudaStreamQuery(NULL)) == cudaErrorNotReady) {
     if (prem_host_clock_ns() > give_up_ns)
@@ -113,7 +113,7 @@ fail:
 
 /* Until all blocks are resident; the courier says so. */
 static prem_status become_resident(prem_cuda_live *live, prem_diag *diag) {
-  const int64_t give_up_ns = prem_host_clock_ns() + 3 * (int64_t)PREM_CUDA_RESIDENT_NS;
+  const int64_t give_up_ns = prem_host_clock_ns() + 3 * PREM_CUDA_RESIDENT_NS;
   while (__atomic_load_n(&live->talk->s_ns, __ATOMIC_ACQUIRE) == 0) {
     if (prem_cuda_live_has_ended(live, live->cuda->stream) || prem_host_clock_ns() > give_up_ns) {
       if (live->error != cudaSuccess)
