@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Build the faults of this folder from an installed build and plant them. Without a GPU one of the programs is
-# built, to see that it can be, and none is run.
+# built with one kernel, to see that it can be, and none is run.
 #   faults.sh BUILD
 # ctest: BUILD long release cuda
 set -euo pipefail
@@ -13,7 +13,7 @@ trap 'rm -rf "$place"' EXIT
 flags=$(sed -n 's/^CMAKE_CUDA_FLAGS:[A-Z]*=//p' "$build/CMakeCache.txt")
 options=(-DCMAKE_PREFIX_PATH="$place/usr") target=all
 if ! nvidia-smi -L >/dev/null 2>&1; then
-  options+=(-DCMAKE_BUILD_TYPE=Debug -DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS="$flags -Xptxas=-O0")
+  options+=(-DCMAKE_BUILD_TYPE=None "-Dbuiltin=BUILTIN;none" -DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS="$flags -Xptxas=-O0")
   target=run_again
 fi
 cmake --install "$build" --prefix "$place/usr" >/dev/null
