@@ -115,7 +115,7 @@ done
 [ "$(grep -c tracked small_sim/track.csv)" -eq 4 ] && cmp small_sim/track.csv small_cpu/track.csv || fail "small frames: $(cat small_sim/track.csv)"
 
 # ---- as many blocks as an H200 has SMs: the same bits ----
-for setting in "1 1 20" "64 5 3"; do
+for setting in "1 1 20" "64 5 2"; do
   read -r targets scales frames <<<"$setting"
   video="synth:targets=$targets,size=1280x960,box=24x20,scale=15,noise=4"
   run plain "$video" --backend plain --targets "$targets" --scales "$scales" --frames "$frames"

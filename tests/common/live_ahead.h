@@ -161,7 +161,7 @@ static void ahead_end(ahead_run *of, uint32_t *begun, uint32_t *shown) {
 
 /* One frame at a time, with time between: it is begun by the listener and shown by the keeper. */
 START_TEST(a_frame_that_was_waited_for_is_not_decided) {
-  enum { WAITED = IS_EMULATED ? 30 : 300 };
+  enum { WAITED = IS_EMULATED ? 12 : 300 };
   const ahead_kind *kind = &ahead_kinds[_i];
   ahead_run of = ahead_start(kind, 1, &(prem_live_request){.mode = PREM_MODE_TT});
   uint32_t begun, shown;
@@ -181,7 +181,7 @@ END_TEST
 /* Anything in any order: wishes and arguments right before a frame, buffers out of turn or given
  * back, several frames in a row, results that are held. */
 START_TEST(frames_in_any_order_have_what_belongs_to_them) {
-  enum { TRIED = IS_EMULATED ? 24 : 600 };
+  enum { TRIED = IS_EMULATED ? 12 : 600 };
   const ahead_kind *kind = &ahead_kinds[_i % AHEAD_KINDS];
   ahead_run of =
       ahead_start(kind, (uint32_t)_i, &(prem_live_request){.mode = PREM_MODE_TT, .events = _i % 2});
@@ -220,7 +220,7 @@ END_TEST
 /* Never in the slot that was expected: what was prepared is always taken back, and of its tickets
  * nothing is left for a block that begins. */
 START_TEST(a_frame_in_another_slot_is_found_there) {
-  enum { ELSEWHERE = IS_EMULATED ? 30 : 600 };
+  enum { ELSEWHERE = IS_EMULATED ? 12 : 600 };
   static const ahead_kind kind = {"8",  "8", 1, "buffers = 4;", "kind = \"queuing\"; buffers = 3;",
                                   true, true};
   ahead_run of = ahead_start(&kind, 3, &(prem_live_request){.mode = PREM_MODE_FREE});
@@ -336,7 +336,7 @@ END_TEST
 /* Hyperperiods begin without a frame where none comes in time: as a frame does, between two of
  * them, or at the same moment. */
 START_TEST(hyperperiods_without_a_frame_lose_none) {
-  enum { TIMED = IS_EMULATED ? 24 : 400, TIMEOUT_NS = IS_EMULATED ? 2 * MS : MS };
+  enum { TIMED = IS_EMULATED ? 12 : 400, TIMEOUT_NS = IS_EMULATED ? 2 * MS : MS };
   const ahead_kind kind = {"8",
                            "8",
                            1,
@@ -381,7 +381,7 @@ END_TEST
 /* The host keeps all results that there is room for: nothing can be prepared, and what comes then
  * is dropped. When it gives one back it goes on. */
 START_TEST(results_that_are_kept_stop_nothing) {
-  enum { KEPT = 2, ROUNDS_KEPT = IS_EMULATED ? 8 : 60 };
+  enum { KEPT = 2, ROUNDS_KEPT = IS_EMULATED ? 4 : 60 };
   static const ahead_kind kind = {"8",  "8", 1, "buffers = 4;", "kind = \"queuing\"; buffers = 2;",
                                   true, true};
   ahead_run of = ahead_start(&kind, 5, &(prem_live_request){.mode = PREM_MODE_TT});

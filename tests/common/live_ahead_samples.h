@@ -158,7 +158,7 @@ static uint32_t sampled_end(sampled_run *of, uint32_t *shown) {
 
 /* A sample now and then, frames one at a time. */
 START_TEST(a_frame_is_begun_with_the_sample_that_there_is) {
-  enum { SAMPLED_TURNS = IS_EMULATED ? 15 : 300 };
+  enum { SAMPLED_TURNS = IS_EMULATED ? 8 : 300 };
   const sampled_kind *kind = &sampled_kinds[_i];
   sampled_run of = sampled_start(kind, SAMPLED_NS, 1, PREM_MODE_TT);
   uint32_t shown;
@@ -176,7 +176,7 @@ END_TEST
 
 /* No sample at first; then several in a row, right before a frame or long before it, or none. */
 START_TEST(each_frame_has_the_newest_sample_before_it) {
-  enum { SAMPLED_TURNS = IS_EMULATED ? 20 : 1000 };
+  enum { SAMPLED_TURNS = IS_EMULATED ? 10 : 1000 };
   const sampled_kind *kind = &sampled_kinds[_i % SAMPLED_KINDS];
   sampled_run of =
       sampled_start(kind, SAMPLED_NS, (uint32_t)_i, _i & 1 ? PREM_MODE_FREE : PREM_MODE_TT);

@@ -54,7 +54,7 @@ static int64_t in_ms(const bench *b, int64_t ms) {
 /* ---- frames --------------------------------------------------------------------------------- */
 
 #ifdef EMULATED_GPU /* it takes a thousand times as long */
-enum { IS_EMULATED = 1, FRAMES = 100, STATES = 15, TURNS = 20, ENDINGS = 40 };
+enum { IS_EMULATED = 1, FRAMES = 40, STATES = 8, TURNS = 10, ENDINGS = 16 };
 #else
 enum { IS_EMULATED = 0, FRAMES = 100, STATES = 60, TURNS = 200, ENDINGS = 60 };
 #endif
@@ -453,7 +453,7 @@ START_TEST(state_goes_from_frame_to_frame) {
     ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 10000), &y, &frame), PREM_OK);
     model = fmaf(0.3F, x - model, model);
     ck_assert_float_eq(y, fmaf(1.0F, model - x, x));
-    if (i % 9 == 0) /* a hyperperiod without a frame */
+    if (i % 4 == 0) /* a hyperperiod without a frame */
       prem_live_sleep_until(b.live, in_ms(&b, 9));
   }
   close_bench(&b);
