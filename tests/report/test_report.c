@@ -280,6 +280,35 @@ START_TEST(a_page_carries_styles_and_scripts_in_order) {
 }
 END_TEST
 
+/* Undisturbed jobs of runs that had disturbed ones as well are in the result alone: its samples are
+ * this result's all the same, unless the result counts disturbed jobs too. */
+START_TEST(samples_of_runs_with_disturbed_jobs_are_drawn) {
+  char text[512];
+  snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n", header);
+  write_text("r.samples.csv", text);
+  json_t *result = make_result("a", 1), *row = at(result, "rows", 0);
+  fit_to(result, text);
+  const seen_values more = {.sum = 9 + 4 + 8, .count = 5, .min = 1, .max = 9};
+  json_object_set_new(at(row, "tasks", 0), "response_ns", summary_of(&more));
+  json_object_set_new(row, "preempted", json_pack("{s:i,s:b}", "count", 1, "mixed", _i));
+  write_json(result, "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), (unsigned)_i);
+  char *page = write_page();
+  json_t *root = carried(page);
+  const char *const of_a[] = {"tt", "tasks", "a", NULL};
+  json_t *curve = path_of(json_object_get(at(root, "documents", 0), "samples"), of_a);
+  char *found = curve ? json_dumps(curve, JSON_COMPACT) : NULL;
+  if (_i)
+    ck_assert_ptr_null(found);
+  else
+    ck_assert_str_eq(found, "{\"ns\":[1,2,3],\"upto\":[1,3,4]}");
+  free(found);
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
 START_TEST(empty_responses_are_no_samples) {
   char text[512];
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n0,\"free\",20,,,\n", header);
@@ -719,6 +748,7 @@ int main(void) {
   tcase_add_test(data, a_page_carries_styles_and_scripts_in_order);
   tcase_add_test(data, a_page_begins_with_what_it_may_do_and_is);
   tcase_add_test(data, a_page_is_not_written_over_its_result);
+  tcase_add_loop_test(data, samples_of_runs_with_disturbed_jobs_are_drawn, 0, 2);
   tcase_add_test(data, empty_responses_are_no_samples);
   tcase_add_loop_test(data, compressed_samples_are_read, 0, 2);
   tcase_add_test(data, many_samples_are_thinned_but_for_the_ends);
