@@ -53,6 +53,13 @@ typedef struct prem_starts {
   prem_place place;
 } prem_starts;
 
+/** While critical memory phases run: no best-effort memory phase begins in [start_ns, end_ns), or
+ * so late before that it could reach into it. Counted from the hyperperiod's start; one that wraps
+ *  round the end is two. */
+typedef struct prem_closed_window {
+  int64_t start_ns, end_ns;
+} prem_closed_window;
+
 typedef struct prem_plan {
   char policy[PREM_NAME_BYTES];     /* that made it; "" for a hand-written one */
   char generator[PREM_NAME_BYTES];  /* "ttprem 0.1.0"; "" for a hand-written one */
@@ -69,6 +76,10 @@ typedef struct prem_plan {
   int32_t affine_count;
   prem_starts *starts; /* [starts_count] */
   int32_t starts_count;
+  bool gates;                 /* the closed windows are given: there are best-effort tasks */
+  prem_closed_window *closed; /* [closed_count], sorted, disjoint, in the hyperperiod */
+  int32_t closed_count;
+  int64_t open_ns; /* of the hyperperiod: when the longest best-effort memory phase may begin */
   char mode[PREM_NAME_BYTES]; /* of a plan in `modes`: the operating mode whose it is; else "" */
   struct prem_plan **modes;   /* [mode_count], owned: plans that operating modes have of their own,
                                  of the same hyperperiod. See prem_schedule_plan_of() */
@@ -113,6 +124,8 @@ PREM_API void prem_plan_free(prem_plan *plan);
 /** Append a copy; PREM_ERR_MEMORY leaves the plan as it was. Starts are copied as well. */
 PREM_API prem_status prem_plan_add_affine(prem_plan *plan, const prem_affine *affine);
 PREM_API prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts);
+/** Append a closed window; PREM_ERR_MEMORY leaves the plan as it was. */
+PREM_API prem_status prem_plan_add_closed(prem_plan *plan, int64_t start_ns, int64_t end_ns);
 
 /** Append the plan of an operating mode, which then is the other plan's; PREM_ERR_MEMORY: it is
  * not.

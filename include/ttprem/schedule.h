@@ -25,6 +25,15 @@ typedef struct prem_resource {
   prem_place place;
 } prem_resource;
 
+/** What blocks of best-effort tasks have; what the file leaves out is as of the other blocks. */
+typedef struct prem_best_effort {
+  int32_t block_threads; /* 0: not given, as in prem_platform */
+  int32_t buffers;
+  int64_t scratch_bytes; /* 0: not given */
+  int64_t ahead_ns; /* so long before a closed window its gate closes; 0: by each phase's bound */
+  prem_place place;
+} prem_best_effort;
+
 /** The machine that a schedule was written for. */
 typedef struct prem_platform {
   int32_t blocks;        /* executors; sms * blocks_per_sm where the file gives these */
@@ -38,6 +47,7 @@ typedef struct prem_platform {
   int64_t late_ns;       /* a release is late above this; default clock_step_ns */
   prem_resource *resources;
   int32_t resource_count; /* at least 1 */
+  prem_best_effort best_effort;
   prem_place place;
 } prem_platform;
 
@@ -120,6 +130,8 @@ typedef struct prem_task {
   char kernel[PREM_NAME_BYTES]; /* "none": abstract, no data */
   int32_t *blocks;              /* tile t runs on blocks[t % block_count] */
   int32_t block_count;
+  bool best_effort;   /* no phase has an instant: wcet_ns is the bound of a phase. See
+                         prem_schedule_best_effort() */
   bool together;      /* the blocks of a round start together */
   int32_t tile_count; /* of a job; 0 until bind unless the file gives `tiles` */
   prem_phase_spec phase[PREM_PHASE_COUNT];
@@ -161,7 +173,8 @@ typedef enum prem_scenario { PREM_RELAUNCH, PREM_RESIDENT } prem_scenario;
 /** The file's `policy` group. */
 typedef struct prem_policy {
   char use[PREM_NAME_BYTES];       /* "auto" unless given */
-  char objective[PREM_NAME_BYTES]; /* "makespan" or "slack" */
+  char objective[PREM_NAME_BYTES]; /* "makespan", "slack" or "response" */
+  double open_share;               /* of the time that stays open at least; 0: any */
   int64_t prefetch_offset_ns;      /* 0: not given */
   int64_t writeback_offset_ns;     /* 0: not given */
   int32_t warmup_tiles;            /* the first tiles of every block of one-shot tasks */
@@ -269,7 +282,8 @@ typedef struct prem_schedule {
                               a job that waits for others */
   int64_t bandwidth_bytes_per_s; /* the least that a profile in use gives; 0: not known */
   prem_plan *plan;               /* owned; NULL when the file has none */
-  int64_t period_lcm_ns;         /* of all periods; 0 when every task is one-shot */
+  int64_t period_lcm_ns;         /* of all periods; 0 when every task is one-shot. Best effort does
+                                    not count beside critical tasks */
   bool bound;
   struct prem_schedule_private *private_data; /* file names, source bytes */
 } prem_schedule;
@@ -356,6 +370,44 @@ PREM_API prem_status prem_schedule_save(const prem_schedule *schedule, const cha
 PREM_API prem_status prem_schedule_subset(const prem_schedule *schedule, const bool *keep,
                                           prem_schedule **out);
 
+/** Are there best-effort tasks? Then the schedule is two: its critical tasks, planned, checked and
+ *  run by the clock; and the others, which run free under a gate. */
+PREM_API bool prem_schedule_has_best_effort(const prem_schedule *schedule);
+
+/**
+ * The critical tasks, with the plan as far as it is there (it starts no others). An ordinary
+ * schedule, without best effort.
+ *
+ * @param      schedule  must outlive the part, whose places name its files.
+ * @param[out] out       free with prem_schedule_free(); NULL on error. May have no task.
+ * @param[out] tasks     [task_count of `out` + 1], the schedule's index of each; free with free().
+ *                       NULL: not wanted.
+ * @retval PREM_ERR_MEMORY
+ */
+PREM_API prem_status prem_schedule_critical(const prem_schedule *schedule, prem_schedule **out,
+                                            int32_t **tasks);
+
+/**
+ * The best-effort tasks, without a plan: an ordinary schedule too, on the same blocks of the
+ * platform, with the threads, buffers and scratchpad of `best_effort`. Its tasks say no more that
+ * they are of that class; its hyperperiod is that of their own periods. A plan that
+ * prem_plan_make() gives it is an order for mode `free`, and no more. All else is as in
+ * prem_schedule_critical().
+ *
+ * The gate: at an instant t of the critical hyperperiod a memory phase may begin if t lies in no
+ * closed window of the whole's plan, and the next one (of the hyperperiod that follows, too)
+ * begins at t + prem_ahead_ns() or later.
+ */
+PREM_API prem_status prem_schedule_best_effort(const prem_schedule *schedule, prem_schedule **out,
+                                               int32_t **tasks);
+
+/** How long before a closed window the last memory phase of this kind may begin: the platform's
+ *  ahead_ns, or the phase's bound and a step of the clock. Of a schedule with best effort or of its
+ *  best-effort part. 0: the task has no such phase, it is no memory phase, or its bound is not
+ *  known. A compatible interval's compute is a memory phase. */
+PREM_API int64_t prem_ahead_ns(const prem_schedule *schedule, const prem_task *task,
+                               prem_phase phase);
+
 /**
  * The schedule with a task more for each copy of a live frame, behind its own, and a block more for
  * each of these; its plans have the copies' instants as well. It is what the checker judges and
@@ -437,7 +489,8 @@ PREM_API int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_
 PREM_API bool prem_tasks_are_by_block(const prem_schedule *schedule, int32_t a, int32_t b);
 /** The live port of an array, or -1. */
 PREM_API int32_t prem_schedule_live_port(const prem_schedule *schedule, int32_t array);
-/** Jobs of a task in one hyperperiod: 1 for one-shot tasks. */
+/** Jobs of a task in one hyperperiod: 1 for one-shot tasks, and for best effort beside critical
+ *  tasks. */
 PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
 /** Does a task have all the WCETs that its phases need? */
 PREM_API bool prem_task_profiled(const prem_task *task);

@@ -199,6 +199,39 @@ static void read_entries(prem_reader *reader, const config_setting_t *group, con
   }
 }
 
+/* ---- closed windows -------------------------------------------------------------------------- */
+
+static void read_closed(prem_reader *reader, const config_setting_t *root, prem_plan *plan) {
+  static const char *const keys[] = {"open_ns", "start_ns", "end_ns", NULL};
+  const config_setting_t *group =
+      prem_read_member(reader, root, "closed", CONFIG_TYPE_GROUP, false);
+  if (!group)
+    return;
+  plan->gates = true;
+  prem_read_known_keys(reader, group, keys);
+  prem_read_time(reader, group, "open_ns", PREM_TIME_OFFSET, &plan->open_ns);
+  const config_setting_t *starts =
+      prem_read_member(reader, group, "start_ns", CONFIG_TYPE_ARRAY, true);
+  const config_setting_t *ends = prem_read_member(reader, group, "end_ns", CONFIG_TYPE_ARRAY, true);
+  if (!starts || !ends)
+    return;
+  const int count = config_setting_length(starts);
+  if (count != config_setting_length(ends)) {
+    prem_refuse(reader, 3, group, "end_ns", "has %d instants, start_ns has %d",
+                config_setting_length(ends), count);
+    return;
+  }
+  for (int i = 0; i < count; ++i) {
+    int64_t start_ns = 0, end_ns = 0;
+    if (!prem_setting_time(reader, config_setting_get_elem(starts, (unsigned)i), PREM_TIME_OFFSET,
+                           &start_ns) ||
+        !prem_setting_time(reader, config_setting_get_elem(ends, (unsigned)i), PREM_TIME_LENGTH,
+                           &end_ns))
+      return;
+    reader->out_of_memory |= prem_plan_add_closed(plan, start_ns, end_ns) != PREM_OK;
+  }
+}
+
 /* ---- plans of operating modes ---------------------------------------------------------------- */
 
 static const char *mode_name(const void *modes, int32_t index) {
@@ -267,10 +300,9 @@ static void read_mode_plan(prem_reader *reader, const config_setting_t *group,
 
 void prem_read_plan(prem_reader *reader, const config_setting_t *root) {
   static const char *const keys[] = {
-      "generator",       "policy",    "machine",        "kernels",
-      "profile",         "times",     "hyperperiod_ns", "clock_step_ns",
-      "warmup_tiles",    "warmup_ns", "runs",           "starts",
-      "operating_modes", NULL};
+      "generator", "policy",         "machine",         "kernels",      "profile",
+      "times",     "hyperperiod_ns", "clock_step_ns",   "warmup_tiles", "warmup_ns",
+      "runs",      "starts",         "operating_modes", "closed",       NULL};
   const config_setting_t *group = prem_read_member(reader, root, "plan", CONFIG_TYPE_GROUP, false);
   if (!group)
     return;
@@ -301,5 +333,6 @@ void prem_read_plan(prem_reader *reader, const config_setting_t *root) {
   read_entries(reader, group, "runs", read_run, plan);
   read_entries(reader, group, "starts", read_starts, plan);
   read_entries(reader, group, "operating_modes", read_mode_plan, plan);
+  read_closed(reader, group, plan);
   prem_schedule_set_plan(reader->schedule, plan);
 }

@@ -131,6 +131,9 @@ bool prem_read_time(prem_reader *reader, const config_setting_t *group, const ch
 bool prem_setting_time(prem_reader *reader, const config_setting_t *setting, prem_time_kind kind,
                        int64_t *out);
 
+/** A number above 0, at most 1 (E017, E020). */
+bool prem_read_share(prem_reader *reader, const config_setting_t *group, const char *key,
+                     double *out);
 bool prem_read_bool(prem_reader *reader, const config_setting_t *group, const char *key, bool *out);
 /** A string, owned by libconfig. */
 bool prem_read_text(prem_reader *reader, const config_setting_t *group, const char *key,

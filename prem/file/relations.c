@@ -11,28 +11,32 @@
 
 /* ---- the hyperperiod ------------------------------------------------------------------------- */
 
-static void find_hyperperiod(prem_reader *reader) {
-  prem_schedule *schedule = reader->schedule;
-  int64_t lcm_ns = 0;
+static const prem_task *last_before(const prem_schedule *schedule, const prem_task *end) {
   const prem_task *last = NULL;
-  for (int32_t t = 0; t < schedule->task_count; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    if (task->period_ns <= 0)
-      continue;
-    const int64_t times =
-        lcm_ns ? task->period_ns / prem_common_divisor(lcm_ns, task->period_ns) : task->period_ns;
-    if (lcm_ns && times > PREM_MAX_NS / lcm_ns) {
-      prem_diag_add(reader->diag, PREM_ERROR, 19, task->place, "tasks",
-                    "the least common multiple of the periods is above 2^62 ns: that of the tasks "
-                    "up to '%s' is %" PRId64 " ns, '%s' has %" PRId64
-                    " ns; choose periods that divide each other",
-                    last->name, lcm_ns, task->name, task->period_ns);
-      return;
-    }
-    lcm_ns = lcm_ns ? lcm_ns * times : times;
-    last = task;
-  }
-  schedule->period_lcm_ns = lcm_ns;
+  for (const prem_task *task = schedule->tasks; task < end; ++task)
+    if (task->period_ns > 0 && task->best_effort == end->best_effort)
+      last = task;
+  return last;
+}
+
+/* False: it is above the limit. */
+static bool lcm_of(prem_reader *reader, bool best_effort, int64_t *lcm_ns) {
+  const prem_task *above = NULL;
+  *lcm_ns = prem_periods_lcm_ns(reader->schedule, best_effort, &above);
+  if (above)
+    prem_diag_add(reader->diag, PREM_ERROR, 19, above->place, "tasks",
+                  "the least common multiple of the periods is above 2^62 ns: that of the tasks "
+                  "up to '%s' is %" PRId64 " ns, '%s' has %" PRId64
+                  " ns; choose periods that divide each other",
+                  last_before(reader->schedule, above)->name, *lcm_ns, above->name,
+                  above->period_ns);
+  return !above;
+}
+
+static void find_hyperperiod(prem_reader *reader) {
+  int64_t critical_ns = 0, best_effort_ns = 0;
+  if (lcm_of(reader, false, &critical_ns) && lcm_of(reader, true, &best_effort_ns))
+    reader->schedule->period_lcm_ns = critical_ns;
 }
 
 /* What the file and its profiles leave open. */

@@ -116,10 +116,41 @@ static void read_blocks(prem_reader *reader, const config_setting_t *group) {
     platform->blocks = (int32_t)blocks;
 }
 
+/* The blocks of that class are a launch of their own. */
+static void read_best_effort(prem_reader *reader, const config_setting_t *platform_group) {
+  static const char *const keys[] = {"block_threads", "buffers", "scratch_bytes", "ahead_ns", NULL};
+  const prem_platform *platform = &reader->schedule->platform;
+  prem_best_effort *out = &reader->schedule->platform.best_effort;
+  const config_setting_t *group =
+      prem_read_member(reader, platform_group, "best_effort", CONFIG_TYPE_GROUP, false);
+  *out = (prem_best_effort){.block_threads = platform->block_threads,
+                            .buffers = platform->buffers,
+                            .scratch_bytes = platform->scratch_bytes,
+                            .place = platform->place};
+  if (!group)
+    return;
+  out->place = prem_setting_place(reader, group);
+  prem_read_known_keys(reader, group, keys);
+  prem_read_int32(reader, group, "block_threads", 1, INT32_MAX, &out->block_threads);
+  prem_read_int32(reader, group, "buffers", 1, PREM_MAX_BUFFERS, &out->buffers);
+  prem_read_integer(reader, group, "scratch_bytes", 1, INT64_MAX, &out->scratch_bytes);
+  prem_read_time(reader, group, "ahead_ns", PREM_TIME_LENGTH, &out->ahead_ns);
+}
+
 void prem_read_platform(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {
-      "blocks",        "sms",      "blocks_per_sm", "block_threads", "buffers",   "scratch_bytes",
-      "clock_step_ns", "guard_ns", "precedence_ns", "late_ns",       "resources", NULL};
+  static const char *const keys[] = {"blocks",
+                                     "sms",
+                                     "blocks_per_sm",
+                                     "block_threads",
+                                     "buffers",
+                                     "scratch_bytes",
+                                     "clock_step_ns",
+                                     "guard_ns",
+                                     "precedence_ns",
+                                     "late_ns",
+                                     "resources",
+                                     "best_effort",
+                                     NULL};
   prem_platform *platform = &reader->schedule->platform;
   const config_setting_t *group =
       prem_read_member(reader, root, "platform", CONFIG_TYPE_GROUP, true);
@@ -135,6 +166,7 @@ void prem_read_platform(prem_reader *reader, const config_setting_t *root) {
     prem_read_time(reader, group, "precedence_ns", PREM_TIME_OFFSET, &platform->precedence_ns);
     platform->late_ns = platform->clock_step_ns;
     prem_read_time(reader, group, "late_ns", PREM_TIME_OFFSET, &platform->late_ns);
+    read_best_effort(reader, group);
   }
   read_resources(reader, group);
 }
@@ -350,7 +382,7 @@ void prem_read_profiles(prem_reader *reader, const config_setting_t *root) {
 
 static bool has_periods(const prem_schedule *schedule) {
   for (int32_t i = 0; i < schedule->task_count; ++i)
-    if (schedule->tasks[i].period_ns > 0)
+    if (schedule->tasks[i].period_ns > 0 && !schedule->tasks[i].best_effort)
       return true;
   return false;
 }
@@ -379,9 +411,11 @@ static void spread_overrun(prem_reader *reader) {
 
 /* What a group says of how a plan is made. */
 static void read_making(prem_reader *reader, const config_setting_t *group, prem_policy *policy) {
-  static const char *const objectives[] = {"makespan", "slack", NULL};
+  static const char *const objectives[] = {"makespan", "slack", "response", NULL};
   static const char *const alignments[] = {"up", "exact", NULL};
-  int objective = strcmp(policy->objective, objectives[1]) == 0, align = policy->align_exact;
+  int objective = 0, align = policy->align_exact;
+  while (strcmp(policy->objective, objectives[objective]) != 0)
+    ++objective;
   policy->place = prem_setting_place(reader, group);
   prem_read_name(reader, group, "use", false, policy->use);
   prem_read_word(reader, group, "objective", objectives, &objective);
@@ -403,6 +437,7 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
                                      "warmup_ns",
                                      "align",
                                      "overrun",
+                                     "open_share",
                                      NULL};
   prem_policy *policy = &reader->schedule->policy;
   const config_setting_t *group =
@@ -415,6 +450,7 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
     prem_read_int32(reader, group, "warmup_tiles", 0, INT32_MAX, &policy->warmup_tiles);
     prem_read_time(reader, group, "warmup_ns", PREM_TIME_OFFSET, &policy->warmup_ns);
     prem_read_overrun(reader, group, &policy->overrun);
+    prem_read_share(reader, group, "open_share", &policy->open_share);
   }
   spread_overrun(reader);
 }

@@ -74,22 +74,42 @@ static void write_run(FILE *out, const char *indent, const prem_schedule *schedu
   fputs(" }", out);
 }
 
-static void write_starts(FILE *out, const char *indent, const prem_schedule *schedule,
-                         const prem_starts *starts) {
-  write_subject(out, indent, schedule, starts->task, starts->phase, starts->chain);
-  fprintf(out, " block = %d;\n%s    start_ns = [", starts->block, indent);
+/* So many times of an array, each `stride_bytes` behind the one before. */
+static void write_times(FILE *out, const char *indent, const int64_t *first_ns, int64_t count,
+                        size_t stride_bytes) {
   int used = LINE_BYTES;
-  for (int64_t i = 0; i < starts->count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     char number[32];
-    const int length = snprintf(number, sizeof number, " %" PRId64 "L%s", starts->start_ns[i],
-                                i + 1 < starts->count ? "," : "");
+    const int64_t *time_ns =
+        (const int64_t *)(const void *)((const char *)first_ns + (size_t)i * stride_bytes);
+    const int length =
+        snprintf(number, sizeof number, " %" PRId64 "L%s", *time_ns, i + 1 < count ? "," : "");
     if (used + length > LINE_BYTES) {
       used = fprintf(out, "\n%s     ", indent) - 1;
     }
     fputs(number, out);
     used += length;
   }
-  fputs(" ]; }", out);
+  fputs(" ];", out);
+}
+
+static void write_starts(FILE *out, const char *indent, const prem_schedule *schedule,
+                         const prem_starts *starts) {
+  write_subject(out, indent, schedule, starts->task, starts->phase, starts->chain);
+  fprintf(out, " block = %d;\n%s    start_ns = [", starts->block, indent);
+  write_times(out, indent, starts->start_ns, starts->count, sizeof *starts->start_ns);
+  fputs(" }", out);
+}
+
+static void write_closed(FILE *out, const prem_plan *plan) {
+  const prem_closed_window *closed = plan->closed;
+  if (!plan->gates)
+    return;
+  fprintf(out, "\n  closed: { open_ns = %" PRId64 "L;\n    start_ns = [", plan->open_ns);
+  write_times(out, "  ", closed ? &closed->start_ns : NULL, plan->closed_count, sizeof *closed);
+  fputs("\n    end_ns = [", out);
+  write_times(out, "  ", closed ? &closed->end_ns : NULL, plan->closed_count, sizeof *closed);
+  fputs(" };", out);
 }
 
 /* `indent` stands before the keys of the plan. */
@@ -157,6 +177,7 @@ static void write_plan(FILE *out, const prem_schedule *schedule) {
             plan->warmup_ns);
   write_entries(out, schedule, plan, "  ");
   write_mode_plans(out, schedule);
+  write_closed(out, schedule->plan);
   fputs("\n};\n", out);
 }
 

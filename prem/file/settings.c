@@ -277,6 +277,27 @@ bool prem_read_bool(prem_reader *reader, const config_setting_t *group, const ch
   return true;
 }
 
+bool prem_read_share(prem_reader *reader, const config_setting_t *group, const char *key,
+                     double *out) {
+  const config_setting_t *setting = config_setting_get_member(group, key);
+  if (!setting)
+    return false;
+  if (setting->type != CONFIG_TYPE_FLOAT && setting->type != CONFIG_TYPE_INT) {
+    prem_refuse(reader, 8, setting, NULL, "must be a number such as 0.9, not %s",
+                type_name(setting->type));
+    return false;
+  }
+  const double value =
+      setting->type == CONFIG_TYPE_INT ? (double)setting->value.ival : setting->value.fval;
+  if (!(value > 0 && value <= 1)) {
+    prem_refuse(reader, value > 1 ? 20 : 17, setting, NULL,
+                "is %g; a share is above 0 and at most 1", value);
+    return false;
+  }
+  *out = value;
+  return true;
+}
+
 bool prem_read_text(prem_reader *reader, const config_setting_t *group, const char *key,
                     const char **out) {
   const config_setting_t *setting = prem_read_member(reader, group, key, CONFIG_TYPE_STRING, false);

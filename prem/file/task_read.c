@@ -420,8 +420,24 @@ static void read_task_times(prem_reader *reader, const config_setting_t *group, 
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
+/* A phase of best effort has no instant, so there is nothing to say of one. */
+static void read_class(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+  static const char *const words[] = {"critical", "best_effort", NULL};
+  static const char *const instants[] = {"release_ns", "deadline_ns", "publish_ns", "overrun",
+                                         "together",   "joined",      NULL};
+  int class = 0;
+  prem_read_word(reader, group, "class", words, &class);
+  task->best_effort = class == 1;
+  for (const char *const *key = instants; task->best_effort && *key; ++key)
+    if (config_setting_get_member(group, *key))
+      prem_refuse(reader, 5, group, *key,
+                  "stands beside class = \"best_effort\", whose phases start as soon as they may; "
+                  "leave one of the two out");
+}
+
 static void read_task(prem_reader *reader, const config_setting_t *group, prem_task *task) {
   const bool is_abstract = strcmp(task->kernel, "none") == 0;
+  read_class(reader, group, task);
   read_blocks(reader, group, task);
   prem_read_bool(reader, group, "together", &task->together);
   prem_read_int32(reader, group, "tiles", 1, INT32_MAX, &task->tile_count);
@@ -482,9 +498,10 @@ static bool read_copies(prem_reader *reader, const config_setting_t *group, cons
 /* One entry of the list: a task, or its copies. An entry in error gives broken tasks. */
 static void read_entry(prem_reader *reader, const config_setting_t *group, prem_task_entry *entry) {
   static const char *const keys[] = {
-      "name",       "copies",      "kernel",     "blocks",  "together",  "tiles",   "tile",
-      "args",       "arrays",      "prefetch",   "compute", "writeback", "joined",  "period_ns",
-      "release_ns", "deadline_ns", "publish_ns", "overrun", "after",     "profile", NULL};
+      "name",   "copies",    "kernel",     "blocks",      "together",   "tiles",
+      "tile",   "args",      "arrays",     "prefetch",    "compute",    "writeback",
+      "joined", "period_ns", "release_ns", "deadline_ns", "publish_ns", "overrun",
+      "after",  "profile",   "class",      NULL};
   char kernel[PREM_NAME_BYTES] = "none";
   int32_t copies = 1;
   size_t errors = prem_diag_errors(reader->diag);

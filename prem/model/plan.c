@@ -22,6 +22,7 @@ void prem_plan_free(prem_plan *plan) {
   for (int32_t i = 0; i < plan->mode_count; ++i)
     prem_plan_free(plan->modes[i]);
   free(plan->modes);
+  free(plan->closed);
   free(plan->starts);
   free(plan->affine);
   free(plan);
@@ -58,6 +59,15 @@ prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
   prem_starts *entry = &plan->starts[plan->starts_count++];
   *entry = *starts;
   entry->start_ns = copy;
+  return PREM_OK;
+}
+
+prem_status prem_plan_add_closed(prem_plan *plan, int64_t start_ns, int64_t end_ns) {
+  prem_closed_window *grown = prem_grow(plan->closed, (size_t)plan->closed_count, sizeof *grown);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  plan->closed = grown;
+  plan->closed[plan->closed_count++] = (prem_closed_window){start_ns, end_ns};
   return PREM_OK;
 }
 

@@ -92,6 +92,9 @@ prem_status prem_plan_stretch(const prem_schedule *schedule, const prem_plan *pl
   made->starts_count = 0;
   made->modes = NULL;
   made->mode_count = 0;
+  made->gates = false; /* the windows are elsewhere now */
+  made->closed = NULL;
+  made->closed_count = 0;
   prem_status status = copy_stretched(plan, from_ns, to_ns, made);
   if (status == PREM_OK)
     status = find_length(schedule, made, diag);

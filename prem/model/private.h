@@ -30,6 +30,11 @@ bool prem_schedule_hash_times(prem_schedule *schedule, const uint8_t *given);
 /** Build the lookup table behind prem_schedule_find_task(). */
 prem_status prem_schedule_index(prem_schedule *schedule);
 
+/** The least common multiple of the periods of one class; 0: all are one-shot. `*above` is the task
+ *  with which it is above 2^62 ns, then that of those before it; may be NULL: it is not. */
+int64_t prem_periods_lcm_ns(const prem_schedule *schedule, bool best_effort,
+                            const prem_task **above);
+
 /**
  * Phases of one hyperperiod over all tasks whose number of tiles is known; adds E013 to `diag` and
  * returns false when they are more than PREM_MAX_SLOTS.

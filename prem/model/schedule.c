@@ -23,6 +23,7 @@ prem_schedule *prem_schedule_new(void) {
   schedule->platform.buffers = 1;
   schedule->platform.clock_step_ns = 1;
   schedule->platform.late_ns = 1;
+  schedule->platform.best_effort.buffers = 1;
   strcpy(schedule->policy.use, "auto");
   strcpy(schedule->policy.objective, "makespan");
   schedule->measure = (prem_measure){.scenario = PREM_RELAUNCH,
@@ -175,6 +176,25 @@ const prem_profile_ref *prem_schedule_find_profile(const prem_schedule *schedule
   return NULL;
 }
 
+int64_t prem_periods_lcm_ns(const prem_schedule *schedule, bool best_effort,
+                            const prem_task **above) {
+  int64_t lcm_ns = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (task->best_effort != best_effort || task->period_ns <= 0)
+      continue;
+    const int64_t times =
+        lcm_ns ? task->period_ns / prem_common_divisor(lcm_ns, task->period_ns) : task->period_ns;
+    if (lcm_ns && times > PREM_MAX_NS / lcm_ns) {
+      if (above)
+        *above = task;
+      return lcm_ns;
+    }
+    lcm_ns = lcm_ns ? lcm_ns * times : times;
+  }
+  return lcm_ns;
+}
+
 /* ---- what follows --------------------------------------------------------------------------- */
 
 void prem_schedule_machine(const prem_schedule *schedule, prem_machine *out) {
@@ -243,7 +263,7 @@ int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_task *tas
 }
 
 int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task) {
-  if (task->period_ns <= 0 || schedule->period_lcm_ns <= 0)
+  if (task->best_effort || task->period_ns <= 0 || schedule->period_lcm_ns <= 0)
     return 1;
   return schedule->period_lcm_ns / task->period_ns;
 }

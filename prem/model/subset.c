@@ -224,6 +224,18 @@ static prem_status keep_run(const subset *to, const prem_affine *from, prem_plan
   return prem_plan_add_affine(plan, &run);
 }
 
+/* Without best-effort tasks nobody asks for them. */
+static prem_status copy_closed(const prem_schedule *part, const prem_plan *whole, prem_plan *plan) {
+  plan->gates = whole->gates && prem_schedule_has_best_effort(part);
+  plan->open_ns = plan->gates ? whole->open_ns : 0;
+  plan->closed = NULL;
+  plan->closed_count = 0;
+  prem_status status = PREM_OK;
+  for (int32_t i = 0; plan->gates && i < whole->closed_count && status == PREM_OK; ++i)
+    status = prem_plan_add_closed(plan, whole->closed[i].start_ns, whole->closed[i].end_ns);
+  return status;
+}
+
 static prem_status copy_plan(subset *to, const prem_plan *whole) {
   if (!whole)
     return PREM_OK;
@@ -240,7 +252,7 @@ static prem_status copy_plan(subset *to, const prem_plan *whole) {
   plan->modes = NULL; /* a part of a schedule has no live session */
   plan->mode_count = 0;
   plan->kernels[0] = plan->times[0] = '\0'; /* they are others now */
-  prem_status status = PREM_OK;
+  prem_status status = copy_closed(to->part, whole, plan);
   for (int32_t i = 0; i < whole->affine_count && status == PREM_OK; ++i)
     status = keep_run(to, &whole->affine[i], plan);
   for (int32_t i = 0; i < whole->starts_count && status == PREM_OK; ++i) {
@@ -368,4 +380,66 @@ prem_status prem_mode_schedule(const prem_schedule *schedule, int32_t mode, prem
   free(off);
   free(keep);
   return status;
+}
+
+/* ---- classes -------------------------------------------------------------------------------- */
+
+bool prem_schedule_has_best_effort(const prem_schedule *schedule) {
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].best_effort)
+      return true;
+  return false;
+}
+
+static prem_status make_class(const prem_schedule *schedule, bool best_effort, prem_schedule **out,
+                              int32_t **tasks) {
+  const size_t count = (size_t)schedule->task_count;
+  bool *keep = calloc(count + 1, sizeof *keep);
+  int32_t *index = calloc(count + 1, sizeof *index), kept = 0;
+  prem_status status = PREM_ERR_MEMORY;
+  *out = NULL;
+  for (int32_t t = 0; keep && index && t < schedule->task_count; ++t)
+    if ((keep[t] = schedule->tasks[t].best_effort == best_effort))
+      index[kept++] = t;
+  if (keep && index)
+    status = make_part(schedule, keep, best_effort ? NULL : schedule->plan, out);
+  free(keep);
+  if (tasks)
+    *tasks = status == PREM_OK ? index : NULL;
+  if (!tasks || status != PREM_OK)
+    free(index);
+  return status;
+}
+
+prem_status prem_schedule_critical(const prem_schedule *schedule, prem_schedule **out,
+                                   int32_t **tasks) {
+  return make_class(schedule, false, out, tasks);
+}
+
+/* What was said of the class is said of the whole now. */
+static void become_ordinary(prem_schedule *part) {
+  const prem_best_effort *own = &part->platform.best_effort;
+  part->platform.block_threads = own->block_threads;
+  part->platform.buffers = own->buffers;
+  part->platform.scratch_bytes = own->scratch_bytes;
+  part->policy = (prem_policy){.use = "auto", .objective = "makespan", .place = part->policy.place};
+  part->period_lcm_ns = prem_periods_lcm_ns(part, false, NULL);
+  for (int32_t t = 0; t < part->task_count; ++t)
+    part->tasks[t].best_effort = false;
+}
+
+prem_status prem_schedule_best_effort(const prem_schedule *schedule, prem_schedule **out,
+                                      int32_t **tasks) {
+  const prem_status status = make_class(schedule, true, out, tasks);
+  if (status == PREM_OK)
+    become_ordinary(*out);
+  return status;
+}
+
+int64_t prem_ahead_ns(const prem_schedule *schedule, const prem_task *task, prem_phase phase) {
+  const prem_phase_spec *spec = &task->phase[phase];
+  const int64_t given_ns = schedule->platform.best_effort.ahead_ns;
+  if (!spec->exists || spec->demand[0] == 0 || spec->wcet_ns <= 0)
+    return 0;
+  return given_ns > 0 ? given_ns : spec->wcet_ns + schedule->platform.clock_step_ns;
 }
