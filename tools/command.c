@@ -258,6 +258,22 @@ int64_t command_plan_phases(const prem_schedule *schedule, const prem_plan *plan
   return count;
 }
 
+command_closed_text command_closed(const prem_plan *plan) {
+  command_closed_text closed = {""};
+  int64_t closed_ns = 0;
+  if (!plan->gates)
+    return closed;
+  for (int32_t i = 0; i < plan->closed_count; ++i)
+    closed_ns += plan->closed[i].end_ns - plan->closed[i].start_ns;
+  snprintf(closed.text, sizeof closed.text,
+           "best effort: memory closed in %d window%s for %" PRId64
+           " ns, with the time ahead %" PRId64 " ns; open share %.4f",
+           plan->closed_count, plan->closed_count == 1 ? "" : "s", closed_ns,
+           plan->hyperperiod_ns - plan->open_ns,
+           (double)plan->open_ns / (double)plan->hyperperiod_ns);
+  return closed;
+}
+
 int64_t command_phase_count(const prem_schedule *schedule) {
   return command_plan_phases(schedule, schedule->plan);
 }

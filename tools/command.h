@@ -98,6 +98,11 @@ int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem
                       prem_plan *plan, prem_diag *diag);
 /** Phases of one hyperperiod of a plan; -1 when they cannot be counted. */
 int64_t command_plan_phases(const prem_schedule *schedule, const prem_plan *plan);
+/** What a plan leaves to best-effort tasks, in words; "" where there are none. */
+typedef struct command_closed_text {
+  char text[160];
+} command_closed_text;
+command_closed_text command_closed(const prem_plan *plan);
 /** Phases of one hyperperiod of the schedule's plan; -1 when they cannot be counted. */
 int64_t command_phase_count(const prem_schedule *schedule);
 

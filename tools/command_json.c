@@ -34,6 +34,15 @@ json_t *command_problems_json(const prem_diag *diag) {
   return finished(list, whole);
 }
 
+json_t *command_closed_json(const prem_plan *plan) {
+  json_t *object = json_object();
+  bool whole = put(object, "windows", integer(plan->closed_count));
+  whole &= put(object, "closed_ns", integer(plan->hyperperiod_ns - plan->open_ns));
+  whole &=
+      put(object, "open_share", json_real((double)plan->open_ns / (double)plan->hyperperiod_ns));
+  return finished(object, whole);
+}
+
 bool command_write_json(const char *path, json_t *root) {
   command_output output;
   bool written = false;

@@ -56,7 +56,8 @@ static const struct argp argp = {
            "Every problem goes to stderr as `file:line: E017: key: reason`, a verdict for each "
            "file to stdout.\n\n"
            "JSON: files, each with file, verdict (ok, refused), problems; of one that is ok also "
-           "name, sha256, and of its plan phases and hyperperiod_ns.\n\n" COMMAND_EXIT_DOC,
+           "name, sha256, and of its plan phases and hyperperiod_ns, with best-effort "
+           "tasks closed, as `ttprem plan` has them.\n\n" COMMAND_EXIT_DOC,
 };
 
 static void print_verdict(const char *path, const prem_schedule *schedule) {
@@ -66,8 +67,9 @@ static void print_verdict(const char *path, const prem_schedule *schedule) {
   else if (!schedule->plan)
     printf(": ok, no plan yet (`ttprem plan` makes one)\n");
   else
-    printf(": ok, %" PRId64 " phases, hyperperiod %" PRId64 " ns\n", command_phase_count(schedule),
-           schedule->plan->hyperperiod_ns);
+    printf(": ok, %" PRId64 " phases, hyperperiod %" PRId64 " ns%s%s\n",
+           command_phase_count(schedule), schedule->plan->hyperperiod_ns,
+           schedule->plan->gates ? "; " : "", command_closed(schedule->plan).text);
 }
 
 static json_t *verdict_json(const char *path, const prem_schedule *schedule,
@@ -82,6 +84,8 @@ static json_t *verdict_json(const char *path, const prem_schedule *schedule,
   if (schedule && schedule->plan) {
     whole &= put(root, "phases", integer(command_phase_count(schedule)));
     whole &= put(root, "hyperperiod_ns", integer(schedule->plan->hyperperiod_ns));
+    if (schedule->plan->gates)
+      whole &= put(root, "closed", command_closed_json(schedule->plan));
   }
   whole &= put(root, "problems", command_problems_json(diag));
   return finished(root, whole);

@@ -103,7 +103,8 @@ static const struct argp argp = {
         "(proven), makespan_ns, lower_bound_ns and gap_pct (all tasks one-shot) or "
         "hyperperiod_ns, min_slack_ns (jobs are due), phases, steps, seconds, peak_bytes, method, "
         "seed, problems, unsearched (why nothing was searched); with --keep kept, moved, added and "
-        "removed phases. A file that is refused "
+        "removed phases; with best-effort tasks closed: windows, closed_ns (the time ahead of "
+        "them included) and open_share. A file that is refused "
         "leaves no plan.\n\n" COMMAND_EXIT_DOC,
 };
 
@@ -194,6 +195,8 @@ static json_t *report_json(const prem_schedule *schedule, const prem_plan_report
   if (schedule->plan && report->due)
     whole &= put(root, "min_slack_ns", integer(report->min_slack_ns));
   whole &= put(root, "phases", integer(report->phases));
+  if (schedule->plan && schedule->plan->gates)
+    whole &= put(root, "closed", command_closed_json(schedule->plan));
   if (report->keeps)
     whole &= add_changes(root, report);
   whole &= put(root, "method", text(report->method));
@@ -247,6 +250,8 @@ static void note_plan(const prem_schedule *schedule, const prem_plan_report *rep
                " ns%s%s, planned in %.3f s",
                schedule->name, schedule->plan->policy, report->phases,
                schedule->plan->hyperperiod_ns, slack, known, report->seconds);
+  if (schedule->plan->gates)
+    command_note("%s: %s", schedule->name, command_closed(schedule->plan).text);
   if (report->unsearched)
     command_note("%s: nothing was searched: %s", schedule->name, report->unsearched);
   for (int32_t m = 0; m < schedule->plan->mode_count; ++m)

@@ -74,10 +74,10 @@ static void write_run(FILE *out, const char *indent, const prem_schedule *schedu
   fputs(" }", out);
 }
 
-/* So many times of an array, each `stride_bytes` behind the one before. */
+/* So many times of an array, each `stride_bytes` behind the one before; `used` bytes stand in the
+ * line. */
 static void write_times(FILE *out, const char *indent, const int64_t *first_ns, int64_t count,
-                        size_t stride_bytes) {
-  int used = LINE_BYTES;
+                        size_t stride_bytes, int used) {
   for (int64_t i = 0; i < count; ++i) {
     char number[32];
     const int64_t *time_ns =
@@ -97,7 +97,7 @@ static void write_starts(FILE *out, const char *indent, const prem_schedule *sch
                          const prem_starts *starts) {
   write_subject(out, indent, schedule, starts->task, starts->phase, starts->chain);
   fprintf(out, " block = %d;\n%s    start_ns = [", starts->block, indent);
-  write_times(out, indent, starts->start_ns, starts->count, sizeof *starts->start_ns);
+  write_times(out, indent, starts->start_ns, starts->count, sizeof *starts->start_ns, LINE_BYTES);
   fputs(" }", out);
 }
 
@@ -106,9 +106,9 @@ static void write_closed(FILE *out, const prem_plan *plan) {
   if (!plan->gates)
     return;
   fprintf(out, "\n  closed: { open_ns = %" PRId64 "L;\n    start_ns = [", plan->open_ns);
-  write_times(out, "  ", closed ? &closed->start_ns : NULL, plan->closed_count, sizeof *closed);
+  write_times(out, "  ", closed ? &closed->start_ns : NULL, plan->closed_count, sizeof *closed, 0);
   fputs("\n    end_ns = [", out);
-  write_times(out, "  ", closed ? &closed->end_ns : NULL, plan->closed_count, sizeof *closed);
+  write_times(out, "  ", closed ? &closed->end_ns : NULL, plan->closed_count, sizeof *closed, 0);
   fputs(" };", out);
 }
 

@@ -176,7 +176,7 @@ static int64_t joined_length(const prem_schedule *schedule, const prem_affine *r
 }
 
 static int32_t warmup_tiles_of(const prem_plan *plan, const prem_task *task) {
-  return task->period_ns == 0 ? plan->warmup_tiles : 0;
+  return task->period_ns == 0 && !task->best_effort ? plan->warmup_tiles : 0;
 }
 
 /* Tiles of one job on the block at `position` of the task's list. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Some of a schedule's tasks, at the instants and on the blocks that they have in the whole. */
+#include "prem/base/numbers.h"
 #include "prem/model/modes.h"
 #include "prem/model/overrun.h"
 #include "prem/model/private.h"
@@ -55,8 +56,9 @@ static void keep_arrays(const subset *to, bool *keep) {
     if (to->task[t] < 0)
       continue;
     for (int32_t p = 0; p < task->port_count; ++p)
-      keep[task->port_arrays[p]] = true;
-    for (int32_t p = 0; p < bound_ports(task); ++p)
+      if (task->port_arrays[p] >= 0) /* a broken task may name none */
+        keep[task->port_arrays[p]] = true;
+    for (int32_t p = 0; task->arrays && p < bound_ports(task); ++p)
       keep[task->arrays[p]] = true;
   }
 }
@@ -130,8 +132,9 @@ static bool copy_task(const subset *to, const prem_task *from, prem_task *task) 
     return false;
   keep_edges(to, task);
   for (int32_t p = 0; p < task->port_count; ++p)
-    task->port_arrays[p] = to->array[task->port_arrays[p]];
-  for (int32_t p = 0; p < bound_ports(task); ++p)
+    if (task->port_arrays[p] >= 0)
+      task->port_arrays[p] = to->array[task->port_arrays[p]];
+  for (int32_t p = 0; task->arrays && p < bound_ports(task); ++p)
     task->arrays[p] = to->array[task->arrays[p]];
   return true;
 }
@@ -174,7 +177,7 @@ static bool copy_arrays(subset *to, int32_t count) {
 
 static void find_writers(prem_schedule *part) {
   for (int32_t t = part->task_count - 1; t >= 0; --t)
-    for (int32_t p = 0; p < bound_ports(&part->tasks[t]); ++p)
+    for (int32_t p = 0; part->tasks[t].arrays && p < bound_ports(&part->tasks[t]); ++p)
       if (part->tasks[t].definition->ports[p].access == PREM_OUT)
         part->arrays[part->tasks[t].arrays[p]].writer = t;
 }
@@ -416,9 +419,18 @@ prem_status prem_schedule_critical(const prem_schedule *schedule, prem_schedule 
   return make_class(schedule, false, out, tasks);
 }
 
-/* What was said of the class is said of the whole now. */
+/* The step of the clock that instants of the critical plan lie on. */
+static int64_t step_ns(const prem_schedule *schedule) {
+  const int64_t step_ns = schedule->platform.clock_step_ns;
+  return schedule->plan ? prem_max_i64(step_ns, schedule->plan->clock_step_ns) : step_ns;
+}
+
+/* What was said of the class is said of the whole now. The plan is an order and no more: phases of
+ * several blocks may overlap, whatever they take. */
 static void become_ordinary(prem_schedule *part) {
   const prem_best_effort *own = &part->platform.best_effort;
+  for (int32_t r = 0; r < part->platform.resource_count; ++r)
+    part->platform.resources[r].capacity = INT32_MAX;
   part->platform.block_threads = own->block_threads;
   part->platform.buffers = own->buffers;
   part->platform.scratch_bytes = own->scratch_bytes;
@@ -431,8 +443,10 @@ static void become_ordinary(prem_schedule *part) {
 prem_status prem_schedule_best_effort(const prem_schedule *schedule, prem_schedule **out,
                                       int32_t **tasks) {
   const prem_status status = make_class(schedule, true, out, tasks);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
     become_ordinary(*out);
+    (*out)->platform.clock_step_ns = step_ns(schedule);
+  }
   return status;
 }
 
@@ -441,5 +455,5 @@ int64_t prem_ahead_ns(const prem_schedule *schedule, const prem_task *task, prem
   const int64_t given_ns = schedule->platform.best_effort.ahead_ns;
   if (!spec->exists || spec->demand[0] == 0 || spec->wcet_ns <= 0)
     return 0;
-  return given_ns > 0 ? given_ns : spec->wcet_ns + schedule->platform.clock_step_ns;
+  return given_ns > 0 ? given_ns : spec->wcet_ns + step_ns(schedule);
 }

@@ -337,8 +337,8 @@ static prem_status check_plans(prem_checker *checker) {
   return status == PREM_OK && checker->switches ? check_modes(checker) : status;
 }
 
-static prem_status check_all(const prem_schedule *schedule, const prem_machine *machine,
-                             prem_diag *diag) {
+static prem_checker checker_of(const prem_schedule *schedule, const prem_machine *machine,
+                               prem_diag *diag) {
   const prem_plan *plan = schedule->plan;
   prem_checker checker = {.schedule = schedule,
                           .machine = machine,
@@ -355,13 +355,65 @@ static prem_status check_all(const prem_schedule *schedule, const prem_machine *
   checker.hyperperiod_ns = checker.periodic ? schedule->period_lcm_ns
                            : plan           ? plan->hyperperiod_ns
                                             : 0;
-  prem_status status = prem_check_model(&checker);
+  return checker;
+}
+
+static prem_status check_model(const prem_checker *checker) {
+  const prem_status status = prem_check_model(checker);
   if (status == PREM_OK)
-    prem_check_bandwidth(&checker);
-  if (status != PREM_OK || !plan)
+    prem_check_bandwidth(checker);
+  return status;
+}
+
+/* ---- two classes ---------------------------------------------------------------------------- */
+
+/* Each is judged as the schedule of its own that it is; the whole, for what is between them. */
+static prem_status check_class(const prem_checker *whole, bool best_effort,
+                               prem_status (*judge)(prem_checker *part)) {
+  prem_schedule *part = NULL;
+  prem_status status = (best_effort ? prem_schedule_best_effort
+                                    : prem_schedule_critical)(whole->schedule, &part, NULL);
+  if (status == PREM_OK) {
+    prem_machine machine = *whole->machine;
+    if (best_effort && !machine.backend[0]) /* the platform's, of the other class */
+      machine.scratch_bytes = part->platform.scratch_bytes;
+    prem_checker checker = checker_of(part, &machine, whole->diag);
+    status = judge(&checker);
+  }
+  prem_schedule_free(part);
+  return status;
+}
+
+static prem_status check_model_of(prem_checker *part) {
+  return check_model(part);
+}
+
+static prem_status check_class_models(const prem_checker *checker) {
+  prem_status status = prem_check_classes(checker);
+  if (status == PREM_OK)
+    status = check_class(checker, false, check_model_of);
+  return status == PREM_OK ? check_class(checker, true, check_model_of) : status;
+}
+
+static prem_status check_class_plans(prem_checker *checker) {
+  const prem_status status = check_class(checker, false, check_plans);
+  return status == PREM_OK ? prem_check_closed(checker) : status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static prem_status check_all(const prem_schedule *schedule, const prem_machine *machine,
+                             prem_diag *diag) {
+  prem_checker checker = checker_of(schedule, machine, diag);
+  const bool has_classes = prem_schedule_has_best_effort(schedule);
+  const prem_status status = (has_classes ? check_class_models : check_model)(&checker);
+  if (status != PREM_OK || !checker.plan)
     return status;
   prem_check_origin(&checker);
-  return prem_check_by_times(&checker, check_plans);
+  if (!has_classes && checker.plan->gates)
+    prem_diag_add(diag, PREM_ERROR, 54, checker.plan->place, "plan.closed",
+                  "stands in the plan of a schedule without best-effort tasks: leave it out");
+  return prem_check_by_times(&checker, has_classes ? check_class_plans : check_plans);
 }
 
 /* Copies of live frames are judged as tasks, on blocks that the machine need not have. */

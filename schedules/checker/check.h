@@ -104,4 +104,8 @@ prem_status prem_check_units(const prem_checker *checker);    /* E036, E038, E04
 prem_status prem_check_shares(const prem_checker *checker);   /* E037, E038, E040 of resources */
 prem_status prem_check_buffers(const prem_checker *checker);  /* E039, E038, E040 */
 
+/* Of a schedule with best effort: */
+prem_status prem_check_classes(const prem_checker *checker); /* E045, E052, E055 */
+prem_status prem_check_closed(const prem_checker *checker);  /* E016, E052, E053, E054 */
+
 #endif

@@ -46,8 +46,7 @@ static prem_status find_kept(const mode_planning *all, const char *name, prem_sc
   return PREM_OK;
 }
 
-/* Tasks of the part become those of the whole. */
-static void number_tasks(prem_plan *plan, const int32_t *tasks) {
+void prem_plan_number_tasks(prem_plan *plan, const int32_t *tasks) {
   for (int32_t i = 0; i < plan->affine_count; ++i) {
     prem_affine *run = &plan->affine[i];
     run->task = tasks[run->task];
@@ -101,7 +100,7 @@ static prem_status plan_mode(mode_planning *all, int32_t mode, prem_plan *file_p
                   "uses the file's plan",
                   of->name);
   if (status == PREM_OK) {
-    number_tasks(plan, tasks);
+    prem_plan_number_tasks(plan, tasks);
     memcpy(plan->mode, of->name, sizeof plan->mode);
     status = prem_plan_add_mode(file_plan, plan);
   }
@@ -221,6 +220,8 @@ prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine 
                               const prem_plan_options *options, prem_judge *judge, bool tells,
                               prem_plan **out, prem_plan_report *report, prem_diag *diag) {
   *out = NULL;
+  if (prem_schedule_has_best_effort(schedule))
+    return prem_planner_make_gated(schedule, machine, options, judge, tells, out, report, diag);
   return (prem_copy_count(schedule) > 0 ? make_with_copies : make)(schedule, machine, options,
                                                                    judge, tells, out, report, diag);
 }

@@ -28,4 +28,12 @@ prem_status prem_planner_make_one(const prem_schedule *schedule, const prem_mach
                                   prem_planner_wish wish, prem_plan **out, prem_plan_report *report,
                                   prem_diag *diag);
 
+/** The plan of the critical tasks of a schedule with best effort, and its closed windows. */
+prem_status prem_planner_make_gated(const prem_schedule *schedule, const prem_machine *machine,
+                                    const prem_plan_options *options, prem_judge *judge, bool tells,
+                                    prem_plan **out, prem_plan_report *report, prem_diag *diag);
+
+/** Of a plan of a part: its tasks become those of the whole, by the index of each. */
+void prem_plan_number_tasks(prem_plan *plan, const int32_t *tasks);
+
 #endif
