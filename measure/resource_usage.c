@@ -87,7 +87,8 @@ static hold hold_of_pair(const prem_schedule *schedule, const prem_slot *fetch, 
 
 static bool follows(const prem_slot *head, const prem_slot *slot) {
   return (slot->flags & PREM_SLOT_CHAINED) && slot->head_ns == head->planned_ns &&
-         slot->task == head->task && slot->job == head->job && slot->tile == head->tile;
+         slot->task == head->task && slot->job == head->job && slot->block == head->block &&
+         slot->place == head->place;
 }
 
 /** Chained phases come as early as the one before them ends: until a phase's latest end, the chain
@@ -108,6 +109,31 @@ static bool add_chain(changes *all, const prem_schedule *schedule, const prem_sl
   return true;
 }
 
+/** Where all of a job is one chain: one phase at a time on each unit, from the chain's release on.
+ */
+static bool add_job_chain(changes *all, const prem_schedule *schedule, const prem_slot *slots,
+                          int64_t first, int64_t end, int32_t resource) {
+  hold of_unit[2] = {{0}, {0}};
+  for (int64_t i = first; i < end; ++i) {
+    const hold held = hold_of(schedule, &slots[i], resource);
+    hold *most = &of_unit[slots[i].phase == PREM_COMPUTE];
+    if (held.demand > 0 && held.end_ns > most->end_ns)
+      most->end_ns = held.end_ns;
+    if (held.demand > most->demand)
+      most->demand = held.demand;
+  }
+  const int64_t from_ns = slots[first].planned_ns;
+  return add_hold(all, schedule, slots[first].task, from_ns, of_unit[0]) &&
+         add_hold(all, schedule, slots[first].task, from_ns, of_unit[1]);
+}
+
+static bool is_job_chain(const prem_slot *slots, int64_t first, int64_t count) {
+  for (int64_t i = first + 1; i < count && follows(&slots[first], &slots[i]); ++i)
+    if (slots[i].tile != slots[first].tile)
+      return true;
+  return false;
+}
+
 static bool collect(changes *all, const prem_schedule *schedule, const prem_slot *slots,
                     int64_t count, int32_t resource) {
   for (int64_t i = 0; i < count;) {
@@ -120,6 +146,14 @@ static bool collect(changes *all, const prem_schedule *schedule, const prem_slot
     i += pair ? 2 : 1;
     if (head->flags & PREM_SLOT_WARMUP)
       continue;
+    if (!pair && is_job_chain(slots, i - 1, count)) {
+      const int64_t first = i - 1;
+      while (i < count && follows(head, &slots[i]))
+        ++i;
+      if (!add_job_chain(all, schedule, slots, first, i, resource))
+        return false;
+      continue;
+    }
     for (; i < count && length < PREM_PHASE_COUNT && follows(head, &slots[i]); ++i)
       holds[length++] = hold_of(schedule, &slots[i], resource);
     if (!add_chain(all, schedule, head, holds, length))

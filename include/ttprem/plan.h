@@ -12,7 +12,9 @@
 
 struct prem_schedule;
 
-enum { PREM_CHAIN_COMPUTE = 1, PREM_CHAIN_WRITEBACK = 2 };
+/* What follows by itself: phases of the tile; or, of a run, all that the job does on the block
+ * after its first phase. */
+enum { PREM_CHAIN_COMPUTE = 1, PREM_CHAIN_WRITEBACK = 2, PREM_CHAIN_JOB = 4 };
 /* 16 hexadecimal digits and a zero */
 enum { PREM_KERNELS_BYTES = 17, PREM_TIMES_BYTES = 17 };
 
@@ -25,6 +27,9 @@ enum { PREM_KERNELS_BYTES = 17, PREM_TIMES_BYTES = 17 };
  * Tiles outside [0, tile_count) are left out. In a joined run the prefetch of tile(j, r) and the
  * writeback of join_tile + j * tile_per_block + r * tile_per_repeat share one start; where only one
  * of them exists it is an ordinary phase.
+ *
+ * With PREM_CHAIN_JOB it is count x jobs: start(j, q) is the instant of the job's first phase on
+ * the block, all others are chained to it. Repeats, tiles and joins do not count.
  */
 typedef struct prem_affine {
   int32_t task;

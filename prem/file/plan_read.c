@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const char *const phase_words[] = {"prefetch", "compute", "writeback", NULL};
-static const char *const chain_words[] = {"compute", "writeback", NULL};
+static const char *const chain_words[] = {"compute", "writeback", "job", NULL};
+enum { JOB_WORD = 2 };
 
 /* The index of a task by the name in `key`; -1 and an error where it is none. */
 static int32_t read_task_name(prem_reader *reader, const config_setting_t *group, const char *key,
@@ -60,9 +61,14 @@ static bool read_chain(prem_reader *reader, const config_setting_t *group, prem_
     if (!word || !chain_words[which]) {
       prem_refuse(reader, 24, setting, NULL,
                   "'%s' cannot be chained; \"compute\" and \"writeback\" "
-                  "can",
+                  "can, or in a run the whole \"job\"",
                   word ? prem_show(word).text : "?");
       good = false;
+    } else if (which == JOB_WORD && config_setting_length(setting) > 1) {
+      prem_refuse(reader, 24, setting, NULL, "\"job\" stands for all phases: name it alone");
+      good = false;
+    } else if (which == JOB_WORD) {
+      *chain = PREM_CHAIN_JOB;
     } else if (which + 1 <= last) {
       prem_refuse(reader, 24, setting, NULL, "the %s cannot follow the %s", word,
                   prem_phase_name((prem_phase)last));
@@ -99,6 +105,16 @@ static void read_join(prem_reader *reader, const config_setting_t *group, prem_a
   prem_read_integer(reader, join, "job", 0, PREM_MAX_SLOTS, &affine->join_job);
 }
 
+/* Where a job goes on by itself there is one start for all of it. */
+static void refuse_beside_job(prem_reader *reader, const config_setting_t *group) {
+  static const char *const keys[] = {"repeat",          "step_ns", "tile", "tile_per_block",
+                                     "tile_per_repeat", "join",    NULL};
+  for (const char *const *key = keys; *key; ++key)
+    if (config_setting_get_member(group, *key))
+      prem_refuse(reader, 5, group, *key,
+                  "stands beside chain = [ \"job\" ], which gives each block one start a job");
+}
+
 static void read_run(prem_reader *reader, const config_setting_t *group, prem_plan *plan) {
   static const char *const keys[] = {"task",    "phase",    "chain",          "first_block",
                                      "count",   "start_ns", "block_step_ns",  "repeat",
@@ -119,6 +135,8 @@ static void read_run(prem_reader *reader, const config_setting_t *group, prem_pl
   affine.tile_per_repeat = task->block_count;
   affine.job_step_ns = task->period_ns;
   read_chain(reader, group, affine.phase, &affine.chain);
+  if (affine.chain & PREM_CHAIN_JOB)
+    refuse_beside_job(reader, group);
   prem_read_int32(reader, group, "first_block", 0, PREM_MAX_BLOCKS, &affine.first_block);
   prem_read_int32(reader, group, "count", 1, PREM_MAX_BLOCKS, &affine.count);
   if (!config_setting_get_member(group, "start_ns"))
@@ -177,6 +195,8 @@ static void read_starts(prem_reader *reader, const config_setting_t *group, prem
     return;
   const prem_task *task = &reader->schedule->tasks[starts.task];
   read_chain(reader, group, starts.phase, &starts.chain);
+  if (starts.chain & PREM_CHAIN_JOB)
+    prem_refuse(reader, 24, group, "chain", "\"job\" is for runs: give one there");
   prem_read_int32(reader, group, "block", 0, PREM_MAX_BLOCKS, &starts.block);
   if (!task->broken && starts.block >= task->block_count)
     prem_refuse(reader, 25, group, "block", "is %d; task '%s' has the blocks 0 to %d", starts.block,

@@ -27,7 +27,9 @@ static void write_subject(FILE *out, const char *indent, const prem_schedule *sc
   fprintf(out, "%s  { task = ", indent);
   write_text(out, schedule->tasks[task].name);
   fprintf(out, "; phase = \"%s\";", prem_phase_name(phase));
-  if (chain)
+  if (chain & PREM_CHAIN_JOB)
+    fputs(" chain = [ \"job\" ];", out);
+  else if (chain)
     fprintf(out, " chain = [ %s%s%s ];", chain & PREM_CHAIN_COMPUTE ? "\"compute\"" : "",
             chain == (PREM_CHAIN_COMPUTE | PREM_CHAIN_WRITEBACK) ? ", " : "",
             chain & PREM_CHAIN_WRITEBACK ? "\"writeback\"" : "");

@@ -4,6 +4,7 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/model/job_chain.h"
 #include "ttprem/schedule.h"
 
 #include <stdio.h>
@@ -243,6 +244,39 @@ static bool starts_in_range(const prem_affine *run, int64_t j, span repeats, int
   return true;
 }
 
+/* The phase that a job begins with. */
+static prem_phase first_phase(const prem_task *task) {
+  int phase = PREM_PREFETCH;
+  while (phase < PREM_WRITEBACK && !task->phase[phase].exists)
+    ++phase;
+  return (prem_phase)phase;
+}
+
+static prem_status count_job_run(expansion *e, const prem_affine *run, const char *key,
+                                 prem_wide *slots) {
+  const prem_task *task = &e->schedule->tasks[run->task];
+  const int32_t warmup = warmup_tiles_of(e->plan, task);
+  const prem_wide last_job = (prem_wide)run->job + run->jobs - 1;
+  if (run->phase != first_phase(task)) {
+    prem_diag_add(e->diag, PREM_ERROR, 29, place_of(e->plan, run->place), key,
+                  "a chain of the whole job begins with its first phase: of task '%s' that is the "
+                  "%s",
+                  task->name, prem_phase_name(first_phase(task)));
+    return PREM_ERR_INVALID;
+  }
+  for (int32_t j = 0; j < run->count; ++j) {
+    const int32_t position = run->first_block + j;
+    const prem_wide bound = prem_job_chain_bound(e->schedule, task, position, warmup);
+    if (bound > PREM_MAX_NS || run->job < INT32_MIN || last_job > INT32_MAX ||
+        !starts_in_range(run, j, (span){0, 1}, (int64_t)bound))
+      return refuse_overflow(e, run->place, key);
+    const int64_t of_a_job = prem_job_chain_count(task, position, warmup);
+    e->idle_blocks += of_a_job == 0;
+    *slots += (prem_wide)of_a_job * run->jobs;
+  }
+  return e->idle_blocks > MAX_IDLE_BLOCKS ? refuse_idle_blocks(e, run) : PREM_OK;
+}
+
 static prem_status count_run(expansion *e, const prem_affine *run, prem_wide *slots) {
   const prem_schedule *schedule = e->schedule;
   const prem_task *task = &schedule->tasks[run->task];
@@ -258,6 +292,8 @@ static prem_status count_run(expansion *e, const prem_affine *run, prem_wide *sl
                   task->block_count - 1);
     return PREM_ERR_INVALID;
   }
+  if (run->chain & PREM_CHAIN_JOB)
+    return count_job_run(e, run, key.text, slots);
   e->most_blocks = run->count > e->most_blocks ? run->count : e->most_blocks;
   chain_shape shape;
   prem_wide last_job = (prem_wide)run->job + run->jobs - 1;
@@ -458,6 +494,52 @@ static void put_plain_block(expansion *e, const prem_affine *run, const chain_sh
   }
 }
 
+/* A job on a block, which has tiles; its steps are worked out once. The first one is the head. */
+static prem_status put_job(expansion *e, prem_slot slot, int32_t position, prem_job_step **steps) {
+  const prem_task *task = &e->schedule->tasks[slot.task];
+  const int32_t warmup = warmup_tiles_of(e->plan, task);
+  const int64_t count = prem_job_chain_count(task, position, warmup);
+  if (!*steps) {
+    *steps = malloc((size_t)count * sizeof **steps);
+    if (!*steps)
+      return PREM_ERR_MEMORY;
+    prem_job_chain(e->schedule, task, position, warmup, *steps);
+  }
+  slot.head_ns = slot.planned_ns;
+  for (int64_t i = 0; i < count; ++i) {
+    const prem_job_step *step = &(*steps)[i];
+    slot.planned_ns = slot.head_ns + step->start_ns;
+    slot.length_ns = step->length_ns;
+    slot.tile = step->tile;
+    slot.phase = (uint8_t)step->phase;
+    slot.flags = i ? PREM_SLOT_CHAINED : 0;
+    *e->next++ = slot;
+  }
+  return PREM_OK;
+}
+
+static prem_status put_job_run(expansion *e, int32_t index) {
+  const prem_affine *run = &e->plan->affine[index];
+  prem_status status = PREM_OK;
+  for (int32_t j = 0; j < run->count && status == PREM_OK; ++j) {
+    const prem_task *task = &e->schedule->tasks[run->task];
+    const bool is_idle =
+        prem_job_chain_count(task, run->first_block + j, warmup_tiles_of(e->plan, task)) == 0;
+    prem_job_step *steps = NULL;
+    for (int64_t q = 0; q < run->jobs && !is_idle && status == PREM_OK; ++q)
+      status = put_job(e,
+                       (prem_slot){.planned_ns = affine(run->start_ns, j, run->block_step_ns, 0, 0,
+                                                        q, run->job_step_ns),
+                                   .task = run->task,
+                                   .job = (int32_t)(run->job + q),
+                                   .block = task->blocks[run->first_block + j],
+                                   .place = index},
+                       run->first_block + j, &steps);
+    free(steps);
+  }
+  return status;
+}
+
 static bool has_tiles(const expansion *e, const prem_affine *run, int64_t j) {
   const span head = head_repeats(e->schedule, run, j), join = join_repeats(e->schedule, run, j);
   return head.first < head.end || join.first < join.end;
@@ -553,11 +635,18 @@ prem_status prem_plan_expand(const prem_schedule *schedule, const prem_plan *pla
     free(e.with_tiles);
     return status;
   }
-  for (int32_t i = 0; i < plan->affine_count; ++i)
-    put_run(&e, i);
-  for (int32_t i = 0; i < plan->starts_count; ++i)
+  for (int32_t i = 0; i < plan->affine_count && !status; ++i)
+    if (plan->affine[i].chain & PREM_CHAIN_JOB)
+      status = put_job_run(&e, i);
+    else
+      put_run(&e, i);
+  for (int32_t i = 0; i < plan->starts_count && !status; ++i)
     put_starts(&e, i);
   free(e.with_tiles);
+  if (status) {
+    free(out);
+    return status;
+  }
   *slots = out;
   *count = (int64_t)total;
   return PREM_OK;

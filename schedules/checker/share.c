@@ -284,7 +284,53 @@ static prem_status add_chain(const prem_checker *checker, check_uses *uses, cons
 static bool follows_in_chain(const prem_checker *checker, int32_t head, int32_t slot) {
   const prem_slot *a = &checker->slots[head], *b = &checker->slots[slot];
   return (b->flags & PREM_SLOT_CHAINED) && b->head_ns == a->planned_ns && b->task == a->task &&
-         b->job == a->job && b->tile == a->tile && b->place == a->place;
+         b->job == a->job && b->block == a->block && b->place == a->place;
+}
+
+/* The first slot behind those that follow `head`. */
+static int32_t end_of_chain(const prem_checker *checker, int32_t head) {
+  int32_t next = prem_checker_partner(checker, head) > head ? head + 2 : head + 1;
+  while (next < checker->slot_count && follows_in_chain(checker, head, next))
+    ++next;
+  return next;
+}
+
+/* Where all of a job is one chain, phases of several tiles follow each other in any order, but one
+ * at a time on each unit: from the chain's release on each unit may hold its largest demand. */
+static prem_status add_job_chain(const prem_checker *checker, check_uses *uses, int32_t head,
+                                 int32_t end, int32_t resource) {
+  const int32_t capacity = checker->schedule->platform.resources[resource].capacity;
+  hold of_unit[2] = {{0}, {0}};
+  for (int32_t i = head; i < end; ++i) {
+    const hold held = hold_of(checker, i, resource);
+    hold *most = &of_unit[checker->slots[i].phase == PREM_COMPUTE];
+    if (held.demand == 0 || held.demand > capacity) /* E043 */
+      continue;
+    if (held.end_ns > most->end_ns)
+      most->end_ns = held.end_ns;
+    if (held.demand > most->demand)
+      most->demand = held.demand;
+    most->slot = i;
+  }
+  prem_status status = PREM_OK;
+  for (int u = 0; u < 2 && status == PREM_OK; ++u)
+    if (of_unit[u].demand > 0)
+      status = prem_uses_add(uses, &(check_use){.start_ns = checker->slots[head].planned_ns,
+                                                .end_ns = of_unit[u].end_ns,
+                                                .free_ns = of_unit[u].end_ns,
+                                                .demand = of_unit[u].demand,
+                                                .group = checker->slots[head].task,
+                                                .acquire = head,
+                                                .release = of_unit[u].slot});
+  return status;
+}
+
+static bool is_job_chain(const prem_checker *checker, int32_t head, int32_t end) {
+  for (int32_t i = head + 1; i < end; ++i)
+    if ((checker->slots[i].flags & PREM_SLOT_CHAINED) &&
+        checker->slots[i].tile != checker->slots[head].tile)
+      return true;
+  return false;
 }
 
 /* The chain that begins with `head`, whose followers stand behind it (and its other half). */
@@ -315,9 +361,15 @@ static prem_status collect_resource(const prem_checker *checker, int32_t resourc
         (checker->slots[i].flags & PREM_SLOT_CHAINED))
       continue;
     hold holds[PREM_PHASE_COUNT];
-    int32_t count = collect_chain(checker, i, resource, holds);
-    drop_impossible(holds, count, r->capacity);
-    prem_status status = add_chain(checker, uses, holds, count);
+    const int32_t end = end_of_chain(checker, i);
+    prem_status status = PREM_OK;
+    if (is_job_chain(checker, i, end)) {
+      status = add_job_chain(checker, uses, i, end, resource);
+    } else {
+      const int32_t count = collect_chain(checker, i, resource, holds);
+      drop_impossible(holds, count, r->capacity);
+      status = add_chain(checker, uses, holds, count);
+    }
     if (status != PREM_OK)
       return status;
   }

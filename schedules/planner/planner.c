@@ -11,6 +11,7 @@
 #include "schedules/planner/proof/exact.h"
 #include "schedules/planner/proof/explain.h"
 #include "schedules/planner/replan.h"
+#include "schedules/planner/response.h"
 #include "schedules/planner/search/search.h"
 
 #include <inttypes.h>
@@ -495,10 +496,29 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
   return status;
 }
 
+static bool wants_response(const prem_planning *planning) {
+  return strcmp(planning->schedule->policy.objective, "response") == 0 &&
+         !prem_is_closed_form(planning->policy);
+}
+
 static prem_status plan_fresh(const prem_planning *planning, prem_search_limits *limits,
                               prem_plan *plan, prem_plan_report *report) {
+  if (wants_response(planning))
+    return prem_plan_response(planning, limits, plan, report);
   return prem_is_closed_form(planning->policy) ? prem_plan_closed_form(planning, plan)
                                                : plan_any(planning, limits, plan, report);
+}
+
+/* Jobs that are one chain have no phases that could be kept apart from the others. */
+static bool can_keep(const prem_planning *planning, const prem_schedule *kept) {
+  bool apart = kept && !wants_response(planning);
+  for (int32_t i = 0; apart && kept->plan && i < kept->plan->affine_count; ++i)
+    apart = !(kept->plan->affine[i].chain & PREM_CHAIN_JOB);
+  if (kept && !apart)
+    prem_diag_add(planning->diag, PREM_NOTE, 0, planning->schedule->policy.place,
+                  "policy.objective",
+                  "\"response\" makes plans anew: nothing is kept of the older plan");
+  return apart;
 }
 
 /* ---- with a plan to keep -------------------------------------------------------------------- */
@@ -650,8 +670,9 @@ static prem_status make(prem_planning *planning, prem_search_limits *limits, pre
   prem_plan *plan = NULL;
   prem_status status = start_plan(planning, &plan);
   if (!status)
-    status = limits->options->keep ? plan_keeping(planning, limits, plan, report)
-                                   : plan_fresh(planning, limits, plan, report);
+    status = can_keep(planning, limits->options->keep)
+                 ? plan_keeping(planning, limits, plan, report)
+                 : plan_fresh(planning, limits, plan, report);
   if (!status)
     status = prem_planning_turn_around(planning, plan);
   if (!status)
