@@ -626,7 +626,8 @@ static bool read_after(prem_reader *reader, const config_setting_t *group,
   const prem_task *task = &reader->schedule->tasks[entry->first];
   const prem_task *before = &reader->schedule->tasks[first];
   const bool is_judged = !task->broken && !before->broken; /* else a period may be missing */
-  if (is_judged && !after.latest && task->period_ns != before->period_ns)
+  if (is_judged && !after.latest && task->period_ns != before->period_ns &&
+      task->best_effort == before->best_effort) /* else E055 */
     refuse_pairing(reader, group, task, before);
   if (after.per_block && (after.latest || after.lag_ns > 0))
     prem_refuse(reader, 26, group, "per",

@@ -197,6 +197,7 @@ typedef struct closed_check {
   int64_t edge_count;
   prem_closed_window *windows; /* as they follow from the phases */
   int32_t window_count;
+  int64_t longest_ns;        /* between two phases or groups of them, joined or not */
   int64_t least_ns, most_ns; /* ahead of a window, of all best-effort memory phases; 0: none */
 } closed_check;
 
@@ -249,6 +250,12 @@ static void collect_phases(closed_check *c, const prem_slot *slots, int64_t coun
              checker->plan->warmup_ns < c->length_ns ? checker->plan->warmup_ns : c->length_ns);
 }
 
+/* True: it is too short for any phase of best effort. */
+static bool note_gap(closed_check *c, int64_t gap_ns) {
+  c->longest_ns = gap_ns > c->longest_ns ? gap_ns : c->longest_ns;
+  return gap_ns <= 0 || gap_ns < c->least_ns;
+}
+
 static void find_windows(closed_check *c) {
   int32_t depth = 0;
   int64_t from_ns = 0;
@@ -260,7 +267,7 @@ static void find_windows(closed_check *c) {
     if (depth > 0)
       continue;
     prem_closed_window *last = c->window_count > 0 ? &c->windows[c->window_count - 1] : NULL;
-    if (last && (from_ns == last->end_ns || from_ns - last->end_ns < c->least_ns))
+    if (last && note_gap(c, from_ns - last->end_ns))
       last->end_ns = c->edges[i].at_ns;
     else
       c->windows[c->window_count++] = (prem_closed_window){from_ns, c->edges[i].at_ns};
@@ -268,7 +275,7 @@ static void find_windows(closed_check *c) {
   if (c->window_count == 0)
     return;
   prem_closed_window *first = &c->windows[0], *last = &c->windows[c->window_count - 1];
-  if (first->start_ns + c->length_ns - last->end_ns < c->least_ns) {
+  if (note_gap(c, first->start_ns + c->length_ns - last->end_ns)) {
     first->start_ns = 0;
     last->end_ns = c->length_ns;
   }
@@ -388,15 +395,12 @@ static void check_open(const closed_check *c) {
 /* A phase that fits between no two windows would wait for ever. */
 static void check_runnable(const closed_check *c) {
   const prem_schedule *schedule = c->checker->schedule;
-  int64_t longest_ns = 0;
-  for (int32_t i = 0; i < c->window_count; ++i)
-    longest_ns = gap_behind(c, i) > longest_ns ? gap_behind(c, i) : longest_ns;
   for (int32_t t = 0; t < schedule->task_count && c->window_count > 0; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT && schedule->tasks[t].best_effort; ++p) {
       const prem_task *task = &schedule->tasks[t];
       const int64_t ahead_ns = prem_ahead_ns(schedule, task, (prem_phase)p);
       char key[PREM_NAME_BYTES + 48];
-      if (ahead_ns <= longest_ns)
+      if (ahead_ns <= c->longest_ns)
         continue;
       snprintf(key, sizeof key, "tasks.%s.%s.wcet_ns", task->name, prem_phase_name((prem_phase)p));
       prem_diag_add(c->checker->diag, PREM_ERROR, 52,
@@ -404,7 +408,7 @@ static void check_runnable(const closed_check *c) {
                     "would never begin: it asks for %" PRId64
                     " ns before a closed window, and the longest time between two is %" PRId64
                     " ns; use smaller tiles, or fewer or shorter critical memory phases",
-                    ahead_ns, longest_ns);
+                    ahead_ns, c->longest_ns);
     }
 }
 
