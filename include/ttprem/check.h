@@ -11,7 +11,7 @@ PREM_EXTERN_C_BEGIN
 
 /**
  * Judge the schedule's plan: the second opinion. Shares no code with the planners. Reports every
- * problem (E016, E018, E021..E023, E026, E028..E030, E032..E045, E049..E051), errors only; broken
+ * problem (E016, E018, E021..E023, E026, E028..E030, E032..E045, E049..E055), errors only; broken
  * tasks are skipped.
  *
  * @param schedule  bound, with a plan. Without a plan only what needs none is judged.

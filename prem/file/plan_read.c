@@ -61,7 +61,7 @@ static bool read_chain(prem_reader *reader, const config_setting_t *group, prem_
     if (!word || !chain_words[which]) {
       prem_refuse(reader, 24, setting, NULL,
                   "'%s' cannot be chained; \"compute\" and \"writeback\" "
-                  "can, or in a run the whole \"job\"",
+                  "can",
                   word ? prem_show(word).text : "?");
       good = false;
     } else if (which == JOB_WORD && config_setting_length(setting) > 1) {

@@ -129,6 +129,13 @@ static prem_status judge_schedule(const prem_backend *backend, const prem_schedu
                             "prem_prepare()");
   if (!schedule->plan)
     return prem_live_refuse(diag, schedule->name, "the schedule has no plan; call prem_prepare()");
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].best_effort) {
+      prem_diag_add(diag, PREM_ERROR, 55, schedule->tasks[t].place, schedule->tasks[t].name,
+                    "is best effort, and a live session has no gate yet: leave the task out, or "
+                    "its class");
+      return PREM_ERR_INVALID;
+    }
   if (!backend->live) {
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
                   "live sessions are not there on backend '%s' yet; use cpu or sim", backend->name);

@@ -150,29 +150,62 @@ static bool has_bounds(const prem_schedule *schedule, prem_diag *diag) {
   return true;
 }
 
+/* Best effort must be able to run (E052), and as much as the file asks for (E053): what the checker
+ * will say of that says why there is no plan. */
+static prem_status judge_open(const prem_schedule *schedule, prem_plan *plan, prem_judge *judge,
+                              prem_diag *diag) {
+  prem_schedule judged = *schedule;
+  prem_diag *found = prem_diag_new();
+  prem_status status = found ? PREM_OK : PREM_ERR_MEMORY;
+  judged.plan = plan;
+  if (found && judge(&judged, NULL, found) == PREM_ERR_MEMORY)
+    status = PREM_ERR_MEMORY;
+  for (size_t i = 0; i < prem_diag_count(found); ++i) {
+    const prem_problem *problem = prem_diag_at(found, i);
+    if (problem->code != 52 && problem->code != 53)
+      continue;
+    prem_diag_add(diag, PREM_ERROR, problem->code, (prem_place){problem->file, problem->line},
+                  problem->key, "no plan found: %s", problem->reason);
+    status = status ? status : PREM_ERR_INFEASIBLE;
+  }
+  prem_diag_free(found);
+  return status;
+}
+
 prem_status prem_planner_make_gated(const prem_schedule *schedule, const prem_machine *machine,
                                     const prem_plan_options *options, prem_judge *judge, bool tells,
                                     prem_plan **out, prem_plan_report *report, prem_diag *diag) {
-  prem_schedule *critical = NULL;
+  prem_schedule *critical = NULL, *kept = NULL;
+  prem_plan_options own = {0};
   int32_t *tasks = NULL;
+  if (options)
+    own = *options;
   *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN};
   if (!has_bounds(schedule, diag))
     return PREM_ERR_INVALID;
   prem_status status = prem_schedule_critical(schedule, &critical, &tasks);
+  if (status == PREM_OK && own.keep)
+    status = prem_schedule_critical(own.keep, &kept, NULL);
   if (status == PREM_OK) {
+    own.keep = kept;
     prem_schedule_set_plan(critical, NULL);
-    status = prem_planner_make_one(critical, machine, options, judge,
+    status = prem_planner_make_one(critical, machine, &own, judge,
                                    (prem_planner_wish){.tells = tells}, out, report, diag);
   }
   if (status == PREM_OK) {
     prem_plan_number_tasks(*out, tasks);
     status = close_windows(schedule, *out, diag);
   }
+  if (status == PREM_OK)
+    status = judge_open(schedule, *out, judge, diag);
   if (status != PREM_OK) {
     prem_plan_free(*out);
     *out = NULL;
+    report->verdict = PREM_PLAN_UNKNOWN;
+    report->optimal = false;
   }
   prem_schedule_free(critical);
+  prem_schedule_free(kept);
   free(tasks);
   return status;
 }

@@ -509,18 +509,6 @@ static prem_status plan_fresh(const prem_planning *planning, prem_search_limits 
                                                : plan_any(planning, limits, plan, report);
 }
 
-/* Jobs that are one chain have no phases that could be kept apart from the others. */
-static bool can_keep(const prem_planning *planning, const prem_schedule *kept) {
-  bool apart = kept && !wants_response(planning);
-  for (int32_t i = 0; apart && kept->plan && i < kept->plan->affine_count; ++i)
-    apart = !(kept->plan->affine[i].chain & PREM_CHAIN_JOB);
-  if (kept && !apart)
-    prem_diag_add(planning->diag, PREM_NOTE, 0, planning->schedule->policy.place,
-                  "policy.objective",
-                  "\"response\" makes plans anew: nothing is kept of the older plan");
-  return apart;
-}
-
 /* ---- with a plan to keep -------------------------------------------------------------------- */
 
 static void report_kept(const prem_planning *planning, const prem_draft *draft,
@@ -550,6 +538,14 @@ static prem_status move_little(const prem_planning *planning, const prem_search_
   return status;
 }
 
+/* They are kept all or none: no phase of a job could be moved apart from the others. */
+static bool has_job_chains(const prem_plan *plan) {
+  for (int32_t i = 0; i < plan->affine_count; ++i)
+    if (plan->affine[i].chain & PREM_CHAIN_JOB)
+      return true;
+  return false;
+}
+
 static prem_status plan_beside(const prem_planning *planning, prem_search_limits *limits,
                                const prem_old_plan *old, prem_plan *plan,
                                prem_plan_report *report) {
@@ -561,7 +557,8 @@ static prem_status plan_beside(const prem_planning *planning, prem_search_limits
   }
   if (status == PREM_ERR_INFEASIBLE && !prem_planning_supplied(planning))
     return status;
-  if (status == PREM_ERR_INFEASIBLE)
+  if (status == PREM_ERR_INFEASIBLE && !wants_response(planning) &&
+      !has_job_chains(old->from->plan))
     status = move_little(planning, limits, old, plan, report);
   if (status == PREM_ERR_INFEASIBLE)
     status = plan_fresh(planning, limits, plan, report);
@@ -670,9 +667,8 @@ static prem_status make(prem_planning *planning, prem_search_limits *limits, pre
   prem_plan *plan = NULL;
   prem_status status = start_plan(planning, &plan);
   if (!status)
-    status = can_keep(planning, limits->options->keep)
-                 ? plan_keeping(planning, limits, plan, report)
-                 : plan_fresh(planning, limits, plan, report);
+    status = limits->options->keep ? plan_keeping(planning, limits, plan, report)
+                                   : plan_fresh(planning, limits, plan, report);
   if (!status)
     status = prem_planning_turn_around(planning, plan);
   if (!status)

@@ -174,8 +174,12 @@ static int64_t translate_group(const prem_planning *planning, prem_old_plan *old
   int64_t found = 0;
   for (int64_t i = 0; i < count; ++i)
     found += translate(planning, old, times, &group[i], &out[found]);
+  const prem_plan *from = old->from->plan;
+  const bool is_job = group->place >= 0 && group->place < from->affine_count &&
+                      (from->affine[group->place].chain & PREM_CHAIN_JOB);
   if (found == count) {
-    set_lengths(planning->schedule, out, count);
+    if (!is_job)
+      set_lengths(planning->schedule, out, count);
     return found;
   }
   int64_t kept = 0;

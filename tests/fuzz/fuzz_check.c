@@ -97,8 +97,12 @@ static void judge(prem_schedule *schedule) {
   must(sound || !accepted);
   if (!is_abstract(schedule) || !sound || !given)
     return;
-  if (accepted)
-    simulate(schedule);
+  if (accepted) {
+    prem_schedule *critical = NULL; /* best effort runs by no plan */
+    must(prem_schedule_critical(schedule, &critical, NULL) == PREM_OK);
+    simulate(critical);
+    prem_schedule_free(critical);
+  }
   plan_anew(schedule, accepted);
 }
 
