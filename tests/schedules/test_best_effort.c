@@ -282,12 +282,13 @@ static const char *draw_file(gated *g) {
     const bool chained = draw(0, 2) == 0;
     g->start[i] = draw(0, g->hyperperiod - 1);
     g->end[i] = g->start[i] + fetch + (chained ? compute + store : 0);
-    tasks = text("%s{ name = \"t%d\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1; period_ns = "
-                 "%dL; prefetch: { wcet_ns = %dL; }; %s },",
-                 tasks, i, i, (int)g->hyperperiod, (int)fetch,
-                 chained ? text("compute: { wcet_ns = %dL; }; writeback: { wcet_ns = %dL; };",
-                                (int)compute, (int)store)
-                         : "");
+    tasks =
+        text("%s{ name = \"t%d\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1; period_ns = "
+             "%dL; release_ns = %dL; prefetch: { wcet_ns = %dL; }; %s },",
+             tasks, i, i, (int)g->hyperperiod, (int)draw(g->start[i] / 2, g->start[i]), (int)fetch,
+             chained ? text("compute: { wcet_ns = %dL; }; writeback: { wcet_ns = %dL; };",
+                            (int)compute, (int)store)
+                     : "");
     runs = text("%s%s{ task = \"t%d\"; phase = \"prefetch\"; start_ns = %dL; %s }", runs,
                 i ? ", " : "", i, (int)g->start[i],
                 chained ? draw(0, 1) ? "chain = [ \"job\" ];"
