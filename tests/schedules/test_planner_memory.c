@@ -243,6 +243,23 @@ START_TEST(of_equal_tasks) {
 }
 END_TEST
 
+/* The plan of the critical tasks, and closed windows; its jobs are chains, where asked for. */
+START_TEST(of_best_effort) {
+  schedule = schedule_from_text(
+      text("version = 1; name = \"t\"; platform: { blocks = 3; buffers = 2; }; tasks = ("
+           " { name = \"a\"; kernel = \"none\"; blocks = \"0-1\"; tiles = 5; period_ns = 900L;"
+           "   prefetch: { wcet_ns = 20L; }; compute: { wcet_ns = 50L; };"
+           "   writeback: { wcet_ns = 9L; }; },"
+           " { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 450L;"
+           "   deadline_ns = 300L; prefetch: { wcet_ns = 20L; }; },"
+           " { name = \"l\"; class = \"best_effort\"; kernel = \"none\"; blocks = [ 2 ]; tiles = "
+           "9; prefetch: { wcet_ns = 20L; }; } ); policy: { objective = \"%s\"; };",
+           _i ? "response" : "slack"));
+  sweep(plan, PREM_OK);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(of_proofs) {
   schedule = schedule_from_text(_i == 2 ? orders(20) : late(_i, _i ? 46 : 40));
   sweep(explain, PREM_ERR_INFEASIBLE);
@@ -276,6 +293,7 @@ int main(void) {
   tcase_set_timeout(sets, 240);
   tcase_add_loop_test(sets, of_sets, 0, SETS);
   tcase_add_loop_test(sets, of_equal_tasks, 0, 8);
+  tcase_add_loop_test(sets, of_best_effort, 0, 2);
   suite_add_tcase(suite, sets);
   TCase *kept = tcase_create("kept");
   tcase_set_timeout(kept, 240);
