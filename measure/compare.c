@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/beside.h"
 #include "measure/chain_latency.h"
 #include "measure/job_times.h"
 #include "measure/kept.h"
@@ -315,6 +316,7 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
   prem_samples *samples = &campaign->samples[row_index];
   prem_trace *trace = campaign->trace;
   int64_t run = samples->launch.count;
+  prem_beside_fold(trace->best_effort, run, row);
   const bool apart = !campaign->options->mix_preempted && prem_disturbed_jobs(trace, discard) > 0;
   prem_status status = PREM_OK;
   for (int64_t h = discard; h < trace->hyperperiods && status == PREM_OK; ++h)
@@ -574,8 +576,8 @@ static prem_status make_room(prem_campaign *campaign) {
                                    ? campaign->sampling.discard + launch_share(campaign, 0)
                                    : 1;
   prem_trace_free(campaign->trace);
-  return prem_trace_new(campaign->schedule, hyperperiods, options->sampling.max_records,
-                        &campaign->trace);
+  return prem_session_trace_new(campaign->session, hyperperiods, options->sampling.max_records,
+                                &campaign->trace);
 }
 
 static prem_status make_trace(prem_campaign *campaign) {
@@ -638,11 +640,11 @@ static prem_status make_row(const prem_campaign *campaign, prem_mode mode, prem_
       task->wcet_ns[p] = schedule->tasks[t].phase[p].wcet_ns;
     }
   }
-  return PREM_OK;
+  return prem_beside_new(prem_session_best_effort(campaign->session), row);
 }
 
 static bool writes_arrays(const prem_schedule *schedule) {
-  for (int32_t a = 0; a < schedule->array_count; ++a)
+  for (int32_t a = 0; schedule && a < schedule->array_count; ++a)
     if (schedule->arrays[a].writer >= 0)
       return true;
   return false;
@@ -661,7 +663,8 @@ static prem_status make_result(prem_campaign *campaign) {
   result->seed = campaign->options->sampling.seed;
   result->break_ns = campaign->options->break_ns;
   result->began_unix_s = (int64_t)time(NULL);
-  campaign->has_outputs = writes_arrays(schedule);
+  campaign->has_outputs =
+      writes_arrays(schedule) || writes_arrays(prem_session_best_effort(campaign->session));
   campaign->pace_ns = result->hyperperiod_ns;
   lay_out_rounds(campaign);
   prem_status status = make_trace(campaign);
@@ -860,6 +863,7 @@ static prem_status copy_launch_search(prem_campaign *campaign) {
 
 static void row_free(prem_row *row) {
   free(row->tasks);
+  free(row->best_effort);
   free(row->samples_ns);
   free(row->response_samples_ns);
   free(row->chains);
@@ -907,7 +911,7 @@ prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
   if (!schedule->plan)
     return refuse(diag, PREM_ERR_ARGUMENT, "plan", "the schedule has no plan to run");
   prem_campaign campaign = {.session = session,
-                            .schedule = schedule,
+                            .schedule = prem_session_critical(session),
                             .options = options,
                             .diag = diag,
                             .random = options->sampling.seed};
@@ -925,7 +929,7 @@ prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
     }
   }
   for (int32_t i = 0; i < PREM_MODE_COUNT; ++i)
-    samples_free(&campaign.samples[i], schedule->measure.chain_count);
+    samples_free(&campaign.samples[i], campaign.schedule->measure.chain_count);
   prem_trace_free(campaign.trace);
   prem_result_free(campaign.result);
   return status;

@@ -266,6 +266,54 @@ static bool put_chains(json_t *object, const prem_row *row, const prem_schedule 
   return whole & put(object, "chains", list);
 }
 
+static json_t *gate_overrun_json(const prem_best_effort_result *task) {
+  const prem_gate_overrun *longest = &task->counts.longest;
+  if (task->counts.overruns == 0)
+    return json_null();
+  json_t *object = json_object();
+  bool whole = put(object, "by_ns", integer(longest->by_ns));
+  whole &= put(object, "window_of", text(task->into));
+  whole &= put(object, "window_at_ns", integer(longest->at_ns));
+  whole &= put(object, "launch", integer(task->run));
+  whole &= put(object, "block", integer(longest->block));
+  whole &= put(object, "phase", text(prem_phase_name(longest->phase)));
+  whole &= put(object, "tile", integer(longest->tile));
+  return finished(object, whole);
+}
+
+static json_t *beside_json(const prem_row *row, const prem_best_effort_result *task) {
+  const prem_best_effort_counts *counts = &task->counts;
+  const double seconds = (double)row->best_effort_ns * 1e-9;
+  const bool ran = row->best_effort_ns > 0;
+  json_t *object = json_object();
+  bool whole = put(object, "name", text(task->name));
+  whole &= put(object, "jobs", integer(counts->jobs));
+  whole &= put(object, "tiles", integer(counts->tiles));
+  whole &= put(object, "bytes", integer(counts->bytes));
+  whole &= put(object, "jobs_per_s", ran ? json_real((double)counts->jobs / seconds) : json_null());
+  whole &=
+      put(object, "bytes_per_s", ran ? json_real((double)counts->bytes / seconds) : json_null());
+  whole &= put(object, "gate_waits", integer(counts->waits));
+  whole &= put(object, "gate_wait_ns", integer(counts->wait_ns));
+  whole &= put(object, "gate_overruns", integer(counts->overruns));
+  whole &= put(object, "longest_gate_overrun", gate_overrun_json(task));
+  return finished(object, whole);
+}
+
+/** Nothing where the schedule has no best-effort tasks. */
+static bool put_best_effort(json_t *object, const prem_row *row) {
+  if (row->best_effort_count == 0)
+    return true;
+  json_t *list = json_array(), *group = json_object();
+  bool whole = put(group, "gated", json_boolean(row->gated));
+  whole &= put(group, "open_share", json_real(row->open_share));
+  whole &= put(group, "length_ns", integer(row->best_effort_ns));
+  for (int32_t t = 0; t < row->best_effort_count; ++t)
+    whole &= json_array_append_new(list, beside_json(row, &row->best_effort[t])) == 0;
+  whole &= put(group, "tasks", list);
+  return whole & put(object, "best_effort", group);
+}
+
 /** Which runs the phases are of, where they are not of the first alone. */
 static bool put_worst(json_t *object, const prem_row *row) {
   prem_kept_run kept[PREM_MAX_KEPT];
@@ -304,6 +352,7 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   whole &= put_worst(object, row);
   whole &= put(object, "first_causes", first_causes_json(row));
   whole &= put(object, "tasks", tasks_json(row));
+  whole &= put_best_effort(object, row);
   whole &= put_chains(object, row, schedule);
   whole &= put(object, "samples", samples ? text(samples) : json_null());
   if (row->preempted.watched)

@@ -313,6 +313,63 @@ static void print_chains(const prem_result *result, FILE *file) {
       print_chain(&result->rows[i], c, widths, file);
 }
 
+/* ---- best effort ----------------------------------------------------------------------------- */
+
+static cell_text rate_cell(double count, int64_t length_ns, double unit) {
+  return length_ns > 0 && count > 0 ? cell("%.3f", count / unit / ((double)length_ns * 1e-9))
+                                    : no_number();
+}
+
+static void print_beside(const prem_row *row, int32_t t, int widths[2], FILE *file) {
+  const prem_best_effort_result *task = &row->best_effort[t];
+  const prem_best_effort_counts *counts = &task->counts;
+  fprintf(file, "%-*s %-*s %9" PRId64 " %12s %9s %9" PRId64 " %9s %14s %9s\n", widths[0],
+          name_cell(task->name).text, widths[1], name_cell(row->label).text, counts->jobs,
+          rate_cell((double)counts->jobs, row->best_effort_ns, 1).text,
+          rate_cell((double)counts->bytes, row->best_effort_ns, 1e9).text, counts->tiles,
+          row->gated ? cell("%" PRId64, counts->waits).text : "-",
+          row->gated ? time_cell(counts->wait_ns).text : "-",
+          row->gated ? cell("%" PRId64, counts->overruns).text : "-");
+}
+
+/** What the gate did not keep. */
+static void print_gate_overruns(const prem_row *row, FILE *file) {
+  for (int32_t t = 0; t < row->best_effort_count; ++t) {
+    const prem_best_effort_result *task = &row->best_effort[t];
+    const prem_gate_overrun *longest = &task->counts.longest;
+    if (task->counts.overruns > 0)
+      fprintf(file,
+              "%s: best effort went on into closed windows %" PRId64 " times; the longest: %s, "
+              "block %" PRId32 ", %s of tile %" PRId32 ",\n  %s us into the window of %s that "
+              "opened at %s us of launch %" PRId64 "\n",
+              row->label, task->counts.overruns, task->name, longest->block,
+              prem_phase_name(longest->phase), longest->tile, time_cell(longest->by_ns).text,
+              task->into, time_cell(longest->at_ns).text, task->run);
+  }
+  if (row->gated && row->overruns > 0)
+    fprintf(file,
+            "%s: %" PRId64 " critical phases ended after their windows; the gate was open then\n",
+            row->label, row->overruns);
+}
+
+/** Only of schedules that have such tasks. */
+static void print_best_effort(const prem_result *result, FILE *file) {
+  const int32_t count = result->row_count > 0 ? result->rows[0].best_effort_count : 0;
+  int widths[2] = {4, label_width(result)};
+  for (int32_t t = 0; t < count; ++t)
+    widths[0] = name_width(widths[0], result->rows[0].best_effort[t].name);
+  if (count == 0)
+    return;
+  fprintf(file,
+          "\nbest effort; waits at the gate in us; by the plan %.4f of the time is open\n"
+          "%-*s %-*s %9s %12s %9s %9s %9s %14s %9s\n",
+          result->rows[0].open_share, widths[0], "task", widths[1], "mode", "jobs", "jobs/s",
+          "GB/s", "tiles", "waits", "waited", "overruns");
+  for (int32_t t = 0; t < count; ++t)
+    for (int32_t i = 0; i < result->row_count; ++i)
+      print_beside(&result->rows[i], t, widths, file);
+}
+
 static void print_phase(const prem_row *row, int32_t t, int p, int widths[2], FILE *file) {
   const prem_task_result *task = &row->tasks[t];
   const prem_phase_stats *counts = &task->phase[p];
@@ -639,6 +696,7 @@ static void print_footer(const prem_result *result, FILE *file) {
     print_mode_note(&result->rows[i], file);
     print_padding(&result->rows[i], result->machine.clock_step_ns, file);
     print_causes(&result->rows[i], file);
+    print_gate_overruns(&result->rows[i], file);
   }
   print_launch_search(result, file);
   print_left_out(result, file);
@@ -655,6 +713,7 @@ void prem_result_print(const prem_result *result, FILE *file) {
   if (has_times(result)) {
     print_responses(result, file);
     print_chains(result, file);
+    print_best_effort(result, file);
     print_phases(result, file);
   }
   print_footer(result, file);

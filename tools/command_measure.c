@@ -329,9 +329,16 @@ static void show_progress(void *context, int64_t done, int64_t all, prem_mode mo
 
 typedef struct trace_sink {
   command_output output;
-  const prem_schedule *schedule;
-  int64_t runs; /* hyperperiods written */
+  const prem_schedule *schedule, *best_effort; /* the latter NULL: there is none */
+  int64_t runs;                                /* hyperperiods written */
 } trace_sink;
+
+/* All of a launch counts to its first run, from whose start its times are. */
+static prem_status write_beside(const trace_sink *sink, const prem_trace *trace) {
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    trace->records[i].hyperperiod = 0;
+  return prem_trace_write_csv(trace, sink->best_effort, sink->runs, false, sink->output.file);
+}
 
 static prem_status write_trace(void *context, const prem_trace *trace, prem_mode mode,
                                int64_t run) {
@@ -339,6 +346,8 @@ static prem_status write_trace(void *context, const prem_trace *trace, prem_mode
   trace_sink *sink = context;
   prem_status status =
       prem_trace_write_csv(trace, sink->schedule, sink->runs, sink->runs == 0, sink->output.file);
+  if (status == PREM_OK && trace->best_effort)
+    status = write_beside(sink, trace->best_effort->trace);
   sink->runs += trace->hyperperiods;
   return status;
 }
@@ -390,6 +399,17 @@ static int judge_jobs(const prem_row *row, bool strict) {
   return status;
 }
 
+static int judge_gate(const prem_row *row, bool strict) {
+  int64_t overruns = 0;
+  for (int32_t t = 0; t < row->best_effort_count; ++t)
+    overruns += row->best_effort[t].counts.overruns;
+  if (!strict || overruns == 0)
+    return COMMAND_DONE;
+  command_error("%s: %" PRId64 " best-effort phases went on into closed windows (--strict)",
+                row->label, overruns);
+  return COMMAND_INVALID;
+}
+
 /* What the rows alone say about success. */
 static int judge_rows(const prem_result *result, const prem_schedule *schedule, bool strict) {
   int status = COMMAND_DONE;
@@ -411,6 +431,7 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
       status = COMMAND_INVALID;
     }
     status = join_status(status, judge_jobs(row, strict));
+    status = join_status(status, judge_gate(row, strict));
   }
   return status;
 }
@@ -478,10 +499,11 @@ static int save_arrays(const measure_options *options, prem_session *session) {
 }
 
 static int measure(const measure_options *options, prem_compare_options *compare,
-                   const prem_schedule *schedule, const prem_backend *backend,
-                   prem_session *session) {
+                   const prem_schedule *whole, const prem_backend *backend, prem_session *session) {
+  const prem_schedule *schedule = prem_session_critical(session);
   runs_progress runs = {.duration_s = options->sampling.duration_s};
-  trace_sink sink = {.schedule = schedule};
+  trace_sink sink = {.schedule = schedule,
+                     .best_effort = prem_session_best_effort(session)};
   if (options->trace) {
     if (!command_output_open(&sink.output, options->trace))
       return COMMAND_INVALID;
@@ -504,7 +526,7 @@ static int measure(const measure_options *options, prem_compare_options *compare
     status = join_status(status, COMMAND_INVALID);
   if (result) {
     status = join_status(status, write_result(options, schedule, result));
-    status = join_status(status, judge_rows(result, schedule, options->strict));
+    status = join_status(status, judge_rows(result, whole, options->strict));
     status = join_status(status, judge_break(result, schedule));
     /* After a failure of the machine the session is good for closing only. */
     if (ended != PREM_ERR_MACHINE && made_outputs(result) && !options->no_save)

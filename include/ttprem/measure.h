@@ -172,6 +172,14 @@ typedef struct prem_preempted {
   prem_preempted_sample *samples;                  /* [count], in the order of execution */
 } prem_preempted;
 
+/** A best-effort task over all counted runs. */
+typedef struct prem_best_effort_result {
+  char name[PREM_NAME_BYTES];
+  prem_best_effort_counts counts;
+  char into[PREM_NAME_BYTES]; /* the critical task whose window counts.longest is in */
+  int64_t run;                /* and the launch in which that was */
+} prem_best_effort_result;
+
 /** One mode of one schedule on one backend. In mode copy nothing is computed: no response times, no
  *  padding, no verdict. */
 typedef struct prem_row {
@@ -208,6 +216,11 @@ typedef struct prem_row {
   bool oversubscribed;
   prem_task_result *tasks; /* [task_count] */
   int32_t task_count;
+  prem_best_effort_result *best_effort; /* [best_effort_count]: tasks beside these */
+  int32_t best_effort_count;
+  int64_t best_effort_ns;    /* for how long they ran in all */
+  bool gated;                /* were they held back while windows of the plan were closed? */
+  double open_share;         /* of the time, as the plan has it */
   prem_chain_result *chains; /* [chain_count], as in the schedule */
   int32_t chain_count;
   prem_first_causes first; /* of its late releases that have raw records */
@@ -275,6 +288,9 @@ PREM_EXTERN_C_BEGIN
 /**
  * Run the modes interleaved in random order and measure them. Outputs are poisoned before every
  * run and verified after it.
+ *
+ * Best-effort tasks of the session run beside the others in modes tt and free. `schedule` is what
+ * the session was opened with, or its critical part; the result is of prem_session_critical().
  *
  * Relaunch: every round launches each mode once, in a fresh random order.
  * Resident: the samples are divided into at most `launches` of each mode, or as many more as

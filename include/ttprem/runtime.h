@@ -45,13 +45,15 @@ typedef struct prem_run_request {
   int64_t timeout_ns;                /* no block makes progress for so long: the watchdog; 0: 5 s */
   prem_engine engine;
   prem_cpu_setup cpu;
+  uint64_t seed; /* sim: phases of best-effort tasks take random times, their bounds at most; 0:
+                    they take their bounds. Other backends take no notice */
 } prem_run_request;
 
 /** What prem_session_verify() found. */
 typedef struct prem_verdict {
   bool ok;
   int64_t wrong;          /* elements that differ, over all outputs */
-  int32_t array;          /* the first array with one; -1 when ok */
+  int32_t array;          /* the first array with one, of the whole schedule; -1 when ok */
   int64_t index[4];       /* its first wrong element */
   double expected, found; /* there; of a c64 the part that differs */
 } prem_verdict;
@@ -133,7 +135,9 @@ PREM_API prem_status prem_measure_precedence(const prem_backend *backend,
  * compute the references (untiled, on the host).
  *
  * @param schedule  bound, with a plan that prem_check() accepts for the backend's machine;
- *                  must outlive the session.
+ *                  must outlive the session. Best-effort tasks run again and again beside the
+ *                  others, for as long as these run: in mode tt held back by a gate while a window
+ *                  of the plan is closed, in mode free without one. No other mode runs them.
  * @param[out] out  close with prem_session_close(); NULL on error.
  * @retval PREM_ERR_ARGUMENT     the schedule is not bound, or has no plan
  * @retval PREM_ERR_INVALID      the plan cannot be executed (diag says why)
@@ -142,6 +146,14 @@ PREM_API prem_status prem_measure_precedence(const prem_backend *backend,
  */
 PREM_API prem_status prem_session_open(const prem_backend *backend, const prem_schedule *schedule,
                                        prem_session **out, prem_diag *diag);
+/** The tasks that run by the plan, as a schedule: what traces, rows and verdicts of times are
+ * about. Without best-effort tasks the one that the session was opened with. The session's. */
+PREM_API const prem_schedule *prem_session_critical(const prem_session *session);
+/** The best-effort tasks, as a schedule; NULL: there are none. The session's. */
+PREM_API const prem_schedule *prem_session_best_effort(const prem_session *session);
+/** prem_trace_new() for the critical tasks, with room for the others: for as many records again. */
+PREM_API prem_status prem_session_trace_new(const prem_session *session, int64_t hyperperiods,
+                                            int64_t max_records, prem_trace **out);
 /** End it; its arrays, references, launch searches and notes go with it. In a process that was
  * forked from the one that opened it: nothing, it is the parent's. */
 PREM_API void prem_session_close(prem_session *session);

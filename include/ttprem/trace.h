@@ -49,6 +49,35 @@ typedef struct prem_phase_stats {
   int64_t lateness_hist[PREM_HIST_BUCKETS];
 } prem_phase_stats;
 
+/** A memory phase of a best-effort task that went on into a closed window. */
+typedef struct prem_gate_overrun {
+  int64_t at_ns; /* where the window began, from S */
+  int64_t by_ns; /* so far into it */
+  int32_t block, tile;
+  int32_t into; /* the critical task whose window it was */
+  prem_phase phase;
+} prem_gate_overrun;
+
+/** What a best-effort task did in a run: from S to the end of the last hyperperiod. */
+typedef struct prem_best_effort_counts {
+  int64_t jobs;           /* that ended on all its blocks */
+  int64_t tiles;          /* all phases of which ended */
+  int64_t bytes;          /* that its memory phases moved */
+  int64_t waits, wait_ns; /* of memory phases that the gate held back */
+  int64_t overruns;       /* of the gate: phases that outlived their bound into a closed window */
+  prem_gate_overrun longest; /* of these */
+} prem_best_effort_counts;
+
+/** The best-effort tasks beside the critical ones of a trace. */
+typedef struct prem_best_effort_trace {
+  struct prem_trace *trace;        /* of prem_session_best_effort(): records and counts of phases;
+                                      ends of the last hyperperiods alone */
+  prem_best_effort_counts *counts; /* [trace->task_count] */
+  int64_t length_ns;               /* from S to the end of the run */
+  bool gated;                      /* false: they ran free */
+  double open_share;               /* of the time, as the plan has it */
+} prem_best_effort_trace;
+
 typedef struct prem_trace {
   int32_t task_count;
   int64_t job_count;  /* jobs of all tasks in one hyperperiod */
@@ -74,6 +103,7 @@ typedef struct prem_trace {
   /* [hyperperiod]: of a live session whose operating modes have plans of their own, the mode that
    * it was in (prem_schedule_plan_of()); else 0 */
   uint8_t *operating_mode;
+  prem_best_effort_trace *best_effort; /* NULL: no room for any; see prem_session_trace_new() */
 } prem_trace;
 
 PREM_EXTERN_C_BEGIN

@@ -435,7 +435,7 @@ static void become_ordinary(prem_schedule *part) {
   part->platform.buffers = own->buffers;
   part->platform.scratch_bytes = own->scratch_bytes;
   part->policy = (prem_policy){.use = "auto", .objective = "makespan", .place = part->policy.place};
-  part->period_lcm_ns = prem_periods_lcm_ns(part, false, NULL);
+  part->period_lcm_ns = prem_periods_lcm_ns(part, true, NULL);
   for (int32_t t = 0; t < part->task_count; ++t)
     part->tasks[t].best_effort = false;
 }

@@ -227,6 +227,24 @@ function chainsSection(result) {
     }))));
 }
 
+/** What ran free beside the planned tasks, of results whose schedule has best-effort tasks. */
+function bestEffortSection(result) {
+  const rows = result.rows.filter((row) => row.best_effort);
+  if (!rows.length) return null;
+  const all = rows.flatMap((row) => row.best_effort.tasks), unit = columnUnit(all.map((task) => task.gate_wait_ns));
+  const rate = (value, by) => (value ? (value / by).toFixed(3) : '\u2013');
+  const broken = rows.flatMap((row) => row.best_effort.tasks.filter((task) => task.longest_gate_overrun).map((task) => {
+    const at = task.longest_gate_overrun;
+    return element('li', {}, `${row.label}: ${task.name}, block ${at.block}, ${at.phase} of tile ${at.tile}, ${inUnit(at.by_ns, columnUnit([at.by_ns]))} ${columnUnit([at.by_ns])[0]} into the window of ${at.window_of}`);
+  }));
+  return section('Best effort', shortened(`By the plan ${rows[0].best_effort.open_share.toFixed(4)} of the time is open. Waits at the gate in ${unit[0]}. Overruns: memory phases that outlived their bound into a closed window.`,
+    [['task', '', 'text'], ['mode', '', 'text'], ['jobs'], ['jobs/s'], ['GB/s'], ['tiles'], ['waits'], ['waited'], ['overruns']],
+    rows.flatMap((row) => row.best_effort.tasks.map((task) =>
+      [task.name, row.label, count(task.jobs), rate(task.jobs_per_s, 1), rate(task.bytes_per_s, 1e9), count(task.tiles),
+       ...(row.best_effort.gated ? [count(task.gate_waits), inUnit(task.gate_wait_ns, unit), flag(count(task.gate_overruns), task.gate_overruns > 0)] : ['\u2013', '\u2013', '\u2013'])]))),
+    broken.length ? element('ul', {}, broken) : null);
+}
+
 /** Longest times of phases: against what was planned, and against alone where that is known. */
 function isolationTable(result) {
   const all = result.rows.flatMap((r) => r.tasks.flatMap((t) => Object.values(t.phases)));
@@ -351,6 +369,7 @@ function resultSection(document, number) {
     causesSection(result),
     section('Response times', responseTable(result)),
     chainsSection(result),
+    bestEffortSection(result),
     section('Phases: planned, seen, in isolation', isolationTable(result)),
     trialsTable(result), provenance(result, document.file));
 }

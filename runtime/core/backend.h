@@ -5,6 +5,8 @@
  * This folder is what all backends share:
  *
  *   backend.h          begin here: what a backend does
+ *   best_effort.h, .c  what runs free beside a program, and what is counted of it
+ *   gate.h             when its memory phases may begin
  *   program.h, .c      then here: a plan compiled to records and waits, which every backend runs
  *   compilation.h      between program.c and the two that it needs: program_tables.c, a block's
  *                      tables; program_buffers.c, its scratch buffers

@@ -107,6 +107,8 @@ typedef struct prem_program {
   bool switches; /* others come before and behind it: what waits for an earlier hyperperiod waits
                   * for all of it */
   bool *off;     /* [task]: has no jobs in it; NULL: all have */
+  const struct prem_free_part *beside; /* best-effort tasks, in a program of their own that runs
+                                          beside this one; NULL: there are none. The session's */
 } prem_program;
 
 /**

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trace: its room, its counts, its CSV form. */
+#include "runtime/core/best_effort.h"
 #include "runtime/core/recorder.h"
 
 #include <stdio.h>
@@ -108,6 +109,7 @@ void prem_trace_free(prem_trace *trace) {
   free(trace->away_ns);
   free(trace->epoch_ns);
   free(trace->operating_mode);
+  prem_best_effort_trace_free(trace->best_effort);
   free(trace);
 }
 
@@ -126,6 +128,8 @@ void prem_trace_clear(prem_trace *trace) {
   for (int64_t h = 0; h < trace->hyperperiod_capacity; ++h)
     trace->epoch_ns[h] = -1;
   memset(trace->operating_mode, 0, (size_t)trace->hyperperiod_capacity);
+  if (trace->best_effort)
+    prem_best_effort_trace_clear(trace->best_effort);
 }
 
 void prem_trace_begin_periodically(prem_trace *trace, int64_t hyperperiod_ns,

@@ -37,7 +37,7 @@ bool prem_cpu_away_new(prem_cpu_block *block) {
 }
 
 void prem_cpu_away_begin(prem_cpu_block *block) {
-  block->is_watched = !block->cpu->oversubscribed && !block->cpu->courier;
+  block->is_watched = !block->cpu->oversubscribed && !block->cpu->courier && !block->cpu->critical;
   block->is_behind = false;
   block->absence_count = 0;
   if (!block->is_watched)

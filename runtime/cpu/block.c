@@ -116,6 +116,8 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
                    bool is_empty, int64_t ready_ns, int64_t start_ns, int64_t end_ns) {
   prem_cpu *cpu = block->cpu;
   ++block->phases_done[record->phase];
+  if (cpu->critical)
+    prem_gatekeeper_note(&cpu->keepers[block->number], record, end_ns);
   if (record->flags & PREM_RECORD_LAST)
     prem_cpu_publish_job(cpu, hyperperiod, record,
                          prem_block_position(block->program, record->task), end_ns);
@@ -180,6 +182,8 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
   if (cpu->request->mode == PREM_MODE_LOCK && !(is_empty[0] && is_empty[1]) &&
       prem_record_is_at_memory(cpu->program->schedule, record))
     prem_cpu_tokens_claim(&cpu->tokens, record, count, &claim);
+  if (cpu->critical && !prem_cpu_wait_at_gate(block, record, &start_ns))
+    return false;
   if (!claim.empty) {
     if (!wait_for_tokens(block, &claim))
       return false;
@@ -240,6 +244,10 @@ static bool begin(prem_cpu_block *block, int64_t hyperperiod) {
   const prem_cpu *cpu = block->cpu;
   if (cpu->courier)
     return prem_cpu_wait_for_hyperperiod(block, hyperperiod);
+  if (cpu->critical) {
+    block->epoch_ns = prem_free_epoch_ns(cpu->program, hyperperiod);
+    return true; /* the end comes between two records */
+  }
   if (hyperperiod >= cpu->request->hyperperiods)
     return false;
   block->epoch_ns = cpu->trace->epoch_ns[hyperperiod];

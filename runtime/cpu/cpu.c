@@ -128,8 +128,21 @@ static void free_team(prem_cpu *cpu) {
   prem_cpu_release(cpu);
 }
 
+/* `critical`: the team that best-effort tasks run beside, on the cores that it leaves. */
+static void place_beside(prem_cpu *cpu, prem_cpu *critical, int32_t cores) {
+  const int32_t left = cores - critical->block_count;
+  cpu->critical = critical;
+  cpu->oversubscribed = cpu->block_count > left;
+  if (left > 0) {
+    cpu->first_core = critical->block_count;
+    cpu->core_count = left;
+  } else {
+    critical->oversubscribed = true; /* they share its cores */
+  }
+}
+
 static prem_status new_team(const prem_program *program, prem_arrays *arrays, int32_t cores,
-                            bool untiled, prem_cpu **out, prem_diag *diag) {
+                            bool untiled, prem_cpu *critical, prem_cpu **out, prem_diag *diag) {
   *out = NULL;
   prem_cpu *cpu = new_lines(1, sizeof *cpu);
   if (!cpu)
@@ -140,6 +153,8 @@ static prem_status new_team(const prem_program *program, prem_arrays *arrays, in
   open_gate(cpu);
   prem_status status = new_threads(cpu, untiled);
   cpu->oversubscribed = cpu->block_count > cores;
+  if (critical)
+    place_beside(cpu, critical, cores);
   if (status == PREM_OK)
     status = new_counters(cpu);
   if (status == PREM_OK)
@@ -201,6 +216,7 @@ static prem_status refuse_abstract(const prem_schedule *schedule, prem_diag *dia
 static void cpu_close(void *state) {
   prem_cpu_session *session = state;
   prem_cpu_live_free(session);
+  free_team(session->beside);
   free_team(session->blocks);
   free_team(session->tasks);
   free(session);
@@ -209,14 +225,20 @@ static void cpu_close(void *state) {
 static prem_status cpu_open(const prem_program *program, prem_arrays *arrays,
                             const prem_machine *machine, void **state, prem_diag *diag) {
   *state = NULL;
+  const prem_free_part *beside = program->beside;
   prem_status status = refuse_abstract(program->schedule, diag);
+  if (status == PREM_OK && beside)
+    status = refuse_abstract(beside->schedule, diag);
   if (status != PREM_OK)
     return status;
   prem_cpu_session *session = calloc(1, sizeof *session);
   if (!session)
     return PREM_ERR_MEMORY;
   session->cores = machine->max_blocks;
-  status = new_team(program, arrays, session->cores, false, &session->blocks, diag);
+  status = new_team(program, arrays, session->cores, false, NULL, &session->blocks, diag);
+  if (status == PREM_OK && beside)
+    status = new_team(beside->program, beside->arrays, session->cores, false, session->blocks,
+                      &session->beside, diag);
   if (status != PREM_OK)
     cpu_close(session);
   else
@@ -224,8 +246,10 @@ static prem_status cpu_open(const prem_program *program, prem_arrays *arrays,
   return status;
 }
 
-static prem_status run_blocks(prem_cpu *cpu, const prem_run_request *request, prem_trace *trace,
-                              prem_diag *diag) {
+static prem_status run_blocks(prem_cpu_session *session, const prem_run_request *request,
+                              prem_trace *trace, prem_diag *diag) {
+  prem_cpu *cpu = session->blocks, *beside = session->beside;
+  const prem_run_request own = prem_free_part_request(request);
   prem_recorder *recorders;
   prem_status status = prem_cpu_set_up(cpu, &request->cpu, diag);
   if (status == PREM_OK)
@@ -233,7 +257,14 @@ static prem_status run_blocks(prem_cpu *cpu, const prem_run_request *request, pr
   if (status != PREM_OK)
     return status;
   prem_cpu_reset_run(cpu, request, trace, recorders);
-  status = prem_cpu_watch(cpu, diag);
+  if (beside)
+    status = prem_cpu_beside_begin(beside, request, &own, trace->best_effort, diag);
+  if (status == PREM_OK) {
+    status = prem_cpu_watch(cpu, diag);
+    const prem_status ended =
+        beside ? prem_cpu_beside_end(beside, status, trace->best_effort, diag) : PREM_OK;
+    status = status == PREM_OK || ended == PREM_ERR_MACHINE ? ended : status;
+  }
   if (status == PREM_OK)
     status = prem_cpu_judge_stores(cpu, diag);
   prem_recorders_collect(cpu->program, recorders, trace);
@@ -246,7 +277,7 @@ static prem_status run_tasks(prem_cpu_session *session, const prem_run_request *
                              prem_trace *trace, prem_diag *diag) {
   prem_status status = PREM_OK;
   if (!session->tasks)
-    status = new_team(session->blocks->program, session->blocks->arrays, session->cores, true,
+    status = new_team(session->blocks->program, session->blocks->arrays, session->cores, true, NULL,
                       &session->tasks, diag);
   if (status == PREM_OK)
     status = prem_cpu_set_up(session->tasks, &request->cpu, diag);
@@ -264,13 +295,13 @@ static prem_status cpu_run(void *state, const prem_run_request *request, prem_tr
                            prem_diag *diag) {
   prem_cpu_session *session = state;
   const prem_place nowhere = {0};
-  if (session->blocks->lost) {
+  if (session->blocks->lost || (session->beside && session->beside->lost)) {
     prem_diag_add(diag, PREM_ERROR, 0, nowhere, "",
                   "a block of this session never came back from an earlier run; open a new one");
     return PREM_ERR_MACHINE;
   }
   return request->mode == PREM_MODE_LEGACY ? run_tasks(session, request, trace, diag)
-                                           : run_blocks(session->blocks, request, trace, diag);
+                                           : run_blocks(session, request, trace, diag);
 }
 
 const prem_backend prem_backend_cpu = {

@@ -13,6 +13,7 @@
  *   scratch.c  a block's scratchpad, and what was written outside of its buffers
  *   tokens.c   the tokens of mode lock
  *   untiled.c  mode legacy: a task on a thread of its own
+ *   beside.c   best-effort tasks: a team that runs free beside the blocks
  *   live.c     live sessions: the thread of the courier
  *   machine.c  what the machine is; its cores
  *
@@ -45,6 +46,7 @@
 
 #include "prem/base/clock.h"
 #include "runtime/core/backend.h"
+#include "runtime/core/best_effort.h"
 #include "runtime/core/recorder.h"
 
 enum { PREM_CPU_LINE_BYTES = 64 };
@@ -120,6 +122,7 @@ typedef enum prem_cpu_abort {
   PREM_CPU_GO_ON,
   PREM_CPU_STOPPED, /* by the caller */
   PREM_CPU_FAULTED, /* by a block or the watchdog */
+  PREM_CPU_OVER     /* of best-effort tasks: those that they run beside have ended */
 } prem_cpu_abort;
 
 /** A kernel, so that a compute that never ends outlives the schedule without harm. */
@@ -186,9 +189,10 @@ struct prem_cpu {
   prem_cpu_kernel *kernels;  /* one a task; NULL in mode legacy */
   prem_cpu_word **jobs_done; /* [task][position of the block in the task's list] */
   prem_cpu_cores cores;
-  prem_array_view *whole; /* mode legacy: every array, dense, */
-  int32_t whole_slots;    /* so many views of each */
-  prem_cpu_block *blocks; /* those that have work */
+  int32_t first_core, core_count; /* its threads' cores, among the process's; count 0: all */
+  prem_array_view *whole;         /* mode legacy: every array, dense, */
+  int32_t whole_slots;            /* so many views of each */
+  prem_cpu_block *blocks;         /* those that have work */
   int32_t block_count;
   void (*run_thread)(prem_cpu_block *); /* what each of them does in a run */
   int32_t thread_count;                 /* threads that were started */
@@ -212,6 +216,10 @@ struct prem_cpu {
   prem_trace *trace;
   prem_cpu_fault fault;
   prem_courier *courier; /* of a live session; NULL: a run */
+  /* of best-effort tasks: */
+  prem_cpu *critical; /* the team beside which this one runs, and whose S it takes; else NULL */
+  prem_gatekeeper *keepers; /* [block of the platform], of a run */
+  prem_recorder *recorders; /* the same */
 };
 
 /** A block that was caught, when, and after how many records. */
@@ -228,13 +236,15 @@ typedef struct prem_cpu_watchdog {
   int64_t records_seen;  /* records done by all blocks at it, */
   int64_t moved_at_ns;   /* when that number changed or a release lay ahead, */
   int64_t aborted_at_ns; /* and when it told the blocks to stop; 0: it did not */
+  int64_t patience_ns;   /* so long after that it waits for computes to return */
   prem_cpu_arrest stalled, lost;
 } prem_cpu_watchdog;
 
 /** A session on the backend. */
 typedef struct prem_cpu_session {
   prem_cpu *blocks;
-  prem_cpu *tasks; /* for mode legacy; NULL until it is asked for */
+  prem_cpu *tasks;  /* for mode legacy; NULL until it is asked for */
+  prem_cpu *beside; /* best-effort tasks; NULL: there are none */
   int32_t cores;
   struct prem_cpu_live *live; /* NULL: not live */
 } prem_cpu_session;
@@ -252,6 +262,8 @@ void prem_cpu_reset_run(prem_cpu *cpu, const prem_run_request *request, prem_tra
 prem_status prem_cpu_team_start(prem_cpu *cpu, prem_diag *diag);
 void prem_cpu_team_stop(prem_cpu *cpu);
 void prem_cpu_team_launch(prem_cpu *cpu);
+/** Until every block is home, or lost. Looks now and then, and sleeps between. */
+void prem_cpu_watch_home(prem_cpu_watchdog *dog);
 /** Put the parked threads where the caller wants them. PREM_ERR_UNAVAILABLE: not permitted. */
 prem_status prem_cpu_set_up(prem_cpu *cpu, const prem_cpu_setup *setup, prem_diag *diag);
 /** Give up one's ownership of what computes may touch. */
@@ -314,6 +326,19 @@ void prem_cpu_tell_courier(prem_cpu *cpu);
 /** A record's job has ended on the block at `position` of its task's list. */
 void prem_cpu_publish_job(prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
                           int32_t position, int64_t end_ns);
+
+/* ---- best effort (beside.c) ------------------------------------------------------------------ */
+
+/** Let a team of best-effort tasks start with the run of the team that it is beside, which is
+ *  launched next. */
+prem_status prem_cpu_beside_begin(prem_cpu *beside, const prem_run_request *request,
+                                  const prem_run_request *own, prem_best_effort_trace *trace,
+                                  prem_diag *diag);
+/** And end it, after that run ended with `ended`. */
+prem_status prem_cpu_beside_end(prem_cpu *beside, prem_status ended, prem_best_effort_trace *trace,
+                                prem_diag *diag);
+/** Wait until the gate lets a memory phase in. False: aborted. */
+bool prem_cpu_wait_at_gate(prem_cpu_block *block, const prem_record *record, int64_t *start_ns);
 
 /* ---- away (away.c) ---------------------------------------------------------------------- */
 

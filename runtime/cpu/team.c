@@ -14,24 +14,30 @@ enum {
 
 /* ---- a thread ------------------------------------------------------------------------------- */
 
-/* Be resident, and learn S. The last one to come sets it. */
+/* Be resident, and learn S. The last one to come sets it; best-effort tasks take that of the others
+ * when it is there. */
 static bool agree_on_start(prem_cpu_block *block) {
   prem_cpu *cpu = block->cpu;
   int32_t turns = 0;
-  if (atomic_fetch_add_explicit(&cpu->arrived.value, 1, memory_order_relaxed) + 1 ==
-      cpu->block_count) {
+  prem_cpu_word *start = cpu->critical ? &cpu->critical->common_start_ns : &cpu->common_start_ns;
+  if (!cpu->critical &&
+      atomic_fetch_add_explicit(&cpu->arrived.value, 1, memory_order_relaxed) + 1 ==
+          cpu->block_count) {
     int64_t margin_ns = START_MARGIN_NS;
     if (cpu->oversubscribed)
       margin_ns += (int64_t)cpu->block_count * START_MARGIN_OF_A_THREAD_NS;
     atomic_store_explicit(&cpu->common_start_ns.value, prem_host_clock_ns() + margin_ns,
                           memory_order_release);
   }
-  while ((block->common_start_ns =
-              atomic_load_explicit(&cpu->common_start_ns.value, memory_order_acquire)) == 0) {
+  while ((block->common_start_ns = atomic_load_explicit(&start->value, memory_order_acquire)) ==
+         0) {
     if (prem_cpu_is_aborted(cpu))
       return false;
     prem_cpu_take_a_turn(cpu, &turns);
   }
+  if (cpu->critical) /* for the watchdog's messages */
+    atomic_store_explicit(&cpu->common_start_ns.value, block->common_start_ns,
+                          memory_order_relaxed);
   return true;
 }
 
@@ -54,7 +60,10 @@ static bool wait_at_gate(prem_cpu_block *block, int64_t *launches_seen) {
 
 static void name_thread(const prem_cpu_block *block) {
   char name[16];
-  snprintf(name, sizeof name, "prem-%s-%u", block->program ? "block" : "task",
+  snprintf(name, sizeof name, "prem-%s-%u",
+           block->cpu->critical ? "free"
+           : block->program     ? "block"
+                                : "task",
            (unsigned)block->number % 10000);
   pthread_setname_np(pthread_self(), name);
 }
@@ -64,7 +73,8 @@ static void *run_thread(void *argument) {
   prem_cpu *cpu = block->cpu;
   int64_t launches_seen = 0;
   name_thread(block);
-  prem_cpu_cores_pin(&cpu->cores, block->index);
+  prem_cpu_cores_pin(&cpu->cores, cpu->core_count ? cpu->first_core + block->index % cpu->core_count
+                                                  : block->index);
   if (!prem_cpu_scratch_new(block)) {
     pthread_mutex_lock(&cpu->mutex);
     cpu->starved = true;

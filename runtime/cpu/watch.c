@@ -99,7 +99,7 @@ static void leave_out_absence(prem_cpu_watchdog *dog, int64_t now) {
 void prem_cpu_watchdog_look(prem_cpu_watchdog *dog, int64_t now) {
   leave_out_absence(dog, now);
   if (dog->aborted_at_ns != 0) {
-    if (now - dog->aborted_at_ns > LAST_COMPUTE_NS)
+    if (now - dog->aborted_at_ns > dog->patience_ns)
       give_up_computes(dog, now);
   } else if (is_stop_asked(dog->cpu)) {
     abort_run(dog, PREM_CPU_STOPPED, now);
@@ -113,14 +113,16 @@ void prem_cpu_watchdog_look(prem_cpu_watchdog *dog, int64_t now) {
 
 void prem_cpu_watchdog_begin(prem_cpu_watchdog *dog, prem_cpu *cpu, int64_t timeout_ns) {
   const int64_t now = prem_host_clock_ns();
-  *dog = (prem_cpu_watchdog){
-      .cpu = cpu, .timeout_ns = timeout_ns, .looked_at_ns = now, .moved_at_ns = now};
+  *dog = (prem_cpu_watchdog){.cpu = cpu,
+                             .timeout_ns = timeout_ns,
+                             .looked_at_ns = now,
+                             .moved_at_ns = now,
+                             .patience_ns = LAST_COMPUTE_NS};
   if (dog->timeout_ns <= 0)
     dog->timeout_ns = (int64_t)DEFAULT_TIMEOUT_S * 1000000000;
 }
 
-/* Until every block is home, or lost. Looks now and then, and sleeps between. */
-static void watch_run(prem_cpu_watchdog *dog) {
+void prem_cpu_watch_home(prem_cpu_watchdog *dog) {
   prem_cpu *cpu = dog->cpu;
   pthread_mutex_lock(&cpu->mutex);
   while (cpu->away > 0) {
@@ -227,7 +229,7 @@ prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag) {
   const int64_t called_at_ns = prem_host_clock_ns();
   prem_cpu_team_launch(cpu);
   prem_cpu_watchdog_begin(&dog, cpu, cpu->request->timeout_ns);
-  watch_run(&dog);
+  prem_cpu_watch_home(&dog);
   const int64_t start_ns = atomic_load(&cpu->common_start_ns.value);
   trace->launch_ns = start_ns == 0 ? -1 : start_ns - called_at_ns;
   trace->hyperperiods = completed_hyperperiods(cpu);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cuda backend: opening, closing, and what ties its parts together: see
  * runtime/cuda/host/backend_parts.h. */
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/core/best_effort.h"
 #include "runtime/cuda/baselines/baselines.h"
 #include "runtime/cuda/host/backend_parts.h"
 
@@ -29,11 +31,25 @@ static void cuda_close(void *state) {
   free(cuda);
 }
 
+static prem_status refuse_best_effort(const prem_program *program, prem_diag *diag) {
+  if (!program->beside)
+    return PREM_OK;
+  const prem_task *task = &program->beside->schedule->tasks[0];
+  char key[PREM_NAME_BYTES + 16];
+  snprintf(key, sizeof key, "tasks.%s.class", task->name);
+  prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
+                "backend cuda runs no best-effort tasks yet; use --backend sim or cpu, or leave "
+                "the task out");
+  return PREM_ERR_UNAVAILABLE;
+}
+
 static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
                              const prem_machine *machine, void **state, prem_diag *diag) {
   *state = NULL;
   prem_cuda_device *gpu = prem_cuda_first_gpu();
-  prem_status status = prem_cuda_is_usable(gpu, diag);
+  prem_status status = refuse_best_effort(program, diag);
+  if (status == PREM_OK)
+    status = prem_cuda_is_usable(gpu, diag);
   if (status == PREM_OK)
     status = prem_cuda_judge_tasks(program->schedule, arrays->is_live, diag);
   if (status == PREM_OK)

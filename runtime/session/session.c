@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: a schedule made ready on a backend. */
 #include "runtime/core/backend.h"
+#include "runtime/core/best_effort.h"
 #include "runtime/core/early_reads.h"
 #include "runtime/core/recorder.h"
 #include "runtime/session/dispatch.h"
@@ -20,13 +21,17 @@ enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
 
 struct prem_session {
   const prem_backend *backend;
-  const prem_schedule *schedule;
+  const prem_schedule *whole;
+  const prem_schedule *schedule; /* what runs by the plan: the whole, or its critical tasks */
+  prem_schedule *critical;       /* owned; NULL: it is the whole */
+  prem_free_part *beside;        /* the best-effort tasks; NULL: there are none */
   prem_program *program;
   prem_arrays *arrays;
   prem_machine machine;
-  void *state;   /* the backend's */
-  pid_t process; /* the one that opened it */
-  bool failed;   /* good for closing only */
+  void *state;          /* the backend's */
+  pid_t process;        /* the one that opened it */
+  bool failed;          /* good for closing only */
+  bool is_beside_whole; /* the last run has made all outputs of best-effort tasks */
 };
 
 /* ---- backends ------------------------------------------------------------------------------- */
@@ -76,17 +81,30 @@ static prem_status refuse(prem_diag *diag, const char *key, const char *reason) 
   return PREM_ERR_ARGUMENT;
 }
 
+static prem_status split(prem_session *session, prem_diag *diag) {
+  prem_status status = PREM_OK;
+  if (!prem_schedule_has_best_effort(session->whole))
+    return PREM_OK;
+  status = prem_schedule_critical(session->whole, &session->critical, NULL);
+  session->schedule = session->critical;
+  return status ? status : prem_free_part_new(session->whole, &session->beside, diag);
+}
+
 static prem_status open_parts(prem_session *session, prem_diag *diag) {
   prem_status status = prem_backend_probe(session->backend, &session->machine, diag);
+  if (!status)
+    status = split(session, diag);
   if (!status)
     status = prem_program_new(session->schedule, &session->program, diag);
   if (!status)
     status = prem_arrays_new(session->schedule, &session->arrays, diag);
   if (!status)
     status = prem_arrays_find_early_reads(session->arrays, session->program, diag);
-  if (!status)
+  if (!status) {
+    session->program->beside = session->beside;
     status = session->backend->open(session->program, session->arrays, &session->machine,
                                     &session->state, diag);
+  }
   return status;
 }
 
@@ -101,7 +119,7 @@ prem_status prem_session_open(const prem_backend *backend, const prem_schedule *
   if (!session)
     return PREM_ERR_MEMORY;
   session->backend = backend;
-  session->schedule = schedule;
+  session->whole = session->schedule = schedule;
   session->process = getpid();
   prem_status status = open_parts(session, diag);
   if (status) {
@@ -120,7 +138,30 @@ void prem_session_close(prem_session *session) {
     session->backend->close(session->state);
   prem_arrays_free(session->arrays);
   prem_program_free(session->program);
+  prem_free_part_free(session->beside);
+  prem_schedule_free(session->critical);
   free(session);
+}
+
+const prem_schedule *prem_session_critical(const prem_session *session) {
+  return session->schedule;
+}
+
+const prem_schedule *prem_session_best_effort(const prem_session *session) {
+  return session->beside ? session->beside->schedule : NULL;
+}
+
+prem_status prem_session_trace_new(const prem_session *session, int64_t hyperperiods,
+                                   int64_t max_records, prem_trace **out) {
+  prem_status status = prem_trace_new(session->schedule, hyperperiods, max_records, out);
+  if (status || !session->beside)
+    return status;
+  status = prem_best_effort_trace_new(session->beside, max_records, &(*out)->best_effort);
+  if (status) {
+    prem_trace_free(*out);
+    *out = NULL;
+  }
+  return status;
 }
 
 void prem_session_follow(prem_session *session, const prem_session *from) {
@@ -148,6 +189,8 @@ prem_status prem_session_poison(prem_session *session) {
   if (session->backend->poison)
     return session->backend->poison(session->state);
   prem_arrays_poison(session->arrays);
+  if (session->beside)
+    prem_arrays_poison(session->beside->arrays);
   return PREM_OK;
 }
 
@@ -170,9 +213,13 @@ static prem_status judge_request(const prem_session *session, const prem_run_req
                   (long long)request->hyperperiods, (long long)trace->hyperperiod_capacity);
     return PREM_ERR_ARGUMENT;
   }
+  if (session->beside && !trace->best_effort)
+    return refuse(diag, "run",
+                  "the trace has no room for best-effort tasks; make it with "
+                  "prem_session_trace_new()");
   if (!prem_trace_is_of(trace, session->schedule))
     return refuse(diag, "run", "the trace was made for another schedule");
-  return PREM_OK;
+  return prem_free_part_judge(session->beside, request->mode, diag);
 }
 
 prem_status prem_session_run(prem_session *session, const prem_run_request *request,
@@ -184,29 +231,59 @@ prem_status prem_session_run(prem_session *session, const prem_run_request *requ
   prem_arrays_begin_run(session->arrays);
   status = session->backend->run(session->state, request, trace, diag);
   prem_arrays_end_run(session->arrays, trace->hyperperiods);
+  session->is_beside_whole = trace->best_effort && trace->best_effort->trace->hyperperiods > 0;
   session->failed = status < 0;
   return status;
+}
+
+/* The array of a part's verdict as the whole schedule counts it. */
+static void name_array(const prem_session *session, const prem_schedule *part, prem_verdict *out) {
+  for (int32_t a = 0; out->array >= 0 && part != session->whole; ++a)
+    if (strcmp(session->whole->arrays[a].name, part->arrays[out->array].name) == 0) {
+      out->array = a;
+      return;
+    }
+}
+
+/* Outputs of best-effort tasks are whole once each of their blocks has been through them. */
+static void verify_beside(const prem_session *session, prem_verdict *out) {
+  prem_verdict beside = {.array = -1};
+  if (!session->beside || !session->is_beside_whole)
+    return;
+  prem_arrays_verify(session->beside->arrays, &beside);
+  name_array(session, session->beside->schedule, &beside);
+  if (out->ok)
+    *out = beside;
+  else
+    out->wrong += beside.wrong;
 }
 
 prem_status prem_session_verify(prem_session *session, prem_verdict *out) {
   *out = (prem_verdict){.array = -1};
   if (session->failed)
     return PREM_ERR_ARGUMENT;
-  const prem_status status = prem_arrays_iterate(session->arrays);
+  prem_status status = prem_arrays_iterate(session->arrays);
   if (status)
     return status;
   if (session->backend->verify)
-    return session->backend->verify(session->state, out);
-  prem_arrays_verify(session->arrays, out);
-  return PREM_OK;
+    status = session->backend->verify(session->state, out);
+  else
+    prem_arrays_verify(session->arrays, out);
+  name_array(session, session->schedule, out);
+  if (!status)
+    verify_beside(session, out);
+  return status;
 }
 
 prem_status prem_session_save(prem_session *session, bool anywhere, prem_diag *diag) {
   if (session->failed)
     return PREM_ERR_ARGUMENT;
-  prem_status status =
-      prem_schedule_judge_saves(session->arrays->schedule, anywhere, PREM_ERROR, diag);
+  prem_status status = prem_schedule_judge_saves(session->whole, anywhere, PREM_ERROR, diag);
   if (status == PREM_OK && session->backend->download)
     status = session->backend->download(session->state);
-  return status ? status : prem_arrays_save(session->arrays, diag);
+  if (status == PREM_OK)
+    status = prem_arrays_save(session->arrays, diag);
+  if (status == PREM_OK && session->is_beside_whole)
+    status = prem_arrays_save(session->beside->arrays, diag);
+  return status;
 }

@@ -10,6 +10,7 @@ __extension__ typedef unsigned __int128 wide;
 
 void sim_share_reset(sim_share *share) {
   memset(share->total, 0, sizeof share->total);
+  memset(share->beside, 0, sizeof share->beside);
   size_t gangs = (size_t)share->program->schedule->task_count * (size_t)share->resource_count;
   memset(share->gang, 0, gangs * sizeof *share->gang);
   for (int32_t u = 0; u < share->use_count; ++u)
@@ -64,8 +65,8 @@ static uint32_t change(sim_share *share, sim_use *use, int sign) {
     } else {
       share->total[r] += sign * demand->amount;
     }
-    if (share->total[r] != before &&
-        (before > share->capacity[r] || share->total[r] > share->capacity[r]))
+    const int64_t left = share->capacity[r] - share->beside[r];
+    if (share->total[r] != before && (before > left || share->total[r] > left))
       short_ones |= 1u << r;
   }
   return short_ones;
@@ -131,12 +132,13 @@ static void announce(const sim_share *share, sim_clock *clock, const sim_group *
 static void set_pace(const sim_share *share, sim_group *group) {
   group->capacity = group->demand = 1;
   for (int32_t r = 0; r < share->resource_count; ++r) {
-    if (!(group->resources >> r & 1) || share->total[r] <= share->capacity[r])
+    const int64_t total = share->total[r] + share->beside[r];
+    if (!(group->resources >> r & 1) || total <= share->capacity[r])
       continue;
     if ((wide)(uint64_t)share->capacity[r] * (uint64_t)group->demand <
-        (wide)(uint64_t)group->capacity * (uint64_t)share->total[r]) {
+        (wide)(uint64_t)group->capacity * (uint64_t)total) {
       group->capacity = share->capacity[r];
-      group->demand = share->total[r];
+      group->demand = total;
     }
   }
 }
@@ -192,6 +194,21 @@ void sim_share_end(sim_share *share, sim_clock *clock, int32_t use_index, int64_
   uint32_t short_ones = change(share, &share->uses[use_index], -1);
   if (short_ones)
     change_paces(share, clock, short_ones, now_ns);
+}
+
+void sim_share_count(sim_share *share, int32_t use, int sign) {
+  change(share, &share->uses[use], sign);
+}
+
+void sim_share_tell(sim_share *share, sim_clock *clock, const sim_share *beside, int64_t now_ns) {
+  uint32_t changed = 0;
+  for (int32_t r = 0; r < share->resource_count; ++r)
+    if (share->beside[r] != beside->total[r]) {
+      share->beside[r] = beside->total[r];
+      changed |= 1u << r;
+    }
+  if (changed)
+    change_paces(share, clock, changed, now_ns);
 }
 
 /* ---- tokens --------------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #include "runtime/sim/sim.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/random.h"
+#include "runtime/core/best_effort.h"
 #include "runtime/core/record_rules.h"
 #include "runtime/core/red_zones.h"
 #include "runtime/core/windows.h"
@@ -82,6 +84,14 @@ typedef struct simulator {
   prem_recorder *recorders;
   prem_mode mode;
   int32_t live_units;
+  /* with best-effort tasks: */
+  struct simulator *beside; /* that of these, which this one owns; NULL: there are none */
+  struct simulator
+      *critical;            /* of a simulator of best-effort tasks that of the others; else NULL */
+  prem_gatekeeper *keepers; /* [block], of such a one, in a run */
+  int64_t clock_step_ns;    /* by which gates read the clock */
+  uint64_t random;          /* 0: phases take their bounds */
+  int64_t run_end_ns;       /* of the simulator of the others: the end of the last hyperperiod */
   /* of a live session: */
   prem_courier *courier; /* NULL: a run */
   int64_t first_hyperperiod;
@@ -121,7 +131,15 @@ static int32_t use_index(const simulator *sim, const sim_unit *unit) {
   return (int32_t)(use_of(sim, unit) - sim->share.uses);
 }
 
+/* In a run: where a hyperperiod begins. */
+static int64_t epoch_of(const simulator *sim, int64_t hyperperiod) {
+  return sim->critical ? prem_free_epoch_ns(sim->program, hyperperiod)
+                       : sim->trace->epoch_ns[hyperperiod % sim->trace->hyperperiod_capacity];
+}
+
 static prem_begin may_begin(const simulator *sim, int64_t hyperperiod) {
+  if (sim->critical)
+    return PREM_BEGIN_NOW;
   if (sim->courier)
     return prem_courier_may_begin(sim->courier, hyperperiod);
   return hyperperiod < sim->request->hyperperiods ? PREM_BEGIN_NOW : PREM_BEGIN_NEVER;
@@ -150,7 +168,7 @@ static prem_begin next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t
   if (sim->courier && sim->program->plan_count > 1)
     take_table(sim, unit, u, prem_courier_plan(sim->courier, unit->hyperperiod));
   unit->record = unit->table;
-  unit->epoch_ns = sim->trace->epoch_ns[unit->hyperperiod % sim->trace->hyperperiod_capacity];
+  unit->epoch_ns = epoch_of(sim, unit->hyperperiod);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     unit->base[p] += program->phase_count[p];
   /* a live session comes to its first one from a hyperperiod that never was */
@@ -224,8 +242,18 @@ static bool may_start(const simulator *sim, const sim_unit *unit, int32_t block,
  * disturb, so that a plan which the checker accepts runs as planned.
  */
 static bool is_undisturbed(const simulator *sim, const sim_use *use, const prem_record *record) {
+  if (sim->critical)
+    return !prem_is_gated(sim->keepers->part, record);
   return use->group < 0 || (record->flags & PREM_SLOT_WARMUP) ||
          (sim->mode == PREM_MODE_LOCK && !prem_record_is_at_memory(sim->program->schedule, record));
+}
+
+/* How long a phase of a best-effort task takes: its bound, or with chance less. */
+static int64_t length_of(simulator *sim, const sim_use *use) {
+  const int64_t bound_ns = prem_max_i64(use->wcet_ns, 1);
+  if (!sim->random || prem_random_below(&sim->random, 4) == 0)
+    return bound_ns;
+  return 1 + prem_random_below(&sim->random, bound_ns);
 }
 
 /* When its record starts, if nothing can put that off. False: it is not so. */
@@ -236,7 +264,7 @@ static bool start_undisturbed(simulator *sim, int32_t u, int64_t start_ns) {
   if (!is_empty(unit)) {
     if (!is_undisturbed(sim, use, unit->record))
       return false;
-    length_ns = use->wcet_ns;
+    length_ns = sim->critical ? length_of(sim, use) : use->wcet_ns;
   }
   unit->start_ns = start_ns;
   set_unit(sim, u, UNIT_ENDING, SIM_END(start_ns + length_ns));
@@ -290,8 +318,38 @@ static void hold_tokens(simulator *sim, int32_t u, int64_t now_ns) {
   set_unit(sim, u, UNIT_HOLDING, SIM_END(now_ns + use_of(sim, &sim->units[u])->busy_ns));
 }
 
+/* The gate of a best-effort memory phase. Its clock goes in steps; from the reading to the copy
+ * there may be a while, and all of it is within the bound. */
+static void start_at_gate(simulator *sim, int32_t u, int64_t now_ns) {
+  sim_unit *unit = &sim->units[u];
+  const int64_t step_ns = sim->clock_step_ns, reading_ns = now_ns - now_ns % step_ns;
+  const int64_t from_ns = prem_gatekeeper_ask(&sim->keepers[u / 2], unit->record, reading_ns);
+  if (from_ns > reading_ns) {
+    set_unit(sim, u, UNIT_SCHEDULED, SIM_START((from_ns + step_ns - 1) / step_ns * step_ns));
+    return;
+  }
+  const int64_t length_ns = length_of(sim, use_of(sim, unit));
+  unit->start_ns = now_ns + (sim->random ? prem_random_below(&sim->random, length_ns) : 0);
+  sim_share_count(&sim->share, use_index(sim, unit), 1);
+  sim_share_tell(&sim->critical->share, &sim->critical->clock, &sim->share, now_ns);
+  set_unit(sim, u, UNIT_ENDING, SIM_END(now_ns + length_ns));
+}
+
+static void end_at_gate(simulator *sim, int32_t u, int64_t now_ns) {
+  const sim_unit *unit = &sim->units[u];
+  prem_gatekeeper_note(&sim->keepers[u / 2], unit->record, now_ns);
+  if (!prem_is_gated(sim->keepers->part, unit->record))
+    return;
+  sim_share_count(&sim->share, use_index(sim, unit), -1);
+  sim_share_tell(&sim->critical->share, &sim->critical->clock, &sim->share, now_ns);
+}
+
 static void start(simulator *sim, int32_t u, int64_t now_ns) {
   sim_unit *unit = &sim->units[u];
+  if (sim->critical) {
+    start_at_gate(sim, u, now_ns);
+    return;
+  }
   int32_t use = use_index(sim, unit);
   if (is_live(sim) && may_be_given_up(sim, unit->record)) {
     look_what_is_left_out(sim, unit);
@@ -410,6 +468,8 @@ static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
 static void end(simulator *sim, int32_t u, int64_t now_ns) {
   sim_unit *unit = &sim->units[u];
   const prem_record *record = unit->record;
+  if (sim->critical)
+    end_at_gate(sim, u, now_ns);
   if (record->flags & PREM_RECORD_JOIN_NEXT)
     end_phase(sim, unit, u / 2, record++, now_ns);
   end_phase(sim, unit, u / 2, record++, now_ns);
@@ -461,7 +521,7 @@ static void happen(simulator *sim, sim_event event) {
 static void reset_unit(const simulator *sim, int32_t u) {
   sim_unit *unit = &sim->units[u];
   const prem_block_program *block = &sim->program->blocks[u / 2];
-  *unit = (sim_unit){.epoch_ns = sim->trace->epoch_ns[0]};
+  *unit = (sim_unit){.epoch_ns = epoch_of(sim, 0)};
   take_table(sim, unit, u, 0);
   unit->record = unit->table;
   if (sim->courier) { /* at the end of a hyperperiod that never was */
@@ -561,23 +621,42 @@ static bool is_stopped(const simulator *sim) {
   return sim->request->stop && *sim->request->stop;
 }
 
-static prem_status work(simulator *sim, prem_diag *diag) {
+/* The one of two simulators where something happens next; the critical tasks' at the same instant.
+ */
+static simulator *next_of(simulator *sim) {
+  simulator *beside = sim->beside;
+  return beside && sim_clock_next(&beside->clock).key < sim_clock_next(&sim->clock).key ? beside
+                                                                                        : sim;
+}
+
+/* Best-effort tasks go on to the end of the last hyperperiod. */
+static bool goes_on(const simulator *sim) {
+  return sim->live_units > 0 ||
+         (sim->beside && sim_clock_next(&sim->beside->clock).key <= SIM_END(sim->run_end_ns));
+}
+
+static prem_status work(simulator *sim, int64_t *end_ns, prem_diag *diag) {
   int64_t now_ns = 0;
-  for (int32_t u = 0; u < sim->unit_count; ++u)
-    wake(sim, u, 0);
-  while (sim->live_units > 0) {
+  for (simulator *one = sim; one; one = one->beside)
+    for (int32_t u = 0; u < one->unit_count; ++u)
+      wake(one, u, 0);
+  while (goes_on(sim)) {
     if (is_stopped(sim))
       return PREM_ERR_INTERRUPTED;
-    for (int i = 0; i < EVENTS_BETWEEN_POLLS && sim->live_units > 0 && !sim->is_aborted; ++i) {
-      sim_event event = sim_clock_next(&sim->clock);
-      if (event.key == SIM_NEVER)
-        return report_deadlock(sim, now_ns, diag);
-      now_ns = (int64_t)(event.key >> 1);
-      happen(sim, event);
+    simulator *one = sim;
+    for (int i = 0; i < EVENTS_BETWEEN_POLLS && goes_on(sim) && !one->is_aborted; ++i) {
+      for (one = sim; one; one = one->beside)
+        if (one->live_units > 0 && sim_clock_next(&one->clock).key == SIM_NEVER)
+          return report_deadlock(one, now_ns, diag);
+      one = next_of(sim);
+      sim_event event = sim_clock_next(&one->clock);
+      *end_ns = now_ns = (int64_t)(event.key >> 1);
+      happen(one, event);
     }
-    if (sim->is_aborted)
-      return tell_failure(sim, diag);
+    if (one->is_aborted)
+      return tell_failure(one, diag);
   }
+  *end_ns = prem_max_i64(*end_ns, sim->run_end_ns);
   return PREM_OK;
 }
 
@@ -592,24 +671,73 @@ static prem_status judge_length(const simulator *sim, int64_t hyperperiods, prem
   return PREM_ERR_ARGUMENT;
 }
 
-static prem_status sim_run(void *state, const prem_run_request *request, prem_trace *trace,
-                           prem_diag *diag) {
-  simulator *sim = state;
-  prem_status status = judge_length(sim, request->hyperperiods, diag);
-  if (!status)
-    status = prem_recorders_new(sim->program, request, trace, true, &sim->recorders);
+/* Before a run: of the critical tasks, or of the best-effort ones beside them. */
+static prem_status prepare(simulator *sim, const prem_run_request *request, prem_trace *trace) {
+  prem_status status = prem_recorders_new(sim->program, request, trace, true, &sim->recorders);
   if (status)
     return status;
   sim->request = request;
   sim->trace = trace;
   sim->mode = request->mode;
-  prem_trace_begin_periodically(trace, sim->program->hyperperiod_ns, request->hyperperiods);
+  if (!sim->critical) {
+    sim->run_end_ns = request->hyperperiods * sim->program->hyperperiod_ns;
+    prem_trace_begin_periodically(trace, sim->program->hyperperiod_ns, request->hyperperiods);
+  }
   reset(sim);
-  status = work(sim, diag);
-  trace->hyperperiods = completed_hyperperiods(sim);
-  prem_recorders_collect(sim->program, sim->recorders, trace);
+  return PREM_OK;
+}
+
+static void collect(simulator *sim) {
+  if (!sim->recorders)
+    return;
+  prem_recorders_collect(sim->program, sim->recorders, sim->trace);
   prem_recorders_free(sim->recorders, sim->program->block_count);
   sim->recorders = NULL;
+}
+
+static prem_status prepare_beside(simulator *sim, const prem_run_request *request,
+                                  const prem_run_request *own, prem_trace *trace) {
+  sim->keepers = prem_gatekeepers_new(sim->critical->program->beside, request->mode);
+  sim->random = request->seed;
+  return sim->keepers ? prepare(sim, own, trace) : PREM_ERR_MEMORY;
+}
+
+static prem_status collect_beside(simulator *sim, int64_t end_ns, prem_best_effort_trace *trace) {
+  const int32_t tasks = sim->program->schedule->task_count;
+  int64_t *jobs = calloc((size_t)tasks, sizeof *jobs);
+  int64_t completed = INT64_MAX;
+  for (int32_t u = 0; u < sim->unit_count; ++u)
+    if (sim->units[u].table != sim->units[u].end)
+      completed = prem_min_i64(completed, sim->units[u].hyperperiod);
+  for (int32_t t = 0; jobs && t < tasks; ++t)
+    jobs[t] = sim->tasks[t].lowest;
+  trace->trace->hyperperiods = completed;
+  collect(sim);
+  if (jobs)
+    prem_gatekeepers_collect(sim->keepers, jobs, end_ns, trace);
+  free(jobs);
+  prem_gatekeepers_free(sim->keepers);
+  sim->keepers = NULL;
+  return jobs ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+static prem_status sim_run(void *state, const prem_run_request *request, prem_trace *trace,
+                           prem_diag *diag) {
+  simulator *sim = state;
+  const prem_run_request own = prem_free_part_request(request);
+  int64_t end_ns = 0;
+  prem_status status = judge_length(sim, request->hyperperiods, diag);
+  if (!status)
+    status = prepare(sim, request, trace);
+  if (!status && sim->beside)
+    status = prepare_beside(sim->beside, request, &own, trace->best_effort->trace);
+  if (!status) {
+    status = work(sim, &end_ns, diag);
+    trace->hyperperiods = completed_hyperperiods(sim);
+    if (sim->beside && collect_beside(sim->beside, end_ns, trace->best_effort))
+      status = status ? status : PREM_ERR_MEMORY;
+  }
+  collect(sim);
   return status;
 }
 
@@ -761,6 +889,9 @@ static prem_status sim_probe(prem_machine *out, prem_diag *diag) {
 
 static void sim_close(void *state) {
   simulator *sim = state;
+  if (sim->beside)
+    sim_close(sim->beside);
+  prem_gatekeepers_free(sim->keepers);
   prem_recorders_free(sim->recorders, sim->program->block_count);
   sim_share_free(&sim->share);
   for (int32_t b = 0; sim->use_of && b < sim->program->plan_count * sim->program->block_count; ++b)
@@ -875,7 +1006,8 @@ static prem_status open_parts(simulator *sim) {
   sim->tasks = calloc((size_t)sim->program->schedule->task_count, sizeof *sim->tasks);
   if (!sim->use_of || !sim->units || !sim->blocks || !sim->tasks)
     return PREM_ERR_MEMORY;
-  prem_status status = sim_share_new(sim->program, sim->use_of, &sim->share);
+  const bool company = sim->critical || sim->program->beside;
+  prem_status status = sim_share_new(sim->program, company, sim->use_of, &sim->share);
   if (!status)
     status = open_tasks(sim);
   if (!status)
@@ -883,24 +1015,41 @@ static prem_status open_parts(simulator *sim) {
   return status ? status : open_clock(sim);
 }
 
-static prem_status sim_open(const prem_program *program, prem_arrays *arrays,
-                            const prem_machine *machine, void **state, prem_diag *diag) {
-  (void)machine;
-  (void)diag;
-  *state = NULL;
+static prem_status open_one(const prem_program *program, prem_arrays *arrays, simulator *critical,
+                            simulator **out) {
+  *out = NULL;
   simulator *sim = calloc(1, sizeof *sim);
   if (!sim)
     return PREM_ERR_MEMORY;
   sim->program = program;
   sim->precedence_ns = prem_schedule_precedence_ns(program->schedule);
   sim->arrays = arrays;
+  sim->critical = critical;
   prem_status status = open_parts(sim);
-  if (status) {
+  if (status)
     sim_close(sim);
-    return status;
+  else
+    *out = sim;
+  return status;
+}
+
+static prem_status sim_open(const prem_program *program, prem_arrays *arrays,
+                            const prem_machine *machine, void **state, prem_diag *diag) {
+  (void)diag;
+  *state = NULL;
+  simulator *sim;
+  prem_status status = open_one(program, arrays, NULL, &sim);
+  const prem_free_part *beside = program->beside;
+  if (!status && beside) {
+    status = open_one(beside->program, beside->arrays, sim, &sim->beside);
+    if (status)
+      sim_close(sim);
+    else
+      sim->beside->clock_step_ns = prem_max_i64(machine->clock_step_ns, 1);
   }
-  *state = sim;
-  return PREM_OK;
+  if (!status)
+    *state = sim;
+  return status;
 }
 
 const prem_backend prem_backend_sim = {

@@ -50,9 +50,10 @@ typedef struct sim_share {
   int32_t resource_count;
   int64_t capacity[PREM_MAX_RESOURCES];
   bool per_task[PREM_MAX_RESOURCES];
-  int64_t total[PREM_MAX_RESOURCES]; /* demand of what is going on */
-  int32_t *gang;                     /* [task][resource]: what its blocks take together */
-  sim_use *uses;                     /* [task * 3 + phase], then the joined ones */
+  int64_t total[PREM_MAX_RESOURCES];  /* demand of what is going on, */
+  int64_t beside[PREM_MAX_RESOURCES]; /* and of best-effort tasks */
+  int32_t *gang;                      /* [task][resource]: what its blocks take together */
+  sim_use *uses;                      /* [task * 3 + phase], then the joined ones */
   int32_t use_count;
   int32_t *first_use; /* of a task */
   sim_demand *demands;
@@ -64,9 +65,11 @@ typedef struct sim_share {
   uint32_t queue_first, queue_count, queue_mask;
 } sim_share;
 
-/** The uses of a program. By each of its plans, `use_of[plan * block_count + b]` gets the use of
- *  each memory record of block b. */
-prem_status sim_share_new(const prem_program *program, int32_t **use_of, sim_share *out);
+/** The uses of a program. With `company` no resource is left out, since others take of them as
+ * well. By each of its plans, `use_of[plan * block_count + b]` gets the use of each memory record
+ * of block b. */
+prem_status sim_share_new(const prem_program *program, bool company, int32_t **use_of,
+                          sim_share *out);
 void sim_share_free(sim_share *share);
 /** Nothing is going on any more. */
 void sim_share_reset(sim_share *share);
@@ -77,6 +80,11 @@ void sim_share_begin(sim_share *share, sim_clock *clock, int32_t use, int32_t un
 int32_t sim_share_finish(sim_share *share, sim_clock *clock, int32_t group, int64_t now_ns);
 /** And gives back what it took, once its use is known. */
 void sim_share_end(sim_share *share, sim_clock *clock, int32_t use, int64_t now_ns);
+
+/** Of best-effort tasks, which slow others down, but whose bounds hold in all company: one more, or
+ *  one less, of this use goes on. The shares of others are told what they take together. */
+void sim_share_count(sim_share *share, int32_t use, int sign);
+void sim_share_tell(sim_share *share, sim_clock *clock, const sim_share *beside, int64_t now_ns);
 
 /** Mode lock: take the tokens now (true), or stand in the queue. */
 bool sim_lock_take(sim_share *share, int32_t use, int32_t unit);

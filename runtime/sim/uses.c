@@ -152,7 +152,7 @@ static void settle_demands(sim_share *share, const int32_t *table, uint32_t scar
   }
 }
 
-static prem_status make_demands(sim_share *share, int32_t **use_of) {
+static prem_status make_demands(sim_share *share, bool company, int32_t **use_of) {
   size_t entries = (size_t)share->use_count * (size_t)share->resource_count;
   int32_t *table = calloc(entries, sizeof *table);
   share->demands = calloc(entries, sizeof *share->demands);
@@ -166,7 +166,7 @@ static prem_status make_demands(sim_share *share, int32_t **use_of) {
       table[u * share->resource_count + r] = demand_of(share, &share->uses[u], u, r);
   uint32_t scarce = 0;
   for (int32_t r = 0; r < share->resource_count; ++r)
-    if (peak_of(share, table, use_of, r) > share->capacity[r])
+    if (company || peak_of(share, table, use_of, r) > share->capacity[r])
       scarce |= 1u << r;
   settle_demands(share, table, scarce);
   free(table);
@@ -232,7 +232,8 @@ static prem_status use_phases(sim_share *share) {
   return PREM_OK;
 }
 
-prem_status sim_share_new(const prem_program *program, int32_t **use_of, sim_share *out) {
+prem_status sim_share_new(const prem_program *program, bool company, int32_t **use_of,
+                          sim_share *out) {
   *out =
       (sim_share){.program = program, .resource_count = program->schedule->platform.resource_count};
   for (int32_t r = 0; r < out->resource_count; ++r) {
@@ -243,7 +244,7 @@ prem_status sim_share_new(const prem_program *program, int32_t **use_of, sim_sha
   for (int32_t p = 0; !status && p < program->plan_count; ++p)
     status = use_records(out, program->plans[p], use_of + p * program->block_count);
   if (!status)
-    status = make_demands(out, use_of);
+    status = make_demands(out, company, use_of);
   if (!status)
     status = make_room(out);
   out->fraction_bits = fraction_bits_for(out);

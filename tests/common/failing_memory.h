@@ -33,7 +33,7 @@ static struct {
   } ranges[FAILING_RANGES]; /* code whose requests count */
   int range_count;
   int64_t count, fail_at; /* since it was armed; 0: none fails */
-  bool armed;
+  volatile bool armed;    /* the compiler may take malloc() for one that reads nothing of ours */
 } failing;
 
 static int failing_add_ranges(struct dl_phdr_info *info, size_t bytes, void *context) {

@@ -69,7 +69,7 @@ static prem_status run(FILE *told) {
   prem_trace *trace = NULL;
   prem_status status = prem_session_open(&prem_backend_sim, schedule, &session, NULL);
   if (status == PREM_OK)
-    status = prem_trace_new(schedule, HYPERPERIODS, 100000, &trace);
+    status = prem_session_trace_new(session, HYPERPERIODS, 100000, &trace);
   for (int mode = 0; mode < 2 && status == PREM_OK; ++mode) {
     const prem_run_request request = {.mode = mode ? PREM_MODE_FREE : PREM_MODE_TT,
                                       .hyperperiods = HYPERPERIODS};

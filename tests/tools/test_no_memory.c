@@ -458,6 +458,47 @@ static prem_status keep_state(FILE *told) {
   return status;
 }
 
+static const char load_source[] =
+    "version = 1; name = \"load\"; platform: { blocks = 2; best_effort: { buffers = 2; }; };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 32 ]; fill = \"random\"; } );"
+    "tasks = ( { name = \"c\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1;"
+    "    prefetch: { wcet_ns = 50L; }; },"
+    "  { name = \"load\"; class = \"best_effort\"; kernel = \"vector_increment\"; blocks = [ 1 ];"
+    "    tile = [ 16 ]; arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
+    "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; } );"
+    "plan: { hyperperiod_ns = 300L; starts = ( { task = \"c\"; phase = \"prefetch\"; block = 0;"
+    "    start_ns = [ 100L ]; } ); closed: { open_ns = 239L; start_ns = [ 100L ]; end_ns = [ 150L "
+    "]; "
+    "}; };";
+
+static prem_status run_beside(FILE *told) {
+  static const prem_compare_options options = {.modes = {PREM_MODE_TT},
+                                               .mode_count = 1,
+                                               .sampling.scenario = PREM_RESIDENT,
+                                               .sampling.samples = 4,
+                                               .sampling.launches = 1,
+                                               .sampling.max_records = 100};
+  prem_schedule *read = NULL;
+  prem_session *session = UNSET;
+  prem_result *result = NULL;
+  prem_status status = prem_schedule_load_text("load.cfg", load_source, &read, NULL);
+  if (status == PREM_OK)
+    status = prem_schedule_bind(read, prem_registry_builtin(), NULL);
+  if (status == PREM_OK)
+    status = prem_session_open(&prem_backend_sim, read, &session, NULL);
+  else
+    session = NULL;
+  if (status == PREM_OK)
+    status = prem_compare(session, read, &prem_backend_sim, &options, &result, NULL);
+  failing.armed = false;
+  if (status == PREM_OK)
+    prem_result_print(result, told);
+  prem_result_free(result);
+  prem_session_close(session);
+  prem_schedule_free(read);
+  return status;
+}
+
 static prem_status measure(FILE *told) {
   static const prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_LOCK},
                                                .mode_count = 2,
@@ -886,6 +927,7 @@ ATTEMPT(go_live, PREM_ERR_MEMORY)
 ATTEMPT(set_arguments, PREM_ERR_MEMORY)
 ATTEMPT(tell_tally, PREM_ERR_MEMORY)
 ATTEMPT(keep_state, PREM_ERR_MEMORY)
+ATTEMPT(run_beside, PREM_ERR_MEMORY)
 ATTEMPT(measure, PREM_ERR_MEMORY)
 ATTEMPT(tell_usage, PREM_ERR_MEMORY)
 ATTEMPT(isolate, PREM_ERR_IO)
@@ -950,6 +992,7 @@ int main(void) {
   tcase_add_test(runs, of_set_arguments);
   tcase_add_test(runs, of_tell_tally);
   tcase_add_test(runs, of_keep_state);
+  tcase_add_test(runs, of_run_beside);
   tcase_add_test(runs, of_measure);
   tcase_add_test(runs, of_tell_usage);
   tcase_add_test(runs, of_isolate);

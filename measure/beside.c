@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "measure/beside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+prem_status prem_beside_new(const prem_schedule *schedule, prem_row *row) {
+  if (!schedule)
+    return PREM_OK;
+  row->best_effort = calloc((size_t)schedule->task_count, sizeof *row->best_effort);
+  if (!row->best_effort)
+    return PREM_ERR_MEMORY;
+  row->best_effort_count = schedule->task_count;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    memcpy(row->best_effort[t].name, schedule->tasks[t].name, sizeof row->best_effort[t].name);
+  return PREM_OK;
+}
+
+static void fold_task(const prem_best_effort_counts *from, int64_t run, const prem_row *row,
+                      prem_best_effort_result *to) {
+  to->counts.jobs += from->jobs;
+  to->counts.tiles += from->tiles;
+  to->counts.bytes += from->bytes;
+  to->counts.waits += from->waits;
+  to->counts.wait_ns += from->wait_ns;
+  to->counts.overruns += from->overruns;
+  if (from->longest.by_ns <= to->counts.longest.by_ns)
+    return;
+  to->counts.longest = from->longest;
+  to->run = run;
+  memcpy(to->into, row->tasks[from->longest.into].name, sizeof to->into);
+}
+
+void prem_beside_fold(const prem_best_effort_trace *trace, int64_t run, prem_row *row) {
+  if (!trace)
+    return;
+  for (int32_t t = 0; t < row->best_effort_count; ++t)
+    fold_task(&trace->counts[t], run, row, &row->best_effort[t]);
+  row->best_effort_ns += trace->length_ns;
+  row->gated = trace->gated;
+  row->open_share = trace->open_share;
+}

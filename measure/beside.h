@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Best-effort tasks in a row: what they did beside the critical ones. */
+#ifndef TTPREM_MEASURE_BESIDE_H
+#define TTPREM_MEASURE_BESIDE_H
+
+#include "ttprem/measure.h"
+
+/** @param schedule  the best-effort tasks; NULL: there are none */
+prem_status prem_beside_new(const prem_schedule *schedule, prem_row *row);
+/** Add a run, number `run` of its mode. */
+void prem_beside_fold(const prem_best_effort_trace *trace, int64_t run, prem_row *row);
+
+#endif

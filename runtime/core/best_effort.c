@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Best-effort tasks: the order in which their blocks work them, and what a run counts. */
+#include "runtime/core/best_effort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "prem/base/numbers.h"
+#include "runtime/core/early_reads.h"
+#include "runtime/core/recorder.h"
+
+enum { KEEPERS_ALIGNMENT_BYTES = 128 }; /* two cache lines: blocks count side by side */
+
+/* ---- an order ------------------------------------------------------------------------------- */
+
+/*
+ * Mode free takes no time from a plan but an order for each block: job after job, each when those
+ * that it comes after have their places. Times are steps of 1 ns. Where there are two buffers a
+ * tile is fetched before the one before it is written back.
+ */
+typedef struct ordering {
+  prem_schedule *schedule;
+  prem_plan *plan;
+  int64_t *placed; /* [task]: jobs that have their place */
+  int64_t at_ns;   /* the next step */
+} ordering;
+
+static int64_t period_of(const ordering *o, int32_t t) {
+  const int64_t period_ns = o->schedule->tasks[t].period_ns;
+  return period_ns ? period_ns : prem_max_i64(o->schedule->period_lcm_ns, 1);
+}
+
+static int64_t release_of(const ordering *o, int32_t t) {
+  return o->placed[t] * period_of(o, t) + o->schedule->tasks[t].release_ns;
+}
+
+/* Have the jobs that the task's next one waits for their places? */
+static bool is_ready(const ordering *o, int32_t t) {
+  const prem_task *task = &o->schedule->tasks[t];
+  for (int32_t a = 0; a < task->after_count; ++a) {
+    const prem_after *after = &task->after[a];
+    int64_t needed = o->placed[t] + 1;
+    if (after->latest)
+      needed = prem_floor_div(release_of(o, t) - o->schedule->tasks[after->task].release_ns,
+                              period_of(o, after->task)) +
+               1;
+    if (o->placed[after->task] < needed)
+      return false;
+  }
+  return true;
+}
+
+/* The task whose job comes next: of those that are ready the one released first; -1: all are
+ * placed, or none can be. */
+static int32_t next_job(const ordering *o) {
+  int32_t next = -1;
+  for (int32_t t = 0; t < o->schedule->task_count; ++t)
+    if (o->placed[t] < prem_task_jobs(o->schedule, &o->schedule->tasks[t]) && is_ready(o, t) &&
+        (next < 0 || release_of(o, t) < release_of(o, next)))
+      next = t;
+  return next;
+}
+
+static prem_status place_phase(const ordering *o, int32_t t, prem_phase phase, int64_t start_ns,
+                               int64_t step_ns) {
+  const prem_task *task = &o->schedule->tasks[t];
+  if (!task->phase[phase].exists)
+    return PREM_OK;
+  return prem_plan_add_affine(
+      o->plan, &(prem_affine){.task = t,
+                              .phase = phase,
+                              .count = task->block_count,
+                              .start_ns = o->at_ns + start_ns,
+                              .repeat = (task->tile_count - 1) / task->block_count + 1,
+                              .step_ns = step_ns,
+                              .tile_per_block = 1,
+                              .tile_per_repeat = task->block_count,
+                              .job = o->placed[t],
+                              .jobs = 1,
+                              .join_task = -1});
+}
+
+static prem_status place_job(ordering *o, int32_t t) {
+  const prem_task *task = &o->schedule->tasks[t];
+  const bool ahead = o->schedule->platform.buffers > 1;
+  const int64_t step_ns = ahead ? 2 : 3;
+  prem_status status = place_phase(o, t, PREM_PREFETCH, 0, step_ns);
+  if (!status)
+    status = place_phase(o, t, PREM_COMPUTE, 1, step_ns);
+  if (!status)
+    status = place_phase(o, t, PREM_WRITEBACK, ahead ? 3 : 2, step_ns);
+  o->at_ns += ((task->tile_count - 1) / task->block_count + 2) * step_ns;
+  ++o->placed[t];
+  return status;
+}
+
+static bool are_placed(const ordering *o) {
+  for (int32_t t = 0; t < o->schedule->task_count; ++t)
+    if (o->placed[t] < prem_task_jobs(o->schedule, &o->schedule->tasks[t]))
+      return false;
+  return true;
+}
+
+/* So many jobs that a table would not hold them are refused when they are compiled. */
+static prem_status make_order(prem_schedule *schedule, prem_diag *diag) {
+  ordering o = {.schedule = schedule,
+                .plan = prem_plan_new(),
+                .placed = calloc((size_t)schedule->task_count, sizeof *o.placed)};
+  prem_status status = o.plan && o.placed ? PREM_OK : PREM_ERR_MEMORY;
+  for (int32_t t; !status && (t = next_job(&o)) >= 0;)
+    status = place_job(&o, t);
+  if (!status && !are_placed(&o)) {
+    prem_diag_add(diag, PREM_ERROR, 26, schedule->tasks[0].place, "after",
+                  "best-effort tasks wait for each other in a circle; remove one of their `after`");
+    status = PREM_ERR_INVALID;
+  }
+  free(o.placed);
+  if (status) {
+    prem_plan_free(o.plan);
+    return status;
+  }
+  o.plan->hyperperiod_ns = schedule->period_lcm_ns > 0 ? schedule->period_lcm_ns : o.at_ns;
+  o.plan->place = schedule->tasks[0].place;
+  prem_schedule_set_plan(schedule, o.plan);
+  return PREM_OK;
+}
+
+/* The order's steps are shorter than the phases, so all phases take one while it is compiled. */
+static prem_status compile_order(prem_free_part *part, prem_diag *diag) {
+  prem_schedule *schedule = part->schedule;
+  int64_t *wcet_ns = calloc((size_t)schedule->task_count * PREM_PHASE_COUNT, sizeof *wcet_ns);
+  if (!wcet_ns)
+    return PREM_ERR_MEMORY;
+  for (int32_t i = 0; i < schedule->task_count * PREM_PHASE_COUNT; ++i) {
+    prem_phase_spec *phase = &schedule->tasks[i / PREM_PHASE_COUNT].phase[i % PREM_PHASE_COUNT];
+    wcet_ns[i] = phase->wcet_ns;
+    phase->wcet_ns = phase->exists;
+  }
+  const prem_status status = prem_program_new(schedule, &part->program, diag);
+  for (int32_t i = 0; i < schedule->task_count * PREM_PHASE_COUNT; ++i)
+    schedule->tasks[i / PREM_PHASE_COUNT].phase[i % PREM_PHASE_COUNT].wcet_ns = wcet_ns[i];
+  free(wcet_ns);
+  return status;
+}
+
+/* ---- a part --------------------------------------------------------------------------------- */
+
+/* What a job makes must not depend on how many came before it: nobody knows where a run ends. */
+static prem_status judge_data(const prem_free_part *part, prem_diag *diag) {
+  const prem_schedule *schedule = part->schedule;
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    if (schedule->arrays[a].versions > 0) {
+      prem_diag_add(diag, PREM_ERROR, 45, schedule->arrays[a].place, schedule->arrays[a].name,
+                    "is a state array, and best-effort tasks can have none; leave `versions` out");
+      return PREM_ERR_INVALID;
+    }
+  if (!part->arrays->made_at)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 45, schedule->tasks[0].place, "after",
+                "a best-effort task reads an array before another one writes it; let it come "
+                "`after` that one");
+  return PREM_ERR_INVALID;
+}
+
+static prem_status find_bounds(prem_free_part *part) {
+  const prem_schedule *schedule = part->schedule;
+  part->ahead_ns = calloc((size_t)schedule->task_count * PREM_PHASE_COUNT, sizeof *part->ahead_ns);
+  if (!part->ahead_ns)
+    return PREM_ERR_MEMORY;
+  for (int32_t i = 0; i < schedule->task_count * PREM_PHASE_COUNT; ++i)
+    part->ahead_ns[i] = prem_ahead_ns(schedule, &schedule->tasks[i / PREM_PHASE_COUNT],
+                                      (prem_phase)(i % PREM_PHASE_COUNT));
+  return PREM_OK;
+}
+
+/* Whose phase begins in a window first. Tasks are counted as the critical part has them. */
+static prem_status name_windows(prem_free_part *part, const prem_schedule *whole, prem_diag *diag) {
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  prem_status status = prem_plan_expand(whole, whole->plan, &slots, &count, diag);
+  for (int32_t w = 0; !status && w < part->closed.count; ++w) {
+    const prem_gate_window *window = &part->closed.windows[w];
+    int64_t first_ns = INT64_MAX;
+    for (int64_t i = 0; i < count; ++i) {
+      int32_t task = 0;
+      if (slots[i].phase == PREM_COMPUTE || slots[i].planned_ns >= first_ns ||
+          slots[i].planned_ns >= window->end_ns ||
+          slots[i].planned_ns + slots[i].length_ns <= window->start_ns)
+        continue;
+      first_ns = slots[i].planned_ns;
+      for (int32_t t = 0; t < slots[i].task; ++t)
+        task += !whole->tasks[t].best_effort;
+      part->closed_for[w] = task;
+    }
+  }
+  free(slots);
+  return status;
+}
+
+static prem_status copy_windows(prem_free_part *part, const prem_schedule *whole, prem_diag *diag) {
+  const prem_plan *plan = whole->plan;
+  prem_gate_window *windows = calloc((size_t)plan->closed_count + 1, sizeof *windows);
+  part->closed = (prem_gate_list){windows, plan->closed_count, plan->hyperperiod_ns};
+  part->closed_for = calloc((size_t)plan->closed_count + 1, sizeof *part->closed_for);
+  if (!windows || !part->closed_for)
+    return PREM_ERR_MEMORY;
+  for (int32_t i = 0; i < plan->closed_count; ++i)
+    windows[i] = (prem_gate_window){plan->closed[i].start_ns, plan->closed[i].end_ns};
+  part->open_share = (double)plan->open_ns / (double)plan->hyperperiod_ns;
+  return name_windows(part, whole, diag);
+}
+
+prem_status prem_free_part_new(const prem_schedule *whole, prem_free_part **out, prem_diag *diag) {
+  *out = NULL;
+  if (!prem_schedule_has_best_effort(whole))
+    return PREM_OK;
+  prem_free_part *part = calloc(1, sizeof *part);
+  if (!part)
+    return PREM_ERR_MEMORY;
+  prem_status status = prem_schedule_best_effort(whole, &part->schedule, NULL);
+  if (!status)
+    status = make_order(part->schedule, diag);
+  if (!status)
+    status = compile_order(part, diag);
+  if (!status)
+    status = prem_arrays_new(part->schedule, &part->arrays, diag);
+  if (!status)
+    status = prem_arrays_find_early_reads(part->arrays, part->program, NULL);
+  if (!status)
+    status = judge_data(part, diag);
+  if (!status)
+    status = find_bounds(part);
+  if (!status)
+    status = copy_windows(part, whole, diag);
+  if (status)
+    prem_free_part_free(part);
+  else
+    *out = part;
+  return status;
+}
+
+void prem_free_part_free(prem_free_part *part) {
+  if (!part)
+    return;
+  prem_arrays_free(part->arrays);
+  prem_program_free(part->program);
+  prem_schedule_free(part->schedule);
+  free(part->ahead_ns);
+  free((void *)part->closed.windows);
+  free(part->closed_for);
+  free(part);
+}
+
+prem_status prem_free_part_judge(const prem_free_part *part, prem_mode mode, prem_diag *diag) {
+  if (!part || mode == PREM_MODE_TT || mode == PREM_MODE_FREE)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_NOTE, 0, part->schedule->tasks[0].place, "",
+                "mode '%s' runs no best-effort tasks, and task '%s' is one; use tt or free",
+                prem_mode_name(mode), part->schedule->tasks[0].name);
+  return PREM_ERR_UNAVAILABLE;
+}
+
+prem_run_request prem_free_part_request(const prem_run_request *request) {
+  prem_run_request own = *request;
+  own.mode = PREM_MODE_FREE;
+  own.hyperperiods = PREM_BEST_EFFORT_ROWS; /* all that it does not say: they go on */
+  own.discard = 0;
+  return own;
+}
+
+/* ---- what it records ------------------------------------------------------------------------ */
+
+prem_status prem_best_effort_trace_new(const prem_free_part *part, int64_t max_records,
+                                       prem_best_effort_trace **out) {
+  *out = NULL;
+  prem_best_effort_trace *made = calloc(1, sizeof *made);
+  if (!made)
+    return PREM_ERR_MEMORY;
+  made->counts = calloc((size_t)part->schedule->task_count, sizeof *made->counts);
+  prem_status status = made->counts ? PREM_OK : PREM_ERR_MEMORY;
+  if (!status)
+    status = prem_trace_new(part->schedule, PREM_BEST_EFFORT_ROWS, max_records, &made->trace);
+  if (status)
+    prem_best_effort_trace_free(made);
+  else
+    *out = made;
+  return status;
+}
+
+void prem_best_effort_trace_free(prem_best_effort_trace *trace) {
+  if (!trace)
+    return;
+  prem_trace_free(trace->trace);
+  free(trace->counts);
+  free(trace);
+}
+
+void prem_best_effort_trace_clear(prem_best_effort_trace *trace) {
+  prem_trace_clear(trace->trace);
+  memset(trace->counts, 0, (size_t)trace->trace->task_count * sizeof *trace->counts);
+  trace->length_ns = 0;
+  trace->gated = false;
+}
+
+prem_gatekeeper *prem_gatekeepers_new(const prem_free_part *part, prem_mode mode) {
+  const size_t blocks = (size_t)part->program->block_count;
+  size_t stride = (size_t)part->schedule->task_count * sizeof(prem_best_effort_counts);
+  stride = (stride + KEEPERS_ALIGNMENT_BYTES - 1) & ~(size_t)(KEEPERS_ALIGNMENT_BYTES - 1);
+  size_t head = blocks * sizeof(prem_gatekeeper);
+  head = (head + KEEPERS_ALIGNMENT_BYTES - 1) & ~(size_t)(KEEPERS_ALIGNMENT_BYTES - 1);
+  unsigned char *room = aligned_alloc(KEEPERS_ALIGNMENT_BYTES, head + blocks * stride);
+  if (!room)
+    return NULL;
+  memset(room, 0, head + blocks * stride);
+  prem_gatekeeper *keepers = (prem_gatekeeper *)(void *)room;
+  for (size_t b = 0; b < blocks; ++b)
+    keepers[b] =
+        (prem_gatekeeper){.gate = prem_gate_new(&part->closed, 0),
+                          .part = part,
+                          .counts = (prem_best_effort_counts *)(void *)(room + head + b * stride),
+                          .waits_since_ns = -1,
+                          .block = (int32_t)b,
+                          .is_gated = mode == PREM_MODE_TT};
+  return keepers;
+}
+
+void prem_gatekeepers_free(prem_gatekeeper *keepers) {
+  free(keepers);
+}
+
+void prem_gatekeeper_note(prem_gatekeeper *keeper, const prem_record *record, int64_t end_ns) {
+  const prem_free_part *part = keeper->part;
+  const prem_task *task = &part->schedule->tasks[record->task];
+  prem_best_effort_counts *counts = &keeper->counts[record->task];
+  const prem_phase phase = (prem_phase)record->phase;
+  if (task->definition)
+    counts->bytes += prem_task_phase_bytes(part->schedule, task, phase, record->tile);
+  const prem_phase last = task->phase[PREM_WRITEBACK].exists ? PREM_WRITEBACK
+                          : task->phase[PREM_COMPUTE].exists ? PREM_COMPUTE
+                                                             : PREM_PREFETCH;
+  counts->tiles += phase == last;
+  if (!keeper->is_gated || !prem_is_gated(part, record))
+    return;
+  const int64_t by_ns = prem_gate_overrun_ns(&keeper->gate, end_ns);
+  if (by_ns == 0)
+    return;
+  ++counts->overruns;
+  if (by_ns > counts->longest.by_ns)
+    counts->longest = (prem_gate_overrun){.at_ns = keeper->gate.start_ns,
+                                          .by_ns = by_ns,
+                                          .block = keeper->block,
+                                          .tile = record->tile,
+                                          .into = part->closed_for[keeper->gate.index],
+                                          .phase = phase};
+}
+
+static void add_counts(prem_best_effort_counts *to, const prem_best_effort_counts *from) {
+  to->tiles += from->tiles;
+  to->bytes += from->bytes;
+  to->waits += from->waits;
+  to->wait_ns += from->wait_ns;
+  to->overruns += from->overruns;
+  if (from->longest.by_ns > to->longest.by_ns)
+    to->longest = from->longest;
+}
+
+void prem_gatekeepers_collect(const prem_gatekeeper *keepers, const int64_t *jobs,
+                              int64_t length_ns, prem_best_effort_trace *out) {
+  const prem_free_part *part = keepers->part;
+  for (int32_t t = 0; t < part->schedule->task_count; ++t) {
+    for (int32_t b = 0; b < part->program->block_count; ++b)
+      add_counts(&out->counts[t], &keepers[b].counts[t]);
+    out->counts[t].jobs = jobs[t];
+  }
+  out->length_ns = length_ns;
+  out->gated = keepers->is_gated;
+  out->open_share = part->open_share;
+}

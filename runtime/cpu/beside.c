@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Best-effort tasks on the host: a team of their own, on cores of their own where there are some,
+ * which goes on until the team beside it has ended. */
+#include "runtime/cpu/cpu.h"
+
+#include <stdlib.h>
+
+#include "prem/base/numbers.h"
+
+enum { LONGEST_NAP_NS = 5000000 }; /* so that a stop is seen soon */
+
+bool prem_cpu_wait_at_gate(prem_cpu_block *block, const prem_record *record, int64_t *start_ns) {
+  prem_gatekeeper *keeper = &block->cpu->keepers[block->number];
+  for (;;) {
+    *start_ns = prem_cpu_now_ns(block); /* a reading that is old would cost of the bound */
+    const int64_t from_ns = prem_gatekeeper_ask(keeper, record, *start_ns);
+    if (from_ns <= *start_ns)
+      return true;
+    if (!prem_cpu_wait_until(block, from_ns, start_ns))
+      return false;
+  }
+}
+
+prem_status prem_cpu_beside_begin(prem_cpu *beside, const prem_run_request *request,
+                                  const prem_run_request *own, prem_best_effort_trace *trace,
+                                  prem_diag *diag) {
+  prem_cpu_setup setup = {0};
+  if (request->cpu.cores) { /* the next ones; and no priority, so that they are in nobody's way */
+    setup.cores = request->cpu.cores + beside->critical->block_count;
+    setup.core_count = request->cpu.core_count - beside->critical->block_count;
+  }
+  prem_recorder *recorders = NULL;
+  prem_status status = prem_cpu_set_up(beside, &setup, diag);
+  beside->keepers = prem_gatekeepers_new(beside->critical->program->beside, request->mode);
+  if (status == PREM_OK && !beside->keepers)
+    status = PREM_ERR_MEMORY;
+  if (status == PREM_OK)
+    status = prem_recorders_new(beside->program, own, trace->trace, false, &recorders);
+  if (status != PREM_OK) {
+    prem_gatekeepers_free(beside->keepers);
+    beside->keepers = NULL;
+    return status;
+  }
+  prem_cpu_reset_run(beside, own, trace->trace, recorders);
+  beside->recorders = recorders;
+  prem_cpu_team_launch(beside);
+  return PREM_OK;
+}
+
+static prem_status collect(const prem_cpu *beside, int64_t length_ns,
+                           prem_best_effort_trace *trace) {
+  const int32_t tasks = beside->program->schedule->task_count;
+  int64_t *jobs = calloc((size_t)tasks, sizeof *jobs);
+  int64_t completed = INT64_MAX;
+  if (!jobs)
+    return PREM_ERR_MEMORY;
+  for (int32_t b = 0; b < beside->block_count; ++b)
+    completed = prem_min_i64(completed, atomic_load(&beside->blocks[b].records_done) /
+                                            beside->blocks[b].records);
+  for (int32_t t = 0; t < tasks; ++t) {
+    jobs[t] = INT64_MAX;
+    for (int32_t p = 0; p < beside->program->tasks[t].active_blocks; ++p)
+      jobs[t] = prem_min_i64(jobs[t], atomic_load(&beside->jobs_done[t][p].value));
+  }
+  prem_gatekeepers_collect(beside->keepers, jobs, length_ns, trace);
+  trace->trace->hyperperiods = completed;
+  trace->trace->oversubscribed = beside->oversubscribed;
+  free(jobs);
+  return PREM_OK;
+}
+
+/* They go on to the end of the last hyperperiod, or until somebody stops the run. */
+static void let_go_on(const prem_cpu *beside, const prem_run_request *request, int64_t start_ns) {
+  const int64_t end_ns =
+      start_ns + request->hyperperiods * beside->critical->program->hyperperiod_ns;
+  for (int64_t left_ns; (left_ns = end_ns - prem_host_clock_ns()) > 0;) {
+    const struct timespec nap = {.tv_nsec = (long)prem_min_i64(left_ns, LONGEST_NAP_NS)};
+    if ((request->stop && *request->stop) || prem_cpu_is_aborted(beside))
+      return;
+    nanosleep(&nap, NULL);
+  }
+}
+
+/* A compute in hand may end, so long as the watchdog is patient; after a run that was stopped or
+ * failed no longer than the others had. */
+prem_status prem_cpu_beside_end(prem_cpu *beside, prem_status ended, prem_best_effort_trace *trace,
+                                prem_diag *diag) {
+  prem_cpu_watchdog dog;
+  int64_t expected = PREM_CPU_GO_ON;
+  const int64_t start_ns = atomic_load(&beside->critical->common_start_ns.value);
+  if (ended == PREM_OK)
+    let_go_on(beside, beside->critical->request, start_ns);
+  const int64_t length_ns = start_ns ? prem_host_clock_ns() - start_ns : 0;
+  atomic_compare_exchange_strong(&beside->abort.value, &expected, PREM_CPU_OVER);
+  prem_cpu_watchdog_begin(&dog, beside, beside->request->timeout_ns);
+  if (ended == PREM_OK)
+    dog.patience_ns = dog.timeout_ns;
+  prem_cpu_watch_home(&dog);
+  prem_status status = prem_cpu_watchdog_judge(&dog, diag);
+  if (status == PREM_OK && beside->lost)
+    status = PREM_ERR_MACHINE;
+  if (status == PREM_OK)
+    status = prem_cpu_judge_stores(beside, diag);
+  const prem_status collected = collect(beside, length_ns, trace);
+  prem_recorders_collect(beside->program, beside->recorders, trace->trace);
+  prem_recorders_free(beside->recorders, beside->program->block_count);
+  prem_gatekeepers_free(beside->keepers);
+  beside->recorders = NULL;
+  beside->keepers = NULL;
+  return status == PREM_OK ? collected : status;
+}

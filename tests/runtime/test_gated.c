@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Best-effort tasks in the simulator: no memory phase of theirs in a closed window, whatever the
+ * tasks, the clock's step, the times within the bounds and the delay from reading to copy. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prem/base/numbers.h"
+#include "prem/base/random.h"
+#include "runtime/core/backend.h"
+#include "tests/common/rounds.h"
+#include "tests/common/running.h"
+
+enum { SETS = ROUNDS(3000), TEXT_BYTES = 8192, MAX_WINDOWS = 8 };
+
+/* ---- random sets ----------------------------------------------------------------------------- */
+
+static uint64_t state;
+static int64_t clock_step_ns = 1;
+
+static int64_t draw(int64_t low, int64_t high) {
+  return low + prem_random_below(&state, high - low + 1);
+}
+
+typedef struct random_set {
+  char text[TEXT_BYTES];
+  size_t length;
+  int64_t hyperperiod_ns, step_ns, open_ns, longest_ns;
+  int32_t windows;
+  int64_t start_ns[MAX_WINDOWS], end_ns[MAX_WINDOWS];
+} random_set;
+
+static void PREM_PRINTF(2, 3) put(random_set *set, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  set->length +=
+      (size_t)vsnprintf(set->text + set->length, sizeof set->text - set->length, format, args);
+  va_end(args);
+  ck_assert_uint_lt(set->length, sizeof set->text);
+}
+
+static int64_t put_bound(random_set *set, const char *phase) {
+  const int64_t bound_ns = draw(1, draw(0, 3) ? 40 : 200);
+  put(set, " %s: { wcet_ns = %lldL; };", phase, (long long)bound_ns);
+  return bound_ns;
+}
+
+static void put_load(random_set *set, int32_t number, int32_t blocks) {
+  put(set,
+      ", { name = \"load%d\"; class = \"best_effort\"; kernel = \"none\"; blocks = \"1-%d\"; "
+      "tiles = %d;",
+      number, blocks, (int)draw(1, 9));
+  if (number > 0 && draw(0, 1))
+    put(set, " after = ( { task = \"load%d\"; } );", (int)draw(0, number - 1));
+  const bool fetches = draw(0, 7) > 0, stores = draw(0, 3) > 0;
+  int64_t bound_ns = 0;
+  if (fetches || !stores)
+    bound_ns = put_bound(set, "prefetch");
+  if (draw(0, 3))
+    put_bound(set, "compute");
+  if (stores)
+    bound_ns = prem_max_i64(bound_ns, put_bound(set, "writeback"));
+  set->longest_ns = prem_max_i64(set->longest_ns, bound_ns);
+  put(set, " }");
+}
+
+/* Windows on the clock's grid, each that of a critical prefetch; some meet at the end. */
+static void put_plan(random_set *set) {
+  put(set, "plan: { hyperperiod_ns = %lldL; starts = ( ", (long long)set->hyperperiod_ns);
+  for (int32_t w = 0; w < set->windows; ++w)
+    put(set, "%s{ task = \"c%d\"; phase = \"prefetch\"; block = 0; start_ns = [ %lldL ]; }",
+        w ? ", " : "", w, (long long)set->start_ns[w]);
+  put(set, " ); closed: { open_ns = 1L; start_ns = [ ");
+  for (int32_t w = 0; w < set->windows; ++w)
+    put(set, "%s%lldL", w ? ", " : "", (long long)set->start_ns[w]);
+  put(set, " ]; end_ns = [ ");
+  for (int32_t w = 0; w < set->windows; ++w)
+    put(set, "%s%lldL", w ? ", " : "", (long long)set->end_ns[w]);
+  put(set, " ]; }; };");
+}
+
+static void draw_windows(random_set *set) {
+  const int64_t step_ns = set->step_ns;
+  int64_t at_ns = draw(0, 1) ? 0 : draw(0, 20) * step_ns;
+  set->windows = 0;
+  for (int32_t count = (int32_t)draw(1, MAX_WINDOWS); set->windows < count; ++set->windows) {
+    set->start_ns[set->windows] = at_ns;
+    set->end_ns[set->windows] = at_ns += draw(1, 20) * step_ns;
+    at_ns += draw(1, 60) * step_ns;
+  }
+  const int64_t last_ns = set->end_ns[set->windows - 1];
+  set->hyperperiod_ns = draw(0, 1) ? last_ns : last_ns + draw(1, 80) * step_ns;
+}
+
+static prem_schedule *random_schedule(random_set *set) {
+  *set = (random_set){.step_ns = draw(0, 1) ? 1 : draw(2, 32)};
+  const int32_t blocks = (int32_t)draw(1, 3);
+  draw_windows(set);
+  put(set,
+      "version = 1; name = \"random\"; platform: { blocks = %d; clock_step_ns = %lldL; "
+      "best_effort: { buffers = %d; }; }; tasks = ( ",
+      blocks + 1, (long long)set->step_ns, (int)draw(1, 3));
+  for (int32_t w = 0; w < set->windows; ++w)
+    put(set,
+        "%s{ name = \"c%d\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns "
+        "= %lldL; }; }",
+        w ? ", " : "", w, (long long)(set->end_ns[w] - set->start_ns[w]));
+  for (int32_t count = (int32_t)draw(1, 3), i = 0; i < count; ++i)
+    put_load(set, i, blocks);
+  put(set, " );");
+  put_plan(set);
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  if (prem_schedule_load_text("random", set->text, &schedule, diag) != PREM_OK ||
+      prem_schedule_bind(schedule, prem_registry_builtin(), diag) != PREM_OK)
+    abort_with(set->text, diag);
+  prem_diag_free(diag);
+  return schedule;
+}
+
+/* ---- running them ---------------------------------------------------------------------------- */
+
+/* A simulator whose clock goes in the file's steps. */
+static prem_status stepping_probe(prem_machine *machine, prem_diag *diag) {
+  const prem_status status = prem_backend_sim.probe(machine, diag);
+  machine->clock_step_ns = clock_step_ns;
+  return status;
+}
+
+static prem_trace *run_beside(const prem_schedule *schedule, prem_mode mode, int64_t hyperperiods,
+                              uint64_t seed, prem_verdict *verdict) {
+  static prem_backend stepping;
+  stepping = prem_backend_sim;
+  stepping.probe = stepping_probe;
+  prem_session *session = NULL;
+  prem_trace *trace = NULL;
+  prem_diag *diag = prem_diag_new();
+  const prem_run_request request = {.mode = mode, .hyperperiods = hyperperiods, .seed = seed};
+  if (prem_session_open(&stepping, schedule, &session, diag) != PREM_OK ||
+      prem_session_trace_new(session, hyperperiods, 100000, &trace) != PREM_OK ||
+      prem_session_poison(session) != PREM_OK ||
+      prem_session_run(session, &request, trace, diag) != PREM_OK)
+    abort_with("run", diag);
+  if (verdict)
+    ck_assert_int_eq(prem_session_verify(session, verdict), PREM_OK);
+  prem_session_close(session);
+  prem_diag_free(diag);
+  ck_assert_int_eq(trace->lost, 0);
+  return trace;
+}
+
+/* Best-effort memory phases that share an instant with a closed window. */
+static int64_t count_inside(const prem_trace *trace, const random_set *set) {
+  int64_t inside = 0;
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *r = &trace->records[i];
+    for (int32_t w = 0; r->phase != PREM_COMPUTE && w < set->windows; ++w)
+      for (int64_t h = r->start_ns / set->hyperperiod_ns; h <= r->end_ns / set->hyperperiod_ns; ++h)
+        inside += r->start_ns < h * set->hyperperiod_ns + set->end_ns[w] &&
+                  r->end_ns > h * set->hyperperiod_ns + set->start_ns[w];
+  }
+  return inside;
+}
+
+static void assert_undisturbed(const prem_trace *trace, int32_t tasks) {
+  for (int32_t t = 0; t < tasks; ++t) {
+    const prem_phase_stats *stats = &trace->stats[t * PREM_PHASE_COUNT];
+    ck_assert_int_eq(stats->overruns, 0);
+    ck_assert_int_eq(stats->late, 0);
+  }
+}
+
+START_TEST(no_phase_is_in_a_closed_window) {
+  const char *wanted = getenv("TTPREM_GATED_SETS"); /* 1000000, by hand */
+  const int64_t sets = wanted ? atoll(wanted) : SETS;
+  int64_t gated = 0, waited = 0, idle = 0, inside_free = 0;
+  for (int64_t i = 0; i < sets; ++i) {
+    state = (uint64_t)i;
+    random_set set;
+    prem_schedule *schedule = random_schedule(&set);
+    clock_step_ns = set.step_ns;
+    const uint64_t seed = draw(0, 3) ? 1 + (uint64_t)draw(0, 1 << 30) : 0;
+    prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 5, seed, NULL);
+    if (count_inside(trace->best_effort->trace, &set) > 0)
+      ck_abort_msg("set %lld: a phase in a closed window: %s", (long long)i, set.text);
+    assert_undisturbed(trace, set.windows);
+    for (int32_t t = 0; t < trace->best_effort->trace->task_count; ++t) {
+      ck_assert_int_eq(trace->best_effort->counts[t].overruns, 0);
+      waited += trace->best_effort->counts[t].waits;
+    }
+    gated += trace->best_effort->trace->record_count;
+    idle += trace->best_effort->trace->record_count == 0;
+    prem_trace_free(trace);
+    if (i % 8 == 0) {
+      trace = run_beside(schedule, PREM_MODE_FREE, 5, seed, NULL);
+      inside_free += count_inside(trace->best_effort->trace, &set);
+      prem_trace_free(trace);
+    }
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_gt(gated, 20 * sets);      /* they got something done, */
+  ck_assert_int_gt(waited, sets);          /* stood back for it, */
+  ck_assert_int_lt(idle, sets / 4);        /* mostly, */
+  ck_assert_int_gt(inside_free, sets / 8); /* and would not have without a gate */
+}
+END_TEST
+
+/* ---- known instants -------------------------------------------------------------------------- */
+
+/* A critical prefetch in [100, 150) of 200, and a load of one task on another block. */
+static prem_schedule *one_window(const char *load) {
+  prem_schedule *schedule = schedule_from_text(text(
+      "version = 1; name = \"t\"; platform: { blocks = 2; best_effort: { buffers = 1; }; };"
+      "tasks = ( { name = \"critical\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { "
+      "wcet_ns = 50L; }; }, { name = \"load\"; class = \"best_effort\"; kernel = \"none\"; blocks "
+      "= "
+      "[ 1 ]; %s } ); plan: { hyperperiod_ns = 200L; starts = ( { task = \"critical\"; phase = "
+      "\"prefetch\"; block = 0; start_ns = [ 100L ]; } ); closed: { open_ns = 120L; start_ns = [ "
+      "100L ]; end_ns = [ 150L ]; }; };",
+      load));
+  clock_step_ns = 1;
+  return schedule;
+}
+
+static void assert_record(const prem_trace *trace, int64_t i, prem_phase phase, int64_t start_ns,
+                          int64_t end_ns) {
+  ck_assert_int_lt(i, trace->record_count);
+  const prem_trace_record *r = &trace->records[i];
+  ck_assert_int_eq(r->phase, phase);
+  ck_assert_int_eq(r->start_ns, start_ns);
+  ck_assert_int_eq(r->end_ns, end_ns);
+}
+
+START_TEST(a_phase_stands_back_until_the_window_is_over) {
+  prem_schedule *schedule =
+      one_window("tiles = 1; prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 25L; };");
+  prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 2, 0, NULL);
+  prem_best_effort_trace *beside = trace->best_effort;
+  prem_trace_sort(beside->trace);
+  assert_record(beside->trace, 0, PREM_PREFETCH, 0, 30);
+  assert_record(beside->trace, 1, PREM_COMPUTE, 30, 55);
+  assert_record(beside->trace, 2, PREM_PREFETCH, 55, 85);
+  assert_record(beside->trace, 3, PREM_COMPUTE, 85, 110); /* not held back */
+  assert_record(beside->trace, 4, PREM_PREFETCH, 150, 180);
+  ck_assert_int_eq(beside->counts[0].waits, 2);
+  ck_assert_int_eq(beside->counts[0].wait_ns, 40 + 35); /* 110 to 150; 315 to 350 */
+  ck_assert_int_eq(beside->counts[0].jobs, 5);          /* the sixth prefetch is done, no more */
+  ck_assert_int_eq(beside->counts[0].tiles, 5);
+  ck_assert_int_eq(beside->length_ns, 400);
+  ck_assert(beside->gated);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* The bound and a step of the clock fit from 69 on no more. */
+START_TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
+  for (int64_t length_ns = 68; length_ns <= 70; ++length_ns) {
+    prem_schedule *schedule =
+        one_window(text("tiles = 1; compute: { wcet_ns = %lldL; }; writeback: { wcet_ns = "
+                        "30L; };",
+                        (long long)length_ns));
+    prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 1, 0, NULL);
+    prem_trace_sort(trace->best_effort->trace);
+    ck_assert_int_eq(trace->best_effort->counts[0].waits, length_ns > 69);
+    const int64_t start_ns = length_ns > 69 ? 150 : length_ns;
+    int64_t first = 0;
+    while (trace->best_effort->trace->records[first].phase != PREM_WRITEBACK)
+      ++first;
+    assert_record(trace->best_effort->trace, first, PREM_WRITEBACK, start_ns, start_ns + 30);
+    prem_trace_free(trace);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
+START_TEST(without_a_gate_the_critical_phase_takes_longer) {
+  prem_schedule *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 30L; };");
+  prem_trace *trace = run_beside(schedule, PREM_MODE_FREE, 1, 0, NULL);
+  ck_assert(!trace->best_effort->gated);
+  ck_assert_int_eq(trace->best_effort->counts[0].waits, 0);
+  ck_assert_int_eq(trace->job_end_ns[0], 100); /* begun at 0, at half the pace */
+  prem_trace_free(trace);
+  trace = run_beside(schedule, PREM_MODE_TT, 1, 0, NULL);
+  ck_assert_int_eq(trace->job_end_ns[0], 150);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_rate_is_kept_while_there_is_room) {
+  prem_schedule *schedule =
+      one_window("tiles = 1; period_ns = 400L; prefetch: { wcet_ns = 30L; };");
+  prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 10, 0, NULL);
+  prem_trace_sort(trace->best_effort->trace);
+  ck_assert_int_eq(trace->best_effort->counts[0].jobs, 5);
+  for (int64_t i = 0; i < 5; ++i)
+    assert_record(trace->best_effort->trace, i, PREM_PREFETCH, 400 * i, 400 * i + 30);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(what_never_fits_never_begins_and_the_run_ends) {
+  prem_schedule *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 151L; };");
+  prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 50, 0, NULL);
+  ck_assert_int_eq(trace->best_effort->trace->record_count, 0);
+  ck_assert_int_eq(trace->hyperperiods, 50);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(other_modes_say_that_they_run_none) {
+  prem_schedule *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 30L; };");
+  prem_session *session = open_on("sim", schedule);
+  prem_trace *trace = NULL;
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(prem_session_trace_new(session, 1, 0, &trace), PREM_OK);
+  const prem_run_request request = {.mode = PREM_MODE_LOCK, .hyperperiods = 1};
+  ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "'load'"));
+  prem_trace_free(trace);
+  /* nor is a trace without room for them taken */
+  ck_assert_int_eq(prem_trace_new(prem_session_critical(session), 1, 0, &trace), PREM_OK);
+  const prem_run_request planned = {.mode = PREM_MODE_TT, .hyperperiods = 1};
+  ck_assert_int_eq(prem_session_run(session, &planned, trace, diag), PREM_ERR_ARGUMENT);
+  prem_trace_free(trace);
+  prem_diag_free(diag);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+START_TEST(outputs_of_both_classes_are_right) {
+  prem_schedule *schedule = planned_schedule(SOURCE_DIR "/schedules/examples/beside_a_load.cfg");
+  prem_verdict verdict;
+  clock_step_ns = 1;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 20, seed, &verdict);
+    ck_assert(verdict.ok);
+    const prem_best_effort_counts *counts = &trace->best_effort->counts[0];
+    ck_assert_int_gt(counts->jobs, 0);
+    ck_assert_int_eq(counts->overruns, 0);
+    /* 8 KiB in and out of each tile; of those under way one phase may be done */
+    ck_assert_int_ge(counts->bytes, counts->tiles * 2 * 8192);
+    ck_assert_int_le(counts->bytes, (counts->tiles + 3) * 2 * 8192);
+    prem_trace_free(trace);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("gated");
+  TCase *cases = tcase_create("gated");
+  tcase_set_timeout(cases, getenv("TTPREM_GATED_SETS") ? 0 : 60);
+  tcase_add_test(cases, no_phase_is_in_a_closed_window);
+  tcase_add_test(cases, a_phase_stands_back_until_the_window_is_over);
+  tcase_add_test(cases, the_last_instant_is_a_bound_and_a_step_before_the_window);
+  tcase_add_test(cases, without_a_gate_the_critical_phase_takes_longer);
+  tcase_add_test(cases, a_rate_is_kept_while_there_is_room);
+  tcase_add_test(cases, what_never_fits_never_begins_and_the_run_ends);
+  tcase_add_test(cases, other_modes_say_that_they_run_none);
+  tcase_add_test(cases, outputs_of_both_classes_are_right);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
