@@ -277,7 +277,7 @@ static prem_status finish_result(prem_campaign *campaign) {
 
 static bool measured_anything(const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i)
-    if (result->rows[i].samples > 0 || result->rows[i].preempted.count > 0)
+    if (result->rows[i].samples > 0 || result->rows[i].disturbed.count > 0)
       return true;
   return false;
 }

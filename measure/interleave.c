@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variants by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "measure/interleave.h"
+#include "measure/disturbed.h"
 #include "measure/job_times.h"
-#include "measure/preempted.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
@@ -32,7 +32,7 @@ static void observed_free(prem_variant_times *observed) {
   for (int32_t i = 0; observed->phases && i < observed->task_count * PREM_PHASE_COUNT; ++i) {
     prem_times_free(&observed->phases[i].steady);
     prem_times_free(&observed->phases[i].cold);
-    prem_times_free(&observed->phases[i].preempted);
+    prem_times_free(&observed->phases[i].disturbed);
     free(observed->phases[i].run_max.ns);
   }
   for (int32_t t = 0; observed->responses && t < observed->task_count; ++t)
@@ -84,7 +84,7 @@ static bool is_cold(const prem_schedule *schedule, const prem_trace_record *reco
 }
 
 static bool has_apart(const turn *now, const prem_trace *trace, int64_t hyperperiod) {
-  return now->options->preempted_apart && prem_disturbed_in(trace, hyperperiod) > 0;
+  return now->options->disturbed_apart && prem_disturbed_in(trace, hyperperiod) > 0;
 }
 
 static bool add_record(const turn *now, prem_variant_times *to, const prem_trace *trace,
@@ -92,8 +92,8 @@ static bool add_record(const turn *now, prem_variant_times *to, const prem_trace
   const int32_t index = record->task * PREM_PHASE_COUNT + record->phase;
   prem_variant_phase *phase = &to->phases[index];
   const int64_t took_ns = record->end_ns - record->start_ns;
-  if (now->options->preempted_apart && prem_is_disturbed(trace, record))
-    return record->hyperperiod < now->discard || prem_times_add(&phase->preempted, took_ns);
+  if (now->options->disturbed_apart && prem_is_disturbed(trace, record))
+    return record->hyperperiod < now->discard || prem_times_add(&phase->disturbed, took_ns);
   if (is_cold(now->variant->schedule, record))
     return prem_times_add(&phase->cold, took_ns);
   if (record->hyperperiod < now->discard)
@@ -159,7 +159,7 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
     room = add_record(now, to, trace, &trace->records[i]);
   for (int64_t h = now->discard; h < trace->hyperperiods && room; ++h)
     if (has_apart(now, trace, h))
-      ++to->preempted;
+      ++to->disturbed;
     else
       room = add_jobs(now, to, trace, h);
   if (!room || !add_maxima(now, to))
@@ -202,7 +202,7 @@ static prem_status take_turn(prem_variant *variant, const prem_interleave_option
   prem_compare_options compare = {.sampling = *sampling,
                                   .engine = options->engine,
                                   .times_only = true,
-                                  .mix_preempted = true, /* the traces tell them apart */
+                                  .mix_disturbed = true, /* the traces tell them apart */
                                   .stop = options->stop,
                                   .on_trace = fold_trace,
                                   .trace_context = &now};

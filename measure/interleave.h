@@ -21,7 +21,7 @@ typedef struct prem_variant_phase {
   prem_series run_max; /* the longest steady one of each launch, of those that were recorded */
   int64_t unrecorded_max_ns; /* by the counts, of launches whose stamps found no room; 0: none, or
                                 the counts tell too little apart */
-  prem_times preempted; /* of disturbed jobs that were told apart, steady and cold; in no other */
+  prem_times disturbed; /* of disturbed jobs that were told apart, steady and cold; in no other */
 } prem_variant_phase;
 
 /** What one schedule did in one mode. */
@@ -34,7 +34,7 @@ typedef struct prem_variant_times {
   int64_t releases, late, overruns, lateness_max_ns; /* INT64_MIN without a release */
   int64_t lost;                                      /* phases whose raw record found no room */
   int64_t discarded;
-  int64_t preempted; /* hyperperiods with disturbed jobs that were told apart */
+  int64_t disturbed; /* hyperperiods with disturbed jobs that were told apart */
   bool output_wrong, oversubscribed;
 } prem_variant_times;
 
@@ -55,7 +55,7 @@ typedef struct prem_interleave_options {
       sampling;   /* of each variant and mode; resident: at least one launch in each round */
   bool leave_out; /* a mode that is not possible is left out of that variant, whose left_out says
                      why; false: it ends everything */
-  bool preempted_apart; /* disturbed jobs are told apart, and hyperperiods that have any */
+  bool disturbed_apart; /* disturbed jobs are told apart, and hyperperiods that have any */
   prem_engine engine;
   const volatile sig_atomic_t *stop;
   void (*progress)(void *context, int64_t done, int64_t all); /* variants run; may be NULL */

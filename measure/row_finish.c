@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row summed up when all its runs are over: see campaign.h. */
 #include "measure/campaign.h"
-#include "measure/preempted.h"
+#include "measure/disturbed.h"
 #include "prem/base/numbers.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ static prem_status summarise_responses(const prem_campaign *campaign, prem_row *
   int64_t count = list_responses(samples, trace, t, false, values);
   judge_deadlines(task->deadline_ns, values, count, &task->all);
   prem_summarise(values, count, &task->all_response_ns);
-  count = list_responses(samples, trace, t, !row->preempted.mixed, values);
+  count = list_responses(samples, trace, t, !row->disturbed.mixed, values);
   judge_deadlines(task->deadline_ns, values, count, &task->undisturbed);
   const int64_t jobs = trace->first_job[t + 1] - trace->first_job[t];
   task->padded = pad(campaign, values, count / jobs, jobs);
@@ -92,14 +92,14 @@ static prem_status tell_apart(prem_row *row, prem_samples *samples) {
   for (int64_t s = 0; s < all; ++s) {
     int64_t away_ns = 0;
     for (int64_t j = s * jobs; j < (s + 1) * jobs && j < samples->away.count; ++j) {
-      row->preempted.jobs += samples->away.ns[j] > 0;
+      row->disturbed.jobs += samples->away.ns[j] > 0;
       away_ns = prem_max_i64(away_ns, samples->away.ns[j]);
     }
-    const prem_preempted_sample sample = {
+    const prem_disturbed_sample sample = {
         .after = kept, .makespan_ns = samples->makespan.ns[s], .away_ns = away_ns};
-    if (away_ns > 0 && !prem_preempted_note(&row->preempted, &sample))
+    if (away_ns > 0 && !prem_disturbed_note(&row->disturbed, &sample))
       return PREM_ERR_MEMORY;
-    if (away_ns > 0 && !row->preempted.mixed)
+    if (away_ns > 0 && !row->disturbed.mixed)
       continue;
     samples->makespan.ns[kept] = samples->makespan.ns[s];
     memmove(samples->response.ns + kept++ * jobs, samples->response.ns + s * jobs,
@@ -145,8 +145,8 @@ static prem_status summarise_chains(const prem_campaign *campaign, prem_row *row
 
 prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_samples *samples) {
   prem_status status = PREM_OK;
-  row->preempted.watched = samples->away.count > 0;
-  row->preempted.mixed = campaign->options->mix_preempted;
+  row->disturbed.watched = samples->away.count > 0;
+  row->disturbed.mixed = campaign->options->mix_disturbed;
   for (int32_t t = 0; status == PREM_OK && t < row->task_count; ++t)
     status = summarise_responses(campaign, row, samples, t);
   if (status == PREM_OK)
@@ -179,7 +179,7 @@ void prem_row_free(prem_row *row) {
   free(row->samples_ns);
   free(row->response_samples_ns);
   free(row->chains);
-  free(row->preempted.samples);
+  free(row->disturbed.samples);
   prem_first_causes_free(&row->first);
   prem_trace_free(row->example);
   prem_trace_free(row->worst.trace);

@@ -2,8 +2,8 @@
 /* One run folded into its row: see campaign.h. */
 #include "measure/beside.h"
 #include "measure/campaign.h"
+#include "measure/disturbed.h"
 #include "measure/kept.h"
-#include "measure/preempted.h"
 #include "measure/standstills.h"
 #include "prem/base/numbers.h"
 
@@ -29,7 +29,7 @@ void prem_row_count_unended(prem_row *row, const prem_trace *trace) {
 static prem_status count_complete(const prem_campaign *campaign, int64_t discard,
                                   int64_t *complete) {
   const prem_trace *trace = campaign->trace;
-  const bool is_mixed = campaign->options->mix_preempted;
+  const bool is_mixed = campaign->options->mix_disturbed;
   if (trace->hyperperiods <= discard)
     return PREM_OK;
   int64_t *kept = calloc((size_t)trace->hyperperiods, sizeof *kept);
@@ -194,10 +194,10 @@ static prem_status fold_counts_apart(const prem_campaign *campaign, prem_row *ro
   if (!stats)
     return PREM_ERR_MEMORY;
   const prem_status status =
-      prem_preempted_recount(campaign->schedule, trace, discard, row->mode, stats, &whole);
+      prem_disturbed_recount(campaign->schedule, trace, discard, row->mode, stats, &whole);
   if (status == PREM_OK) {
-    row->preempted.counts_mixed |= !whole;
-    prem_preempted_count_late(&row->preempted, trace, stats);
+    row->disturbed.counts_mixed |= !whole;
+    prem_disturbed_count_late(&row->disturbed, trace, stats);
     fold_stats(row, trace, stats);
   }
   free(stats);
@@ -209,7 +209,7 @@ static prem_status fold_counts_apart(const prem_campaign *campaign, prem_row *ro
 static prem_status judge_run_apart(prem_campaign *campaign, prem_row *row, int64_t discard,
                                    int64_t first_run, prem_samples *samples) {
   const int64_t all = campaign->trace->record_count;
-  const int64_t others = prem_preempted_apart(campaign->trace);
+  const int64_t others = prem_disturbed_apart(campaign->trace);
   if (others < 0)
     return PREM_ERR_MEMORY;
   campaign->trace->record_count = others;
@@ -225,7 +225,7 @@ prem_status prem_row_fold(prem_campaign *campaign, int32_t row_index, int64_t di
   prem_trace *trace = campaign->trace;
   int64_t run = samples->launch.count;
   prem_beside_fold(trace->best_effort, run, row);
-  const bool apart = !campaign->options->mix_preempted && prem_disturbed_jobs(trace, discard) > 0;
+  const bool apart = !campaign->options->mix_disturbed && prem_disturbed_jobs(trace, discard) > 0;
   prem_status status = PREM_OK;
   for (int64_t h = discard; h < trace->hyperperiods && status == PREM_OK; ++h)
     status = prem_samples_add(samples, campaign->schedule, trace, h) ? PREM_OK : PREM_ERR_MEMORY;

@@ -209,11 +209,11 @@ static bool put_counts(json_t *object, const prem_row *row) {
 }
 
 /** Samples as [after, makespan_ns, away_ns]. */
-static json_t *preempted_samples_json(const prem_preempted *preempted) {
+static json_t *disturbed_samples_json(const prem_disturbed *disturbed) {
   json_t *list = json_array();
   bool whole = list != NULL;
-  for (int64_t i = 0; i < preempted->count; ++i) {
-    const prem_preempted_sample *sample = &preempted->samples[i];
+  for (int64_t i = 0; i < disturbed->count; ++i) {
+    const prem_disturbed_sample *sample = &disturbed->samples[i];
     json_t *numbers = json_array();
     whole &= json_array_append_new(numbers, integer(sample->after)) == 0;
     whole &= json_array_append_new(numbers, integer(sample->makespan_ns)) == 0;
@@ -223,17 +223,17 @@ static json_t *preempted_samples_json(const prem_preempted *preempted) {
   return finished(list, whole);
 }
 
-static json_t *preempted_json(const prem_preempted *preempted) {
+static json_t *disturbed_json(const prem_disturbed *disturbed) {
   json_t *object = json_object();
-  bool whole = put(object, "count", integer(preempted->count));
-  whole &= put(object, "jobs", integer(preempted->jobs));
-  whole &= put(object, "mixed", json_boolean(preempted->mixed));
-  whole &= put(object, "counts_mixed", json_boolean(preempted->counts_mixed));
-  whole &= put(object, "longest_away_ns", integer(preempted->longest_away_ns));
-  whole &= put(object, "releases", integer(preempted->releases));
-  whole &= put(object, "late_releases", integer(preempted->late_releases));
-  whole &= put(object, "overruns", integer(preempted->overruns));
-  whole &= put(object, "samples", preempted_samples_json(preempted));
+  bool whole = put(object, "count", integer(disturbed->count));
+  whole &= put(object, "jobs", integer(disturbed->jobs));
+  whole &= put(object, "mixed", json_boolean(disturbed->mixed));
+  whole &= put(object, "counts_mixed", json_boolean(disturbed->counts_mixed));
+  whole &= put(object, "longest_away_ns", integer(disturbed->longest_away_ns));
+  whole &= put(object, "releases", integer(disturbed->releases));
+  whole &= put(object, "late_releases", integer(disturbed->late_releases));
+  whole &= put(object, "overruns", integer(disturbed->overruns));
+  whole &= put(object, "samples", disturbed_samples_json(disturbed));
   return finished(object, whole);
 }
 
@@ -355,8 +355,8 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   whole &= put_best_effort(object, row);
   whole &= put_chains(object, row, schedule);
   whole &= put(object, "samples", samples ? text(samples) : json_null());
-  if (row->preempted.watched)
-    whole &= put(object, "preempted", preempted_json(&row->preempted));
+  if (row->disturbed.watched)
+    whole &= put(object, "disturbed", disturbed_json(&row->disturbed));
   return finished(object, whole);
 }
 

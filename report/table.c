@@ -117,13 +117,13 @@ static const char *output_text(const prem_row *row) {
 
 static bool any_watched(const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i)
-    if (result->rows[i].preempted.watched)
+    if (result->rows[i].disturbed.watched)
       return true;
   return false;
 }
 
 static int64_t all_samples(const prem_row *row) {
-  return row->samples + (row->preempted.mixed ? 0 : row->preempted.count);
+  return row->samples + (row->disturbed.mixed ? 0 : row->disturbed.count);
 }
 
 static int64_t all_jobs(const prem_row *row) {
@@ -145,8 +145,8 @@ static bool is_periodic(const prem_row *row) {
 static void print_disturbed_cell(const prem_row *row, bool watched, FILE *file) {
   if (watched)
     fprintf(file, " %12s",
-            row->preempted.watched
-                ? cell("%" PRId64 "/%" PRId64, row->preempted.jobs, all_jobs(row)).text
+            row->disturbed.watched
+                ? cell("%" PRId64 "/%" PRId64, row->disturbed.jobs, all_jobs(row)).text
                 : "-");
 }
 
@@ -199,7 +199,7 @@ static void print_jobs_cells(const prem_summary *times, const prem_deadlines *jo
 /** What leads where jobs have periods or deadlines. */
 static void print_deadlines(const prem_result *result, FILE *file) {
   const int widths[2] = {task_width(result), label_width(result)};
-  const bool apart = any_watched(result) && !result->rows[0].preempted.mixed;
+  const bool apart = any_watched(result) && !result->rows[0].disturbed.mixed;
   bool asked = false;
   for (int32_t t = 0; t < task_count_of(result); ++t)
     asked |= result->rows[0].tasks[t].period_ns > 0 || result->rows[0].tasks[t].deadline_ns > 0;
@@ -491,7 +491,7 @@ static void print_first_cause(const prem_row *row, const prem_first_cause *first
   prem_first_cause_text(first, name_cell(row->tasks[first->task].name).text, name_cell(from).text,
                         said, sizeof said);
   fprintf(file, "  %" PRId64 ": %s%s\n", first->late, said,
-          first->kind == PREM_FIRST_LOST && row->preempted.count > 0
+          first->kind == PREM_FIRST_LOST && row->disturbed.count > 0
               ? ", or those of a disturbed job"
               : "");
   fprintf(file,
@@ -597,7 +597,7 @@ static void print_verified(const prem_row *row, FILE *file) {
 
 /** What was told apart, so that nobody takes the rest for all. */
 static void print_disturbed(const prem_row *row, FILE *file) {
-  const prem_preempted *apart = &row->preempted;
+  const prem_disturbed *apart = &row->disturbed;
   if (apart->count == 0)
     return;
   fprintf(file,
@@ -619,7 +619,7 @@ static void print_disturbed(const prem_row *row, FILE *file) {
     fputs("  but for counts of phases: raw records are lost, so these are of all\n", file);
   if (!has_responses(row))
     fputs("  no job is left: the machine was too busy; measure when it is quieter, on cores that\n"
-          "  nobody else uses, or with --with-preempted\n",
+          "  nobody else uses, or with --with-disturbed\n",
           file);
 }
 

@@ -72,7 +72,7 @@ static void note_runs_only(measure_options *options, int key) {
                              OPTION_ENGINE,
                              OPTION_VERIFY_EVERY,
                              OPTION_NO_RECORDS,
-                             OPTION_WITH_PREEMPTED,
+                             OPTION_WITH_DISTURBED,
                              OPTION_NO_SAVE,
                              OPTION_SAVE_ANYWHERE,
                              OPTION_SEED};
@@ -131,8 +131,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case OPTION_LOCK_MEMORY:
     options->lock_memory = true;
     return 0;
-  case OPTION_WITH_PREEMPTED:
-    options->with_preempted = true;
+  case OPTION_WITH_DISTURBED:
+    options->with_disturbed = true;
     return 0;
   case OPTION_NO_SAVE:
     options->no_save = true;
@@ -389,11 +389,11 @@ static int judge_jobs(const prem_row *row, bool strict) {
       command_error("  of these were disturbed: %" PRId64, disturbed_missed);
     status = COMMAND_INVALID;
   }
-  if (row->preempted.jobs > 0 && undisturbed == 0) {
+  if (row->disturbed.jobs > 0 && undisturbed == 0) {
     command_error(
         "%s: of %" PRId64 " jobs all were disturbed: the operating system took a core "
         "away from each, for %.3f ms at most; see docs/timing-method.md, 'Disturbed jobs'",
-        row->label, jobs, (double)row->preempted.longest_away_ns / 1e6);
+        row->label, jobs, (double)row->disturbed.longest_away_ns / 1e6);
     status = join_status(status, COMMAND_UNAVAILABLE);
   }
   return status;
@@ -419,7 +419,7 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
       tell_wrong(row, schedule);
       status = COMMAND_INVALID;
     }
-    const prem_preempted *apart = &row->preempted;
+    const prem_disturbed *apart = &row->disturbed;
     const int64_t late = row->late_releases + apart->late_releases;
     const int64_t overruns = row->overruns + apart->overruns;
     if (strict && row->mode == PREM_MODE_TT && (late || overruns)) {
@@ -564,7 +564,7 @@ int measure_run(measure_options *options) {
                  prem_engine_name(options->engine), prem_backend_name(backend));
   prem_compare_options compare = {.break_ns = options->break_ns,
                                   .engine = options->engine,
-                                  .mix_preempted = options->with_preempted};
+                                  .mix_disturbed = options->with_disturbed};
   status = judge_places(options, schedule);
   if (status == COMMAND_DONE)
     status = measure_set_up_cpu(options, backend, &compare.cpu);

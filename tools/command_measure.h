@@ -22,7 +22,7 @@ typedef struct measure_options {
   int32_t cores[MEASURE_MAX_CORES];  /* the blocks' threads run on them; on cpu alone */
   int32_t core_count, fifo_priority; /* 0: not given */
   bool lock_memory;
-  bool with_preempted;
+  bool with_disturbed;
   bool no_save; /* leave the `save`s of the file alone */
   bool save_anywhere;
   prem_engine engine;

@@ -214,7 +214,7 @@ static const struct {
     {OF(MEASURING), "verify-every", OPTION_VERIFY_EVERY, .arg = "N",
      .doc = "resident: as many launches as it takes to verify the outputs after every Nth "
             "hyperperiod that counts; default: after the last of each of 10 launches"},
-    {OF(MEASURING) | OF(PROFILE), "with-preempted", OPTION_WITH_PREEMPTED,
+    {OF(MEASURING) | OF(PROFILE), "with-disturbed", OPTION_WITH_DISTURBED,
      .doc = "on cpu: count jobs that were disturbed, as the operating system took a core away, "
             "among the others; they are told apart otherwise"},
 };

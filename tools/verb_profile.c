@@ -11,7 +11,7 @@ typedef struct profile_options {
   study_options common;
   const char *output;
   prem_condition times;
-  bool times_given, regulated, steady, anew, raise, with_preempted;
+  bool times_given, regulated, steady, anew, raise, with_disturbed;
   int64_t margin_pct;
   double quantile; /* 0: not given */
 } profile_options;
@@ -63,8 +63,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case OPTION_RAISE:
     options->raise = true;
     return 0;
-  case OPTION_WITH_PREEMPTED:
-    options->with_preempted = true;
+  case OPTION_WITH_DISTURBED:
+    options->with_disturbed = true;
     return 0;
   case OPTION_MARGIN:
     options->margin_pct = command_parse_int(state, "--margin", text, 0, 10000);
@@ -126,11 +126,11 @@ static int plan_any_order(prem_schedule *schedule, const prem_machine *machine) 
 
 /* What the windows of a machine that was disturbed are good for. */
 static void advise(const profile_options *options, const prem_profile *profile) {
-  if (profile->preempted > 0)
+  if (profile->disturbed_runs > 0)
     command_note("something else took a core in %" PRId64 " runs; the jobs that it disturbed are "
                  "left out%s",
-                 profile->preempted,
-                 profile->all_preempted ? ", but for phases that have no other times" : "");
+                 profile->disturbed_runs,
+                 profile->all_disturbed ? ", but for phases that have no other times" : "");
   if (profile->quantile > 0)
     command_note("wcet_ns bounds the time that %g %% of phases do not exceed; the others will "
                  "overrun: give --margin, or measure on cores that nobody else uses",
@@ -157,8 +157,8 @@ static int write_profile(const profile_options *options, const prem_profile *pro
   if (profile->none_counted) {
     command_error("%s: of %" PRId64 " runs all were disturbed: the operating system took a core "
                   "away; no profile is written; measure on a quieter machine, or "
-                  "--with-preempted; see docs/timing-method.md, 'Disturbed jobs'",
-                  name, profile->preempted);
+                  "--with-disturbed; see docs/timing-method.md, 'Disturbed jobs'",
+                  name, profile->disturbed_runs);
     return COMMAND_UNAVAILABLE;
   }
   if (!profile->valid)
@@ -185,7 +185,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
                                     .steady = options->steady,
                                     .anew = options->anew,
                                     .raise = options->raise,
-                                    .mix_preempted = options->with_preempted,
+                                    .mix_disturbed = options->with_disturbed,
                                     .quantile = options->quantile,
                                     .margin_pct = (double)options->margin_pct,
                                     .stop = &command_stop};

@@ -223,14 +223,14 @@ static bool keep_makespans(prem_outcome *outcome) {
 
 /* A time of nothing is no time: tables have none, and there is no verdict. */
 static void tell_uncounted(const prem_scenario_request *request, const prem_row *row) {
-  if (row->samples > 0 || row->preempted.count == 0 || !request->findings)
+  if (row->samples > 0 || row->disturbed.count == 0 || !request->findings)
     return;
   prem_findings_uncounted(request->findings);
   prem_findings_note(request->findings,
                      "%s: of %" PRId64 " runs all were disturbed: the operating system took a core "
                      "away, for %.3f ms at most. They have no numbers here.",
-                     row->label, row->preempted.count,
-                     (double)row->preempted.longest_away_ns / 1e6);
+                     row->label, row->disturbed.count,
+                     (double)row->disturbed.longest_away_ns / 1e6);
 }
 
 static prem_status finish_outcomes(const prem_collector *collector) {
@@ -265,7 +265,7 @@ prem_status prem_scenario_prepare(const prem_scenario_request *request, prem_sch
 
 /* Those that the system interrupted were run as well. */
 static int64_t runs_of(const prem_row *row) {
-  return row->samples + (row->preempted.mixed ? 0 : row->preempted.count);
+  return row->samples + (row->disturbed.mixed ? 0 : row->disturbed.count);
 }
 
 /* What is left of the row's time; one run of each mode counts all the same. */

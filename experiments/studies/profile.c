@@ -122,7 +122,7 @@ static prem_status measure(profiling *all) {
                                         .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
                                         .mode_count = options->times == PREM_PLANNED ? 3 : 2,
                                         .sampling = options->sampling,
-                                        .preempted_apart = !options->mix_preempted,
+                                        .disturbed_apart = !options->mix_disturbed,
                                         .engine = options->engine,
                                         .stop = options->stop,
                                         .progress = after_turn,
@@ -183,7 +183,7 @@ static int64_t bandwidth_ns(const profiling *all, const prem_task *task, prem_ph
 static const prem_times no_times;
 
 /* The times that count for a WCET, as two lists: steady and cold ones. Where all runs were
- * preempted, those are all there is. */
+ * disturbed, those are all there is. */
 typedef struct times_that_count {
   const prem_times *steady, *cold;
 } times_that_count;
@@ -193,7 +193,7 @@ static times_that_count times_of(const profiling *all, prem_condition condition,
   const prem_variant_phase *seen = phase_in(all, condition, t, phase);
   const bool takes_cold = all->result->counts_cold || seen->steady.count == 0;
   if (seen->steady.count + seen->cold.count == 0)
-    return (times_that_count){&seen->preempted, &no_times};
+    return (times_that_count){&seen->disturbed, &no_times};
   return (times_that_count){&seen->steady, takes_cold ? &seen->cold : &no_times};
 }
 
@@ -211,7 +211,7 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
   const prem_condition condition = options->times;
   const prem_variant_phase *seen = phase_in(all, condition, t, phase);
   const prem_variant_phase *alone = phase_in(all, PREM_ISOLATED, t, phase);
-  if (seen->steady.count + seen->cold.count + seen->preempted.count == 0 &&
+  if (seen->steady.count + seen->cold.count + seen->disturbed.count == 0 &&
       seen->unrecorded_max_ns == 0)
     return;
   /* what was seen alone can happen in any condition */
@@ -220,15 +220,15 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
                                               ? longest_of(all, PREM_ISOLATED, t, phase)
                                               : 0);
   out->longest_ns =
-      prem_max_i64(prem_max_i64(seen->preempted.max_ns, alone->preempted.max_ns), longest_ns);
+      prem_max_i64(prem_max_i64(seen->disturbed.max_ns, alone->disturbed.max_ns), longest_ns);
   out->longest_ns =
       prem_max_i64(prem_max_i64(seen->steady.max_ns, alone->steady.max_ns), out->longest_ns);
   out->longest_ns = prem_max_i64(prem_max_i64(seen->unrecorded_max_ns, alone->unrecorded_max_ns),
                                  out->longest_ns);
   if (all->result->counts_cold)
     out->longest_ns = prem_max_i64(seen->cold.max_ns, out->longest_ns);
-  all->result->all_preempted |=
-      seen->steady.count + seen->cold.count == 0 && seen->preempted.count > 0;
+  all->result->all_disturbed |=
+      seen->steady.count + seen->cold.count == 0 && seen->disturbed.count > 0;
   const double with_room = (double)longest_ns * (1 + options->margin_pct / 100);
   out->wcet_ns =
       prem_max_i64((int64_t)ceil(with_room), prem_max_i64(all->result->machine.dispatch_ns, 1));
@@ -418,7 +418,7 @@ static double choose_quantile(const profiling *all) {
   return 0;
 }
 
-static void count_preempted(const profiling *all) {
+static void count_disturbed(const profiling *all) {
   int64_t counted = 0;
   for (int32_t i = 0; i < all->schedule->task_count * PREM_PHASE_COUNT; ++i) {
     const prem_variant_phase *seen =
@@ -427,8 +427,8 @@ static void count_preempted(const profiling *all) {
   }
   for (int32_t i = 0; i <= all->schedule->task_count; ++i)
     for (int m = 0; m < PREM_MODE_COUNT; ++m)
-      all->result->preempted += all->variants[i].observed[m].preempted;
-  all->result->none_counted = counted == 0 && all->result->preempted > 0;
+      all->result->disturbed_runs += all->variants[i].observed[m].disturbed;
+  all->result->none_counted = counted == 0 && all->result->disturbed_runs > 0;
 }
 
 /* What telling a successor takes, beside the memory phases of these very tasks. */
@@ -458,7 +458,7 @@ static prem_status fold(const profiling *all) {
                                              all->result->disturbed, sizeof all->result->disturbed);
   all->result->quantile = choose_quantile(all);
   all->result->quantile_short = all->result->quantile > 0 && !all_bound(all, all->result->quantile);
-  count_preempted(all);
+  count_disturbed(all);
   fold_handovers(all);
   for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t) {
     memcpy(all->result->tasks[t].name, all->schedule->tasks[t].name,
@@ -672,11 +672,11 @@ static void add_notes(prem_findings *findings, const prem_profile *profile) {
         "Company: all tasks, each as fast as it can (mode free). Planned: all of them by "
         "the file's plan (mode tt).",
         profile->sampling.samples, profile->sampling.rounds);
-  if (profile->preempted > 0)
+  if (profile->disturbed_runs > 0)
     prem_findings_note(findings,
                        "In %" PRId64 " runs the operating system took a core away; the jobs that "
                        "it disturbed are left out, but for longest_ns in the profile.",
-                       profile->preempted);
+                       profile->disturbed_runs);
   if (profile->raises)
     prem_findings_note(findings,
                        "Raised: %d times are longer than in the schedule; the others, hand-overs "

@@ -34,7 +34,7 @@ static void write_phase(FILE *file, const prem_profile *profile, const prem_prof
   write_known(file, "busy_ns", phase->busy_ns);
   write_known(file, "turnaround_ns", phase->turnaround_ns);
   write_known(file, "unit_turnaround_ns", phase->unit_turnaround_ns);
-  if (phase->longest_ns > phase->wcet_ns || profile->preempted > 0)
+  if (phase->longest_ns > phase->wcet_ns || profile->disturbed_runs > 0)
     write_known(file, "longest_ns", phase->longest_ns);
   write_known(file, "alone_ns", phase->steady_ns[PREM_ISOLATED].max);
   write_known(file, "company_ns", phase->steady_ns[condition].max);
@@ -79,8 +79,8 @@ static void write_all(FILE *file, const prem_profile *profile) {
   if (profile->quantile > 0)
     fprintf(file, "quantile = %.17g;\nconfidence = %g;\n", profile->quantile,
             PREM_PROFILE_CONFIDENCE);
-  if (profile->preempted > 0)
-    fprintf(file, "preempted_runs = %" PRId64 "L;\n", profile->preempted);
+  if (profile->disturbed_runs > 0)
+    fprintf(file, "disturbed_runs = %" PRId64 "L;\n", profile->disturbed_runs);
   if (profile->machine.dispatch_ns > 0)
     fprintf(file, "dispatch_ns = %" PRId64 "L;\n", profile->machine.dispatch_ns);
   if (profile->machine.precedence_ns > 0)

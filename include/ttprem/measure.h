@@ -110,7 +110,7 @@ typedef struct prem_deadlines {
 typedef struct prem_task_result {
   char name[PREM_NAME_BYTES];
   int64_t period_ns, deadline_ns;  /* 0: none */
-  prem_summary response_ns;        /* of undisturbed jobs (prem_preempted), as are all below */
+  prem_summary response_ns;        /* of undisturbed jobs (prem_disturbed), as are all below */
   prem_summary all_response_ns;    /* of all jobs that ended */
   prem_deadlines all, undisturbed; /* of all jobs; of those in response_ns */
   int64_t published_ns; /* worst instant from the release at which the output counts; -1: no
@@ -150,11 +150,11 @@ typedef struct prem_break {
 } prem_break;
 
 /** A counted sample in which a job was disturbed: the operating system took a core away. */
-typedef struct prem_preempted_sample {
-  int64_t after;       /* so many samples counted before it, preempted ones left out */
+typedef struct prem_disturbed_sample {
+  int64_t after;       /* so many samples counted before it, disturbed ones left out */
   int64_t makespan_ns; /* its own */
   int64_t away_ns;     /* the longest that a block was without its core */
-} prem_preempted_sample;
+} prem_disturbed_sample;
 
 /**
  * On cpu: what is told apart, since it speaks of the machine's other work. A job is disturbed if a
@@ -162,15 +162,15 @@ typedef struct prem_preempted_sample {
  * such a job are in none of a row's other numbers, but for those of all jobs, unless they are
  * `mixed` in.
  */
-typedef struct prem_preempted {
+typedef struct prem_disturbed {
   bool watched;      /* somebody looked: cpu, and no more blocks than cores */
   bool mixed;        /* counted among the others as well */
   bool counts_mixed; /* raw records were lost, so that releases, overruns and phases are of all */
   int64_t jobs;      /* disturbed ones */
   int64_t count, longest_away_ns, makespan_max_ns; /* of samples with a disturbed job */
   int64_t releases, late_releases, overruns;       /* of disturbed jobs */
-  prem_preempted_sample *samples;                  /* [count], in the order of execution */
-} prem_preempted;
+  prem_disturbed_sample *samples;                  /* [count], in the order of execution */
+} prem_disturbed;
 
 /** A best-effort task over all counted runs. */
 typedef struct prem_best_effort_result {
@@ -189,7 +189,7 @@ typedef struct prem_row {
   char backend[16];
   prem_scenario scenario;
   prem_exclusivity exclusivity;
-  int64_t samples; /* that counted; preempted ones apart, all of whose jobs need not be disturbed */
+  int64_t samples; /* that counted; disturbed ones apart, all of whose jobs need not be disturbed */
   int64_t discarded;
   prem_summary makespan_ns;
   prem_padding padded;    /* of the makespan */
@@ -209,7 +209,7 @@ typedef struct prem_row {
                                      way. The processor was somebody else's. Not on sim. */
   int64_t trace_lost;
   int64_t warmup_phases;
-  int64_t hyperperiods;          /* that ran: those that count, preempted and discarded ones */
+  int64_t hyperperiods;          /* that ran: those that count, disturbed and discarded ones */
   int64_t verified_hyperperiods; /* the last of a launch, after which all outputs were compared with
                                     their references; what came before it was overwritten */
   bool output_ok, output_checked; /* not checked: the schedule writes no array */
@@ -227,7 +227,7 @@ typedef struct prem_row {
   int64_t *samples_ns; /* [samples]: makespan of each counted sample, in the order of execution */
   int64_t *response_samples_ns; /* [samples][job_count], jobs as in prem_trace.first_job */
   int64_t job_count;            /* of all tasks in a hyperperiod */
-  prem_preempted preempted;
+  prem_disturbed disturbed;
   prem_trace *example;  /* the counted raw records of the first counted run, sorted; may be NULL */
   int64_t example_run;  /* with which hyperperiod they begin */
   prem_kept_run worst;  /* of those with raw records: in which a release came latest, or, in a mode
@@ -268,7 +268,7 @@ typedef struct prem_compare_options {
   prem_sampling sampling; /* its rounds are for studies */
   prem_engine engine;
   prem_cpu_setup cpu;
-  bool mix_preempted; /* count jobs that the system disturbed among the others, too */
+  bool mix_disturbed; /* count jobs that the system disturbed among the others, too */
   bool times_only;    /* look for no violations, no causes of lateness, keep no example; traces come
                          unsorted: for measurements that take many short turns */
   int64_t break_ns;   /* a counted release later than this ends it after its launch; 0: none does */

@@ -34,7 +34,7 @@ typedef struct prem_profile_phase {
   prem_summary cold_ns[PREM_CONDITION_COUNT]; /* warm-up, and each block's first tile */
   prem_pwcet pwcet[PREM_CONDITION_COUNT];
   int64_t wcet_ns;                 /* for the profile; 0: not measured */
-  int64_t longest_ns;              /* of all times that count for it, preempted runs included */
+  int64_t longest_ns;              /* of all times that count for it, disturbed runs included */
   int64_t busy_ns;                 /* 0: as wcet_ns */
   prem_summary turnaround_seen_ns; /* from its end to the start of what waited for it */
   int64_t turnaround_ns; /* for the profile: what of that a window of wcet_ns has no room for */
@@ -60,10 +60,10 @@ typedef struct prem_profile {
   prem_sampling sampling;    /* as it was */
   double quantile;           /* of which wcet_ns is an upper bound; 0: it is the longest time */
   bool quantile_short;       /* some phase has too few times for it: their longest is taken */
-  int64_t preempted;         /* runs in which a core was taken away: their times are in longest_ns
+  int64_t disturbed_runs;    /* runs in which a core was taken away: their times are in longest_ns
                                 alone */
   bool none_counted;         /* of no phase are there other times */
-  bool all_preempted;        /* of some phase there are no other times: they count for wcet_ns */
+  bool all_disturbed;        /* of some phase there are no other times: they count for wcet_ns */
   bool by_plan;              /* of the runs by the plan alone */
   bool raises;               /* no time is below the schedule's */
   int32_t raised;            /* so many are above it then, turnarounds and hand-overs included */
@@ -85,7 +85,7 @@ typedef struct prem_profile_options {
                            plan that has room for them hides them */
   bool raise;           /* planned: the same, but no WCET and no hand-over gets shorter than the
                            schedule's, so that measuring and planning by turns comes to an end */
-  bool mix_preempted;   /* disturbed jobs count like all others */
+  bool mix_disturbed;   /* disturbed jobs count like all others */
   double margin_pct;    /* room above that time */
   double quantile; /* wcet_ns bounds it, with PREM_PROFILE_CONFIDENCE; 1: it is the longest time; 0:
                       the longest, but on a disturbed machine the 0.999 or 0.99 quantile, whichever

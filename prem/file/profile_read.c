@@ -162,9 +162,10 @@ static void read_profile(prem_reader *reader, prem_reader *of_profile, const cha
   static const char *const root_keys[] = {"version",         "machine",
                                           "valid",           "disturbed",
                                           "quantile",        "confidence",
-                                          "preempted_runs",  "dispatch_ns",
+                                          "disturbed_runs",  "dispatch_ns",
                                           "precedence_ns",   "job_turnaround_ns",
                                           "job_prefetch_ns", "bandwidth_bytes_per_s",
+                                          "preempted_runs", /* its name before */
                                           "tasks",           NULL};
   static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
   int64_t version = 1;

@@ -245,6 +245,12 @@ static bool are_samples_of(prem_csv *csv, const series *samples, const json_t *s
                          what, row, min_seen, max_seen, mean, min, max, says);
 }
 
+/** Older results call them preempted. */
+static const json_t *disturbed_of(const json_t *row) {
+  const json_t *disturbed = json_object_get(row, "disturbed");
+  return disturbed ? disturbed : json_object_get(row, "preempted");
+}
+
 /** A file of the same name that another run has left would be drawn as this one's. */
 static bool judge_samples(prem_csv *csv, const json_t *result, const sample_set *set) {
   bool same = true;
@@ -256,9 +262,9 @@ static bool judge_samples(prem_csv *csv, const json_t *result, const sample_set 
     same =
         are_samples_of(csv, &of_row[0], json_object_get(row, "makespan_ns"), label, "the makespan");
     /* Undisturbed jobs of runs that had disturbed ones as well are in the result alone. */
-    const json_t *preempted = json_object_get(row, "preempted");
-    if (json_integer_value(json_object_get(preempted, "count")) > 0 &&
-        !json_is_true(json_object_get(preempted, "mixed")))
+    const json_t *disturbed = disturbed_of(row);
+    if (json_integer_value(json_object_get(disturbed, "count")) > 0 &&
+        !json_is_true(json_object_get(disturbed, "mixed")))
       continue;
     for (int64_t t = 0; t < set->tasks && same; ++t) {
       const json_t *task = json_array_get(json_object_get(row, "tasks"), (size_t)t);

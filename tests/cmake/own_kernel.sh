@@ -44,7 +44,7 @@ own=$place/build/own_ttprem
 "$own" list | grep '^  sharpen ' >/dev/null || fail "its command does not list the kernel"
 for backend in cpu sim cuda; do
   "$own" info | grep "^$backend: not available" >/dev/null && continue
-  "$own" run --quiet --backend "$backend" --repeat 3 --with-preempted "$place/own/sharpen.cfg" >"$place/table" ||
+  "$own" run --quiet --backend "$backend" --repeat 3 --with-disturbed "$place/own/sharpen.cfg" >"$place/table" ||
     fail "$backend: $(cat "$place/table")"
   grep -Eq '^tt .* ok$' "$place/table" || fail "$backend: $(cat "$place/table")"
 done
@@ -86,7 +86,7 @@ if ! configure || ! cmake --build "$place/build" >"$place/log" 2>&1; then
   fail "$(cat "$place/log")"
 fi
 # A comparison that always holds would hide a kernel that is wrong.
-if "$own" run --quiet --backend cpu --repeat 3 --with-preempted "$place/own/wrong.cfg" >"$place/table" 2>&1; then
+if "$own" run --quiet --backend cpu --repeat 3 --with-disturbed "$place/own/wrong.cfg" >"$place/table" 2>&1; then
   fail "a wrong kernel passes for right"
 fi
 grep -q '^tt: OUTPUT WRONG' "$place/table" || fail "a wrong kernel is not told: $(cat "$place/table")"

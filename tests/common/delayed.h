@@ -20,7 +20,7 @@ static inline int64_t delayed_draw(int64_t below) {
   return (int64_t)((delayed_seed >> 33) % (uint64_t)below);
 }
 
-/* Half of the hyperperiods are as they should be, and one of six is preempted. */
+/* Half of the hyperperiods are as they should be, and one of six is disturbed. */
 static inline prem_status delayed_run(void *state, const prem_run_request *request,
                                       prem_trace *trace, prem_diag *diag) {
   const prem_status status = prem_backend_sim.run(state, request, trace, diag);

@@ -49,5 +49,5 @@ done
 
 # Every tile by a thread of its own.
 sed 's/sms = 132;  blocks_per_sm = 2;  block_threads = 384;/blocks = 264;/' "$scratch/h200_kcf.cfg" >"$scratch/cpu.cfg"
-"$ttprem" run --quiet --with-preempted "$scratch/cpu.cfg" --backend cpu --mode free --repeat 2 >/dev/null ||
+"$ttprem" run --quiet --with-disturbed "$scratch/cpu.cfg" --backend cpu --mode free --repeat 2 >/dev/null ||
   fail "h200_kcf: exit status $? on the CPU"

@@ -494,7 +494,7 @@ END_TEST
 /* What is written is read back as the task's WCETs. */
 /* What was not measured is not written; of a measured time even a single nanosecond is. */
 START_TEST(what_is_one_is_written_and_what_is_nothing_is_not) {
-  static const char *const keys[] = {"quantile",     "confidence",      "preempted_runs",
+  static const char *const keys[] = {"quantile",     "confidence",      "disturbed_runs",
                                      "dispatch_ns",  "precedence_ns",   "job_turnaround_ns",
                                      "job_prefetch", "bandwidth_bytes", "disturbed"};
   char folder[] = "/tmp/ttprem-test-XXXXXX";
@@ -505,7 +505,7 @@ START_TEST(what_is_one_is_written_and_what_is_nothing_is_not) {
   for (int one = 0; one < 2; ++one) {
     profile->valid = !one;
     profile->quantile = one ? 0.5 : 0;
-    profile->preempted = profile->machine.dispatch_ns = profile->machine.precedence_ns = one;
+    profile->disturbed_runs = profile->machine.dispatch_ns = profile->machine.precedence_ns = one;
     profile->job_turnaround_ns = profile->job_prefetch_ns = one;
     profile->machine.bandwidth_bytes_per_s = one;
     ck_assert_int_eq(prem_profile_write(profile, path, diag), PREM_OK);

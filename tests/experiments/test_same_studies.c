@@ -369,12 +369,12 @@ static void tell_profile(FILE *file, const prem_profile *profile) {
     fputc('\n', file);
   }
   fprintf(file,
-          "  told %" PRId64 ", job %" PRId64 " %" PRId64 ", quantile %g %d, preempted %" PRId64
+          "  told %" PRId64 ", job %" PRId64 " %" PRId64 ", quantile %g %d, disturbed %" PRId64
           " %d, raised %d, cold %d, %d %s, output %d, stopped %d\n",
           profile->machine.precedence_ns, profile->job_turnaround_ns, profile->job_prefetch_ns,
-          profile->quantile, profile->quantile_short, profile->preempted, profile->all_preempted,
-          profile->raised, profile->counts_cold, profile->valid, profile->disturbed,
-          profile->output_ok, profile->interrupted);
+          profile->quantile, profile->quantile_short, profile->disturbed_runs,
+          profile->all_disturbed, profile->raised, profile->counts_cold, profile->valid,
+          profile->disturbed, profile->output_ok, profile->interrupted);
 }
 
 /* The file that is written, without the line that has the version. */
@@ -663,13 +663,10 @@ static prem_profile *make_up_profile(int seed) {
     task->joined_ns = little();
     task->joined_busy_ns = little();
   }
-  int64_t *const numbers[] = {&out->machine.dispatch_ns,
-                              &out->machine.precedence_ns,
-                              &out->machine.bandwidth_bytes_per_s,
-                              &out->job_turnaround_ns,
-                              &out->job_prefetch_ns,
-                              &out->sampling.samples,
-                              &out->preempted};
+  int64_t *const numbers[] = {
+      &out->machine.dispatch_ns, &out->machine.precedence_ns, &out->machine.bandwidth_bytes_per_s,
+      &out->job_turnaround_ns,   &out->job_prefetch_ns,       &out->sampling.samples,
+      &out->disturbed_runs};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
     *numbers[i] = little();
   snprintf(out->machine.name, sizeof out->machine.name, "%s", DRAW_OF(names));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modes compared: runs unlike the others: preempted, standing still, late. */
+/* Modes compared: runs unlike the others: disturbed, standing still, late. */
 #include "measure/kept.h"
 #include "runtime/core/backend.h"
 #include "tests/common/compared.h"
 
-/* ---- preempted runs ------------------------------------------------------------------------- */
+/* ---- disturbed runs ------------------------------------------------------------------------- */
 
 /** Every third hyperperiod, as it is counted over all runs, loses its core for 700 ns. */
 static int64_t hyperperiods_run;
-static prem_status run_preempted(void *state, const prem_run_request *request, prem_trace *trace,
+static prem_status run_disturbed(void *state, const prem_run_request *request, prem_trace *trace,
                                  prem_diag *to) {
   const prem_status status = prem_backend_sim.run(state, request, trace, to);
   for (int64_t h = 0; h < trace->hyperperiods; ++h, ++hyperperiods_run) {
@@ -24,10 +24,10 @@ static prem_status run_preempted(void *state, const prem_run_request *request, p
   return status;
 }
 
-static void open_preempted(void) {
+static void open_disturbed(void) {
   static prem_backend backend;
   backend = prem_backend_sim;
-  backend.run = run_preempted;
+  backend.run = run_disturbed;
   hyperperiods_run = 0;
   prem_session_close(session);
   ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
@@ -37,22 +37,22 @@ static void open_preempted(void) {
   options.sampling.samples = 9;
 }
 
-START_TEST(preempted_runs_are_told_apart) {
-  open_preempted();
+START_TEST(disturbed_runs_are_told_apart) {
+  open_disturbed();
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
-  ck_assert(row->preempted.watched);
-  ck_assert(!row->preempted.mixed && !row->preempted.counts_mixed);
+  ck_assert(row->disturbed.watched);
+  ck_assert(!row->disturbed.mixed && !row->disturbed.counts_mixed);
   ck_assert_int_eq(row->samples, 6);
-  ck_assert_int_eq(row->preempted.count, 3);
+  ck_assert_int_eq(row->disturbed.count, 3);
   for (int i = 0; i < 3; ++i) {
-    ck_assert_int_eq(row->preempted.samples[i].after, 2 * i);
-    ck_assert_int_eq(row->preempted.samples[i].makespan_ns, 580 + 700);
-    ck_assert_int_eq(row->preempted.samples[i].away_ns, 700);
+    ck_assert_int_eq(row->disturbed.samples[i].after, 2 * i);
+    ck_assert_int_eq(row->disturbed.samples[i].makespan_ns, 580 + 700);
+    ck_assert_int_eq(row->disturbed.samples[i].away_ns, 700);
   }
-  ck_assert_int_eq(row->preempted.longest_away_ns, 700);
-  ck_assert_int_eq(row->preempted.makespan_max_ns, 1280);
-  ck_assert_int_eq(row->preempted.releases, 3 * PHASES_OF_PAIR);
+  ck_assert_int_eq(row->disturbed.longest_away_ns, 700);
+  ck_assert_int_eq(row->disturbed.makespan_max_ns, 1280);
+  ck_assert_int_eq(row->disturbed.releases, 3 * PHASES_OF_PAIR);
   ck_assert_int_eq(row->makespan_ns.max, 580);
   ck_assert_int_eq(row->tasks[1].response_ns.count, 6);
   ck_assert_int_eq(row->tasks[1].response_ns.max, 280);
@@ -61,15 +61,15 @@ START_TEST(preempted_runs_are_told_apart) {
 }
 END_TEST
 
-START_TEST(preempted_hyperperiods_are_told_apart) {
-  open_preempted();
+START_TEST(disturbed_hyperperiods_are_told_apart) {
+  open_disturbed();
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.launches = 1;
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
   ck_assert_int_eq(row->samples, 6);
-  ck_assert_int_eq(row->preempted.count, 3);
-  ck_assert(!row->preempted.counts_mixed);
+  ck_assert_int_eq(row->disturbed.count, 3);
+  ck_assert(!row->disturbed.counts_mixed);
   ck_assert_int_eq(row->makespan_ns.max, 580);
   ck_assert_int_eq(row->releases, 6 * PHASES_OF_PAIR);
   ck_assert_int_eq(row->tasks[1].phase[PREM_PREFETCH].duration_max_ns, 100); /* 800 with 700 more */
@@ -80,38 +80,38 @@ START_TEST(preempted_hyperperiods_are_told_apart) {
 }
 END_TEST
 
-START_TEST(lost_records_leave_preempted_counts_mixed) {
-  open_preempted();
+START_TEST(lost_records_leave_disturbed_counts_mixed) {
+  open_disturbed();
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.launches = 1;
   options.sampling.max_records = 0;
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_eq(result->rows[0].samples, 6);
-  ck_assert(result->rows[0].preempted.counts_mixed);
+  ck_assert(result->rows[0].disturbed.counts_mixed);
   ck_assert_int_eq(result->rows[0].releases, 9 * PHASES_OF_PAIR);
 }
 END_TEST
 
-START_TEST(preempted_runs_can_be_mixed_in) {
-  open_preempted();
-  options.mix_preempted = true;
+START_TEST(disturbed_runs_can_be_mixed_in) {
+  open_disturbed();
+  options.mix_disturbed = true;
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
   ck_assert_int_eq(row->samples, 9);
-  ck_assert_int_eq(row->preempted.count, 3);
-  ck_assert(row->preempted.mixed);
-  ck_assert_int_eq(row->preempted.samples[1].after, 3);
+  ck_assert_int_eq(row->disturbed.count, 3);
+  ck_assert(row->disturbed.mixed);
+  ck_assert_int_eq(row->disturbed.samples[1].after, 3);
   ck_assert_int_eq(row->makespan_ns.max, 1280);
   ck_assert_int_eq(row->releases, 9 * PHASES_OF_PAIR);
 }
 END_TEST
 
-START_TEST(nothing_but_preempted_runs_is_a_result_too) {
-  open_preempted();
+START_TEST(nothing_but_disturbed_runs_is_a_result_too) {
+  open_disturbed();
   options.sampling.samples = 1;
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_eq(result->rows[0].samples, 0);
-  ck_assert_int_eq(result->rows[0].preempted.count, 1);
+  ck_assert_int_eq(result->rows[0].disturbed.count, 1);
 }
 END_TEST
 
@@ -311,11 +311,11 @@ int main(void) {
   Suite *suite = suite_create("compare_odd_runs");
   TCase *cases = tcase_create("compare_odd_runs");
   tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, preempted_runs_are_told_apart);
-  tcase_add_test(cases, preempted_hyperperiods_are_told_apart);
-  tcase_add_test(cases, lost_records_leave_preempted_counts_mixed);
-  tcase_add_test(cases, preempted_runs_can_be_mixed_in);
-  tcase_add_test(cases, nothing_but_preempted_runs_is_a_result_too);
+  tcase_add_test(cases, disturbed_runs_are_told_apart);
+  tcase_add_test(cases, disturbed_hyperperiods_are_told_apart);
+  tcase_add_test(cases, lost_records_leave_disturbed_counts_mixed);
+  tcase_add_test(cases, disturbed_runs_can_be_mixed_in);
+  tcase_add_test(cases, nothing_but_disturbed_runs_is_a_result_too);
   tcase_add_loop_test(cases, standstills_of_all_blocks_are_counted, 0, 2);
   tcase_add_test(cases, a_stop_is_longer_than_four_phases);
   tcase_add_loop_test(cases, the_worst_run_and_the_one_before_it_are_kept, 0, 2);

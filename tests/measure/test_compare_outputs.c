@@ -105,7 +105,7 @@ START_TEST(a_wrong_output_amid_a_resident_run_is_found_where_it_is_verified) {
   options.modes[0] = PREM_MODE_TT;
   options.mode_count = 1;
   options.sampling = (prem_sampling){.scenario = PREM_RESIDENT, .samples = ALL_OF_THEM};
-  options.mix_preempted = true;           /* cores may be shared here */
+  options.mix_disturbed = true;           /* cores may be shared here */
   verify_resident(0, 10, true);           /* launches end with the 5th, 10th, ... */
   verify_resident(5, 10, true);           /* the same */
   verify_resident(1, ALL_OF_THEM, false); /* each */

@@ -280,7 +280,7 @@ START_TEST(a_pace_is_found_and_discarded) {
       .modes = {PREM_MODE_TT, PREM_MODE_FREE},
       .mode_count = 2,
       .sampling = {.scenario = PREM_RESIDENT, .samples = 3, .duration_s = 5, .max_records = 1000},
-      .mix_preempted = true};
+      .mix_disturbed = true};
   ck_assert_int_eq(
       prem_compare(session, schedule, prem_backend_find("cpu"), &options, &result, diag), PREM_OK);
   for (int i = 0; i < 2; ++i) {

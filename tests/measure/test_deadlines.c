@@ -108,21 +108,21 @@ START_TEST(a_disturbed_job_leaves_the_others_of_its_hyperperiod) {
   ck_assert_int_eq(a->response_ns.count, SAMPLES);
   ck_assert_int_eq(a->response_ns.max, 180);
   ck_assert_int_eq(b->response_ns.count, SAMPLES);
-  ck_assert_int_eq(row->preempted.jobs, SAMPLES);
-  ck_assert_int_eq(row->preempted.count, SAMPLES); /* no makespan is as it should be */
+  ck_assert_int_eq(row->disturbed.jobs, SAMPLES);
+  ck_assert_int_eq(row->disturbed.count, SAMPLES); /* no makespan is as it should be */
   ck_assert_int_eq(row->samples, 0);
   ck_assert_int_eq(a->phase[PREM_COMPUTE].count, SAMPLES);
   ck_assert_int_eq(a->phase[PREM_COMPUTE].duration_max_ns, 50);
   ck_assert_int_eq(b->phase[PREM_COMPUTE].count, SAMPLES);
   ck_assert_int_eq(row->overruns, 0);
-  ck_assert_int_eq(row->preempted.overruns, 3 * SAMPLES);
+  ck_assert_int_eq(row->disturbed.overruns, 3 * SAMPLES);
   ck_assert_int_eq(row->violations_checked, SAMPLES);
 }
 END_TEST
 
 START_TEST(disturbed_jobs_can_be_mixed_in) {
   open_with(run_disturbed);
-  options.mix_preempted = true;
+  options.mix_disturbed = true;
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
   ck_assert_int_eq(row->samples, SAMPLES);

@@ -174,7 +174,7 @@ static char *phases_of(const prem_result *result) {
 
 static void assert_same_row(const prem_row *a, const prem_row *b) {
   ck_assert_int_eq(a->samples, b->samples);
-  ck_assert_int_eq(a->samples, HYPERPERIODS - DISCARD - 1); /* one was preempted */
+  ck_assert_int_eq(a->samples, HYPERPERIODS - DISCARD - 1); /* one was disturbed */
   ck_assert_mem_eq(a->samples_ns, b->samples_ns, (size_t)a->samples * sizeof *a->samples_ns);
   ck_assert_mem_eq(a->response_samples_ns, b->response_samples_ns,
                    (size_t)(a->samples * a->job_count) * sizeof *a->response_samples_ns);
@@ -183,8 +183,8 @@ static void assert_same_row(const prem_row *a, const prem_row *b) {
   ck_assert_int_eq(a->overruns, b->overruns);
   ck_assert_int_eq(a->worst_ns, b->worst_ns);
   ck_assert_int_eq(a->worst.run, b->worst.run);
-  ck_assert_int_eq(a->preempted.overruns, b->preempted.overruns);
-  ck_assert_int_eq(a->preempted.makespan_max_ns, b->preempted.makespan_max_ns);
+  ck_assert_int_eq(a->disturbed.overruns, b->disturbed.overruns);
+  ck_assert_int_eq(a->disturbed.makespan_max_ns, b->disturbed.makespan_max_ns);
   ck_assert_int_eq(a->chains[0].age_ns.count, b->chains[0].age_ns.count);
   ck_assert_int_eq(a->chains[0].age_ns.max, b->chains[0].age_ns.max);
 }

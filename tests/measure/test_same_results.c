@@ -83,7 +83,7 @@ static void tell_result(FILE *file, const prem_backend *backend, const prem_sche
                                         .sampling.discard = seed % 3,
                                         .sampling.seed = (uint64_t)seed,
                                         .sampling.max_records = seed % 7 ? 100000 : 40,
-                                        .mix_preempted = seed % 5 == 0};
+                                        .mix_disturbed = seed % 5 == 0};
   prem_diag *diag = prem_diag_new();
   prem_session *session = NULL;
   prem_result *result = NULL;

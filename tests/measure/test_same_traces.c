@@ -6,10 +6,10 @@
  */
 /* ctest: release */
 #include "measure/chain_latency.h"
+#include "measure/disturbed.h"
 #include "measure/handovers.h"
 #include "measure/job_times.h"
 #include "measure/kept.h"
-#include "measure/preempted.h"
 #include "measure/resource_usage.h"
 #include "measure/standstills.h"
 #include "measure/turnarounds.h"
@@ -237,14 +237,14 @@ static void tell_jobs(FILE *file, const prem_schedule *schedule, const prem_trac
 }
 
 /* It orders the records anew. */
-static void tell_preempted(FILE *file, const prem_schedule *schedule, prem_trace *trace,
+static void tell_disturbed(FILE *file, const prem_schedule *schedule, prem_trace *trace,
                            prem_mode mode) {
   const int32_t phases = schedule->task_count * PREM_PHASE_COUNT;
   prem_phase_stats *stats = calloc((size_t)phases, sizeof *stats);
   bool whole = false;
   const int64_t discard = draw(3);
   add(prem_disturbed_jobs(trace, discard) / trace->job_count); /* all jobs of a hyperperiod are */
-  ck_assert_int_eq(prem_preempted_recount(schedule, trace, discard, mode, stats, &whole), PREM_OK);
+  ck_assert_int_eq(prem_disturbed_recount(schedule, trace, discard, mode, stats, &whole), PREM_OK);
   add(whole);
   for (int32_t i = 0; i < phases; ++i) {
     const prem_phase_stats *of = &stats[i];
@@ -254,15 +254,15 @@ static void tell_preempted(FILE *file, const prem_schedule *schedule, prem_trace
     add_all(all, sizeof all / sizeof *all);
     add_all(of->lateness_hist, PREM_HIST_BUCKETS);
   }
-  prem_preempted late = {0};
-  prem_preempted_count_late(&late, trace, stats);
+  prem_disturbed late = {0};
+  prem_disturbed_count_late(&late, trace, stats);
   const int64_t counts[] = {late.releases, late.late_releases, late.overruns};
   add_all(counts, 3);
-  add(prem_preempted_apart(trace));
+  add(prem_disturbed_apart(trace));
   for (int64_t i = 0; i < trace->record_count; ++i)
     add(trace->records[i].start_ns);
   free(stats);
-  tell(file, "preempted");
+  tell(file, "disturbed");
 }
 
 static void tell_kept(FILE *file, const prem_schedule *schedule, prem_trace *trace) {
@@ -358,7 +358,7 @@ static void tell_traces(FILE *file, const prem_schedule *schedule) {
     tell_stops(file, trace);
     tell_jobs(file, schedule, trace);
     tell_kept(file, schedule, trace);
-    tell_preempted(file, schedule, trace, modes[m]);
+    tell_disturbed(file, schedule, trace, modes[m]);
     prem_trace_free(trace);
   }
 }

@@ -133,7 +133,7 @@ static const char profiled[] =
 
 static const char profile[] =
     "# A profile.\nversion = 1;\nmachine = \"M\";\nvalid = true;\ndisturbed = \"by b\";\n"
-    "quantile = 0.999;\nconfidence = 0.95;\npreempted_runs = 3L;\ndispatch_ns = 900L;\n"
+    "quantile = 0.999;\nconfidence = 0.95;\ndisturbed_runs = 3L;\ndispatch_ns = 900L;\n"
     "precedence_ns = 700L;\nbandwidth_bytes_per_s = 4000000L;\ntasks = (\n"
     "  { name = \"a\";\n    prefetch: { wcet_ns = 90L; busy_ns = 80L; longest_ns = 99L;"
     " alone_ns = 70L; company_ns = 75L;\n      planned_ns = 77L; cold_ns = 95L; tail_ns = 120L; "

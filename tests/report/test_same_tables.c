@@ -127,8 +127,8 @@ static void draw_first(prem_row *row) {
 
 static bool with_periods; /* the tasks of a result */
 
-static void draw_preempted(prem_row *row) {
-  prem_preempted *of = &row->preempted;
+static void draw_disturbed(prem_row *row) {
+  prem_disturbed *of = &row->disturbed;
   of->watched = chance(2);
   of->mixed = chance(2);
   of->counts_mixed = chance(2);
@@ -256,7 +256,7 @@ static void draw_row(prem_row *row, const prem_schedule *schedule) {
   row->oversubscribed = chance(4);
   draw_verdict(&row->verdict);
   draw_first(row);
-  draw_preempted(row);
+  draw_disturbed(row);
   draw_kept(row, schedule);
   row->task_count = TASKS;
   row->tasks = calloc(TASKS, sizeof *row->tasks);

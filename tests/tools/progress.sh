@@ -56,10 +56,10 @@ longest=$(tr '\r' '\n' <shown | grep ' runs (' | awk '{ if (length > n) n = leng
 NO_COLOR=1 until_shown ' runs \(' 0.7 "$TTPREM" run increment.cfg --backend cpu --duration 60 || fail "no progress with NO_COLOR"
 if grep -q $'\033' shown; then fail "escape sequences with NO_COLOR"; fi
 
-on_terminal "$TTPREM" run --quiet --with-preempted increment.cfg --backend cpu --duration 300ms
+on_terminal "$TTPREM" run --quiet --with-disturbed increment.cfg --backend cpu --duration 300ms
 if grep -q ' runs (' shown; then fail "progress with --quiet"; fi
 
-"$TTPREM" run --with-preempted increment.cfg --backend cpu --duration 300ms >/dev/null 2>shown
+"$TTPREM" run --with-disturbed increment.cfg --backend cpu --duration 300ms >/dev/null 2>shown
 if grep -q ' runs (' shown; then fail "progress without a terminal"; fi
 
 # A live session's line is rewritten in place and fits the terminal; what was lost is told first.

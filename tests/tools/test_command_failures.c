@@ -156,7 +156,7 @@ START_TEST(a_measurement_that_loses_everything_is_no_success) {
   ck_assert_msg(strstr(said, "tt: of 100 jobs all were disturbed: the operating system took a core "
                              "away from each, for 1.500 ms at most; see docs/timing-method.md"),
                 "%s", said);
-  said = said_by(&status, "--with-preempted", NULL);
+  said = said_by(&status, "--with-disturbed", NULL);
   ck_assert_int_eq(status, COMMAND_DONE);
   ck_assert_ptr_null(strstr(said, "disturbed"));
 }

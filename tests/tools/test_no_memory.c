@@ -848,7 +848,7 @@ static void tear_down(void) {
   golden_remove_folder();
 }
 
-/* What no measurement of it has: a release that ended it, ways to launch, modes left out, preempted
+/* What no measurement of it has: a release that ended it, ways to launch, modes left out, disturbed
  * samples. */
 static void add_what_is_rare(void) {
   enum { MANY = 2 };
@@ -861,11 +861,11 @@ static void add_what_is_rare(void) {
   free(result->launch_search.candidates);
   result->launch_search.candidate_count = MANY;
   result->launch_search.candidates = calloc(MANY, sizeof *result->launch_search.candidates);
-  prem_preempted *preempted = &result->rows[0].preempted;
-  free(preempted->samples);
-  preempted->watched = true;
-  preempted->count = MANY;
-  preempted->samples = calloc(MANY, sizeof *preempted->samples);
+  prem_disturbed *disturbed = &result->rows[0].disturbed;
+  free(disturbed->samples);
+  disturbed->watched = true;
+  disturbed->count = MANY;
+  disturbed->samples = calloc(MANY, sizeof *disturbed->samples);
 }
 
 static void set_up_result(void) {

@@ -30,5 +30,5 @@ said=$("$ttprem" run --backend cuda "$input" 2>&1) || status=$?
 [ "$(wc -l <<<"$said")" = 1 ] || fail "more than one line: $said"
 
 cd "$scratch"
-said=$("$ttprem" run --with-preempted "$input" 2>&1 >table) || fail "--backend auto does not fall back: $said"
+said=$("$ttprem" run --with-disturbed "$input" 2>&1 >table) || fail "--backend auto does not fall back: $said"
 [[ $said == "ttprem: backend cpu: "*"; cuda: $why"* ]] || fail "--backend auto says: $said"

@@ -3,8 +3,8 @@
  * Jobs that were disturbed, since the operating system took a core away, told apart from the
  * others: what they say is about the system's other work, not about the schedule.
  */
-#ifndef TTPREM_MEASURE_PREEMPTED_H
-#define TTPREM_MEASURE_PREEMPTED_H
+#ifndef TTPREM_MEASURE_DISTURBED_H
+#define TTPREM_MEASURE_DISTURBED_H
 
 #include "ttprem/measure.h"
 
@@ -21,7 +21,7 @@ int64_t prem_disturbed_jobs(const prem_trace *trace, int64_t discard);
 
 /** Put the raw records of disturbed jobs behind all others, whose order stays. Returns how many
  *  others there are; -1: out of memory. */
-int64_t prem_preempted_apart(prem_trace *trace);
+int64_t prem_disturbed_apart(prem_trace *trace);
 
 /**
  * The trace's counts without its disturbed jobs.
@@ -30,15 +30,15 @@ int64_t prem_preempted_apart(prem_trace *trace);
  * @param[out] *whole  false: records are lost, so the stats are the trace's, disturbed jobs
  * included
  */
-prem_status prem_preempted_recount(const prem_schedule *schedule, const prem_trace *trace,
+prem_status prem_disturbed_recount(const prem_schedule *schedule, const prem_trace *trace,
                                    int64_t discard, prem_mode mode, prem_phase_stats *stats,
                                    bool *whole);
 
 /** Note one sample in the row, the `after`-th of all that count. False: out of memory. */
-bool prem_preempted_note(prem_preempted *preempted, const prem_preempted_sample *sample);
+bool prem_disturbed_note(prem_disturbed *disturbed, const prem_disturbed_sample *sample);
 
 /** Add what a trace counted of its disturbed jobs: all that it counted without `stats`. */
-void prem_preempted_count_late(prem_preempted *preempted, const prem_trace *trace,
+void prem_disturbed_count_late(prem_disturbed *disturbed, const prem_trace *trace,
                                const prem_phase_stats *stats);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disturbed jobs told apart: see preempted.h. */
-#include "measure/preempted.h"
+/* Disturbed jobs told apart: see disturbed.h. */
+#include "measure/disturbed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,17 +22,17 @@ int64_t prem_disturbed_jobs(const prem_trace *trace, int64_t discard) {
   return count;
 }
 
-int64_t prem_preempted_apart(prem_trace *trace) {
+int64_t prem_disturbed_apart(prem_trace *trace) {
   prem_trace_record *behind = malloc((size_t)(trace->record_count + 1) * sizeof *behind);
-  int64_t others = 0, preempted = 0;
+  int64_t others = 0, disturbed = 0;
   if (!behind)
     return -1;
   for (int64_t i = 0; i < trace->record_count; ++i)
     if (prem_is_disturbed(trace, &trace->records[i]))
-      behind[preempted++] = trace->records[i];
+      behind[disturbed++] = trace->records[i];
     else
       trace->records[others++] = trace->records[i];
-  memcpy(trace->records + others, behind, (size_t)preempted * sizeof *behind);
+  memcpy(trace->records + others, behind, (size_t)disturbed * sizeof *behind);
   free(behind);
   return others;
 }
@@ -74,7 +74,7 @@ static prem_status count_records(const prem_schedule *schedule, const prem_trace
   return PREM_OK;
 }
 
-prem_status prem_preempted_recount(const prem_schedule *schedule, const prem_trace *trace,
+prem_status prem_disturbed_recount(const prem_schedule *schedule, const prem_trace *trace,
                                    int64_t discard, prem_mode mode, prem_phase_stats *stats,
                                    bool *whole) {
   const int64_t counted = (trace->hyperperiods - discard) * trace->job_count;
@@ -90,25 +90,25 @@ prem_status prem_preempted_recount(const prem_schedule *schedule, const prem_tra
 
 /* ---- what a row says of them ---------------------------------------------------------------- */
 
-bool prem_preempted_note(prem_preempted *preempted, const prem_preempted_sample *sample) {
-  prem_preempted_sample *grown =
-      prem_grow(preempted->samples, (size_t)preempted->count, sizeof *grown);
+bool prem_disturbed_note(prem_disturbed *disturbed, const prem_disturbed_sample *sample) {
+  prem_disturbed_sample *grown =
+      prem_grow(disturbed->samples, (size_t)disturbed->count, sizeof *grown);
   if (!grown)
     return false;
-  preempted->samples = grown;
-  preempted->samples[preempted->count++] = *sample;
-  if (sample->away_ns > preempted->longest_away_ns)
-    preempted->longest_away_ns = sample->away_ns;
-  if (sample->makespan_ns > preempted->makespan_max_ns)
-    preempted->makespan_max_ns = sample->makespan_ns;
+  disturbed->samples = grown;
+  disturbed->samples[disturbed->count++] = *sample;
+  if (sample->away_ns > disturbed->longest_away_ns)
+    disturbed->longest_away_ns = sample->away_ns;
+  if (sample->makespan_ns > disturbed->makespan_max_ns)
+    disturbed->makespan_max_ns = sample->makespan_ns;
   return true;
 }
 
-void prem_preempted_count_late(prem_preempted *preempted, const prem_trace *trace,
+void prem_disturbed_count_late(prem_disturbed *disturbed, const prem_trace *trace,
                                const prem_phase_stats *stats) {
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
-    preempted->releases += trace->stats[i].releases - stats[i].releases;
-    preempted->late_releases += trace->stats[i].late - stats[i].late;
-    preempted->overruns += trace->stats[i].overruns - stats[i].overruns;
+    disturbed->releases += trace->stats[i].releases - stats[i].releases;
+    disturbed->late_releases += trace->stats[i].late - stats[i].late;
+    disturbed->overruns += trace->stats[i].overruns - stats[i].overruns;
   }
 }
