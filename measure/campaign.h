@@ -14,7 +14,7 @@ typedef struct prem_time_list {
 /** What a row's summaries are made of. */
 typedef struct prem_samples {
   prem_time_list makespan, response, launch;
-  prem_time_list away;        /* of each response; empty: nobody looked */
+  prem_time_list away;        /* of each response, as in the trace */
   int64_t hyperperiods;       /* of the runs before, those that do not count among them */
   prem_kept_run last;         /* the last counted run; relaunch only */
   prem_chain_samples *chains; /* [chain_count of the schedule] */

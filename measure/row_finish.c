@@ -44,7 +44,7 @@ static int64_t list_responses(const prem_samples *samples, const prem_trace *tra
   int64_t count = 0;
   for (int64_t first = 0; first < samples->response.count; first += trace->job_count)
     for (int64_t j = first + trace->first_job[t]; j < first + trace->first_job[t + 1]; ++j)
-      if (!undisturbed || j >= samples->away.count || samples->away.ns[j] == 0)
+      if (!undisturbed || samples->away.ns[j] <= 0)
         values[count++] = samples->response.ns[j];
   return count;
 }
@@ -85,13 +85,16 @@ static prem_status summarise_responses(const prem_campaign *campaign, prem_row *
   return PREM_OK;
 }
 
-/** Samples with a disturbed job are noted, and taken out of the others unless they are mixed in. */
+/** Samples with a disturbed job are noted, and their makespans are taken out of the others unless
+ * they are mixed in. */
 static prem_status tell_apart(prem_row *row, prem_samples *samples) {
-  const int64_t jobs = row->job_count, all = samples->makespan.count;
+  const int64_t jobs = row->job_count;
   int64_t kept = 0;
-  for (int64_t s = 0; s < all; ++s) {
+  row->all_samples = samples->makespan.count;
+  for (int64_t s = 0; s < row->all_samples; ++s) {
     int64_t away_ns = 0;
-    for (int64_t j = s * jobs; j < (s + 1) * jobs && j < samples->away.count; ++j) {
+    for (int64_t j = s * jobs; j < (s + 1) * jobs; ++j) {
+      row->disturbed.watched |= samples->away.ns[j] >= 0;
       row->disturbed.jobs += samples->away.ns[j] > 0;
       away_ns = prem_max_i64(away_ns, samples->away.ns[j]);
     }
@@ -101,9 +104,7 @@ static prem_status tell_apart(prem_row *row, prem_samples *samples) {
       return PREM_ERR_MEMORY;
     if (away_ns > 0 && !row->disturbed.mixed)
       continue;
-    samples->makespan.ns[kept] = samples->makespan.ns[s];
-    memmove(samples->response.ns + kept++ * jobs, samples->response.ns + s * jobs,
-            (size_t)jobs * sizeof *samples->response.ns);
+    samples->makespan.ns[kept++] = samples->makespan.ns[s];
   }
   row->samples = kept;
   return PREM_OK;
@@ -145,7 +146,6 @@ static prem_status summarise_chains(const prem_campaign *campaign, prem_row *row
 
 prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_samples *samples) {
   prem_status status = PREM_OK;
-  row->disturbed.watched = samples->away.count > 0;
   row->disturbed.mixed = campaign->options->mix_disturbed;
   for (int32_t t = 0; status == PREM_OK && t < row->task_count; ++t)
     status = summarise_responses(campaign, row, samples, t);
@@ -155,7 +155,8 @@ prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_s
     return status;
   row->samples_ns = samples->makespan.ns;
   row->response_samples_ns = samples->response.ns;
-  samples->makespan.ns = samples->response.ns = NULL;
+  row->away_samples_ns = samples->away.ns;
+  samples->makespan.ns = samples->response.ns = samples->away.ns = NULL;
   status = summarise_copy(row->samples_ns, row->samples, &row->makespan_ns);
   row->padded = pad(campaign, row->samples_ns, prem_mode_computes(row->mode) ? row->samples : 0, 1);
   row->jitter_ns = row->makespan_ns.max - row->makespan_ns.min;
@@ -178,6 +179,7 @@ void prem_row_free(prem_row *row) {
   free(row->best_effort);
   free(row->samples_ns);
   free(row->response_samples_ns);
+  free(row->away_samples_ns);
   free(row->chains);
   free(row->disturbed.samples);
   prem_first_causes_free(&row->first);

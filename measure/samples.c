@@ -35,7 +35,7 @@ static bool add_times(prem_samples *samples, const prem_schedule *schedule, cons
       if (!prem_time_list_add(&samples->response,
                               prem_response_ns(schedule, trace, hyperperiod, t, j)))
         return false;
-  for (int64_t j = 0; j < trace->job_count && *away_ns >= 0; ++j)
+  for (int64_t j = 0; j < trace->job_count; ++j)
     if (!prem_time_list_add(&samples->away, away_ns[j]))
       return false;
   return prem_time_list_add(&samples->makespan, prem_makespan_ns(trace, hyperperiod));

@@ -462,7 +462,15 @@ static json_t *result_json(const prem_result *result, const prem_schedule *sched
 
 /* ---- raw samples ---------------------------------------------------------------------------- */
 
-static void write_samples_header(FILE *file, const prem_schedule *schedule) {
+static bool any_watched(const prem_result *result) {
+  for (int32_t i = 0; i < result->row_count; ++i)
+    if (result->rows[i].disturbed.watched)
+      return true;
+  return false;
+}
+
+static void write_samples_header(FILE *file, const prem_result *result,
+                                 const prem_schedule *schedule) {
   fputs("run,label,makespan_ns", file);
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     int64_t jobs = prem_task_jobs(schedule, &schedule->tasks[t]);
@@ -476,22 +484,47 @@ static void write_samples_header(FILE *file, const prem_schedule *schedule) {
       prem_csv_quote(file, name);
     }
   }
-  fputc('\n', file);
+  fputs(any_watched(result) ? ",disturbed\n" : "\n", file);
+}
+
+/** Which of a sample's jobs were disturbed, by the number of their column, from 0. */
+static void write_disturbed(FILE *file, const prem_row *row, const int64_t *away_ns) {
+  const char *before = "";
+  for (int64_t j = 0; j < row->job_count; ++j)
+    if (away_ns[j] > 0) {
+      fprintf(file, "%s%" PRId64, before, j);
+      before = " ";
+    }
+}
+
+static bool is_disturbed(const prem_row *row, int64_t sample) {
+  for (int64_t j = 0; row->disturbed.watched && j < row->job_count; ++j)
+    if (row->away_samples_ns[sample * row->job_count + j] > 0)
+      return true;
+  return false;
 }
 
 static void write_samples(FILE *file, const prem_result *result, const prem_schedule *schedule) {
-  write_samples_header(file, schedule);
+  const bool watched = any_watched(result);
+  write_samples_header(file, result, schedule);
   for (int32_t i = 0; i < result->row_count; ++i) {
     const prem_row *row = &result->rows[i];
-    for (int64_t s = 0; s < row->samples; ++s) {
+    int64_t kept = 0, apart = 0;
+    for (int64_t s = 0; s < row->all_samples; ++s) {
+      const bool is_apart = !row->disturbed.mixed && is_disturbed(row, s);
       fprintf(file, "%" PRId64 ",", s);
       prem_csv_quote(file, row->label);
-      fprintf(file, ",%" PRId64, row->samples_ns[s]);
+      fprintf(file, ",%" PRId64,
+              is_apart ? row->disturbed.samples[apart++].makespan_ns : row->samples_ns[kept++]);
       for (int64_t j = 0; j < row->job_count; ++j)
         if (prem_mode_computes(row->mode))
           fprintf(file, ",%" PRId64, row->response_samples_ns[s * row->job_count + j]);
         else
           fputc(',', file);
+      if (watched)
+        fputc(',', file);
+      if (watched && row->disturbed.watched)
+        write_disturbed(file, row, &row->away_samples_ns[s * row->job_count]);
       fputc('\n', file);
     }
   }

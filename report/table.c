@@ -122,10 +122,6 @@ static bool any_watched(const prem_result *result) {
   return false;
 }
 
-static int64_t all_samples(const prem_row *row) {
-  return row->samples + (row->disturbed.mixed ? 0 : row->disturbed.count);
-}
-
 static int64_t all_jobs(const prem_row *row) {
   int64_t jobs = 0;
   for (int32_t t = 0; t < row->task_count; ++t)
@@ -426,7 +422,7 @@ static void print_samples(const prem_row *row, FILE *file) {
     times = t == 0 ? row->tasks[t].response_ns.count
                    : prem_min_i64(times, row->tasks[t].response_ns.count);
   fprintf(file, "%s: %s counted: %" PRId64 ", discarded: %" PRId64, row->label, sample_name(row),
-          periodic ? all_samples(row) : row->samples, row->discarded);
+          periodic ? row->all_samples : row->samples, row->discarded);
   if (row->samples > 0 && !periodic)
     fprintf(file, "; longest makespan %" PRId64 " ns", row->makespan_ns.max);
   fputc('\n', file);
@@ -604,7 +600,7 @@ static void print_disturbed(const prem_row *row, FILE *file) {
           "%s: disturbed: the operating system took a core away, for %.3f ms at most, from %" PRId64
           " of %" PRId64 " jobs,\n  in %" PRId64 " of %" PRId64 " %s, the longest of %.3f ms\n",
           row->label, (double)apart->longest_away_ns / 1e6, apart->jobs, all_jobs(row),
-          apart->count, all_samples(row), sample_name(row), (double)apart->makespan_max_ns / 1e6);
+          apart->count, row->all_samples, sample_name(row), (double)apart->makespan_max_ns / 1e6);
   if (apart->mixed) {
     fputs("  they count among the others\n", file);
     return;

@@ -263,11 +263,6 @@ prem_status prem_scenario_prepare(const prem_scenario_request *request, prem_sch
                            : status;
 }
 
-/* Those that the system interrupted were run as well. */
-static int64_t runs_of(const prem_row *row) {
-  return row->samples + (row->disturbed.mixed ? 0 : row->disturbed.count);
-}
-
 /* What is left of the row's time; one run of each mode counts all the same. */
 static double seconds_until(int64_t end_ns) {
   static const double min_s = 1e-3;
@@ -298,7 +293,7 @@ static prem_status measure(const prem_scenario_request *request, const prem_sche
   if (out->result && finish_outcomes(&collector) != PREM_OK)
     status = PREM_ERR_MEMORY;
   if (status == PREM_OK)
-    prem_experiment_repeated(request->context, request->repeat, runs_of(&out->result->rows[0]));
+    prem_experiment_repeated(request->context, request->repeat, out->result->rows[0].all_samples);
   prem_session_close(session);
   return status;
 }

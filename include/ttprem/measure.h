@@ -190,6 +190,7 @@ typedef struct prem_row {
   prem_scenario scenario;
   prem_exclusivity exclusivity;
   int64_t samples; /* that counted; disturbed ones apart, all of whose jobs need not be disturbed */
+  int64_t all_samples; /* the same, disturbed ones among them */
   int64_t discarded;
   prem_summary makespan_ns;
   prem_padding padded;    /* of the makespan */
@@ -225,7 +226,8 @@ typedef struct prem_row {
   int32_t chain_count;
   prem_first_causes first; /* of its late releases that have raw records */
   int64_t *samples_ns; /* [samples]: makespan of each counted sample, in the order of execution */
-  int64_t *response_samples_ns; /* [samples][job_count], jobs as in prem_trace.first_job */
+  int64_t *response_samples_ns; /* [all_samples][job_count], jobs as in prem_trace.first_job */
+  int64_t *away_samples_ns;     /* the same, as in prem_trace.away_ns; above 0: disturbed */
   int64_t job_count;            /* of all tasks in a hyperperiod */
   prem_disturbed disturbed;
   prem_trace *example;  /* the counted raw records of the first counted run, sorted; may be NULL */
@@ -347,9 +349,10 @@ PREM_API prem_status prem_find_causes(const prem_schedule *schedule, const prem_
 PREM_API void prem_first_causes_free(prem_first_causes *first);
 
 /**
- * Write the result as JSON ("ttprem.result/1") with provenance; raw samples go to PATH with
- * `.samples.csv` for its extension, planned and real phases of the rows' examples (20 000 at most)
- * with `.phases.csv`. All written beside and renamed. "-" writes the JSON to stdout, alone.
+ * Write the result as JSON ("ttprem.result/1") with provenance; raw samples, disturbed ones among
+ * them, go to PATH with `.samples.csv` for its extension, planned and real phases of the rows'
+ * examples (20 000 at most) with `.phases.csv`. All written beside and renamed. "-" writes the JSON
+ * to stdout, alone.
  *
  * @param command  the command line, for the provenance.
  * @retval PREM_ERR_IO  unwritable; files that were not complete are not left

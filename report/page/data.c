@@ -107,12 +107,16 @@ static json_t *distribution_json(series *samples, int64_t points) {
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
+enum { FIRST_JOB = 3 }; /* column, after run, label and makespan */
+
 /** Distributions of a result: row by row the makespan, then the tasks. */
 typedef struct sample_set {
   int64_t rows, tasks;
   series *all;      /* [rows][1 + tasks] */
   int32_t *task_of; /* [columns]: the task that a column is of; -1: makespan */
+  bool *is_apart;   /* [columns]: of the line in hand, disturbed and told apart */
   int32_t columns;
+  bool tells_disturbed; /* in one column more, the last */
 } sample_set;
 
 static const json_t *tasks_of(const json_t *result) {
@@ -150,15 +154,17 @@ static bool read_sample_header(prem_csv *csv, const json_t *result, sample_set *
   if (csv->field_count < 3 || strcmp(csv->fields[1], "label") != 0 ||
       strcmp(csv->fields[2], "makespan_ns") != 0)
     return prem_csv_refuse(csv, "not the header of a result's samples");
-  set->columns = csv->field_count;
+  set->tells_disturbed = strcmp(csv->fields[csv->field_count - 1], "disturbed") == 0;
+  set->columns = csv->field_count - set->tells_disturbed;
   set->task_of = calloc((size_t)set->columns, sizeof *set->task_of);
-  if (!set->task_of) {
+  set->is_apart = calloc((size_t)set->columns, sizeof *set->is_apart);
+  if (!set->task_of || !set->is_apart) {
     csv->status = PREM_ERR_MEMORY;
     return false;
   }
   set->task_of[2] = -1;
   int32_t task = 0;
-  for (int32_t c = 3; c < set->columns; ++c) {
+  for (int32_t c = FIRST_JOB; c < set->columns; ++c) {
     task = find_column_task(result, csv->fields[c], task);
     if (task < 0)
       return prem_csv_refuse(csv, "column '%.80s' is of no task of the result", csv->fields[c]);
@@ -167,16 +173,46 @@ static bool read_sample_header(prem_csv *csv, const json_t *result, sample_set *
   return true;
 }
 
+/** Older results call them preempted. */
+static const json_t *disturbed_of(const json_t *row) {
+  const json_t *disturbed = json_object_get(row, "disturbed");
+  return disturbed ? disturbed : json_object_get(row, "preempted");
+}
+
+static bool tells_apart(const json_t *row) {
+  const json_t *disturbed = disturbed_of(row);
+  return json_integer_value(json_object_get(disturbed, "count")) > 0 &&
+         !json_is_true(json_object_get(disturbed, "mixed"));
+}
+
+/** Which of the line's times the result leaves out: disturbed jobs, and the makespan with any. */
+static bool mark_apart(prem_csv *csv, const sample_set *set, bool tells_apart) {
+  memset(set->is_apart, 0, (size_t)set->columns * sizeof *set->is_apart);
+  for (char *at = csv->fields[set->columns], *end; *at; at = end) {
+    const long job = strtol(at, &end, 10);
+    if (end == at || job < 0 || job >= set->columns - FIRST_JOB)
+      return prem_csv_refuse(csv, "'%.40s' are no numbers of jobs", csv->fields[set->columns]);
+    set->is_apart[2] = set->is_apart[FIRST_JOB + job] = tells_apart;
+  }
+  return true;
+}
+
 static bool read_sample(prem_csv *csv, const json_t *result, const sample_set *set) {
-  if (csv->field_count != set->columns)
+  const int32_t fields = set->columns + set->tells_disturbed;
+  if (csv->field_count != fields)
     return prem_csv_refuse(csv, "%" PRId32 " fields, the header has %" PRId32, csv->field_count,
-                           set->columns);
+                           fields);
   int64_t row = find_row(result, csv->fields[1]);
   if (row < 0)
     return prem_csv_refuse(csv, "'%.60s' is no row of the result", csv->fields[1]);
+  if (set->tells_disturbed &&
+      !mark_apart(csv, set, tells_apart(json_array_get(rows_of(result), (size_t)row))))
+    return false;
   for (int32_t c = 2; c < set->columns; ++c) {
     int64_t value;
     if (c > 2 && csv->fields[c][0] == '\0') /* a mode that computes nothing */
+      continue;
+    if (set->is_apart[c])
       continue;
     if (!prem_csv_integer(csv, c, "sample", &value))
       return false;
@@ -245,12 +281,6 @@ static bool are_samples_of(prem_csv *csv, const series *samples, const json_t *s
                          what, row, min_seen, max_seen, mean, min, max, says);
 }
 
-/** Older results call them preempted. */
-static const json_t *disturbed_of(const json_t *row) {
-  const json_t *disturbed = json_object_get(row, "disturbed");
-  return disturbed ? disturbed : json_object_get(row, "preempted");
-}
-
 /** A file of the same name that another run has left would be drawn as this one's. */
 static bool judge_samples(prem_csv *csv, const json_t *result, const sample_set *set) {
   bool same = true;
@@ -261,10 +291,8 @@ static bool judge_samples(prem_csv *csv, const json_t *result, const sample_set 
     const char *label = text_of(row, "label");
     same =
         are_samples_of(csv, &of_row[0], json_object_get(row, "makespan_ns"), label, "the makespan");
-    /* Undisturbed jobs of runs that had disturbed ones as well are in the result alone. */
-    const json_t *disturbed = disturbed_of(row);
-    if (json_integer_value(json_object_get(disturbed, "count")) > 0 &&
-        !json_is_true(json_object_get(disturbed, "mixed")))
+    /* Older files have no undisturbed jobs of runs that had disturbed ones as well. */
+    if (tells_apart(row) && !set->tells_disturbed)
       continue;
     for (int64_t t = 0; t < set->tasks && same; ++t) {
       const json_t *task = json_array_get(json_object_get(row, "tasks"), (size_t)t);
@@ -291,6 +319,7 @@ static json_t *read_samples(prem_csv *csv, const json_t *result) {
     free(set.all[i].values);
   free(set.all);
   free(set.task_of);
+  free(set.is_apart);
   return made;
 }
 

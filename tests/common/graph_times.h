@@ -283,7 +283,9 @@ static inline int64_t *graph_planned_ns(graph_case *at, int64_t job_count) {
 
 static inline void graph_fold_jobs(graph_case *at, const prem_row *row, const int64_t *planned_ns) {
   graph_totals *totals = at->totals;
-  for (int64_t i = 0; i < row->samples * row->job_count; ++i) {
+  for (int64_t i = 0; i < row->all_samples * row->job_count; ++i) {
+    if (row->away_samples_ns[i] > 0)
+      continue;
     const int64_t late_ns = row->response_samples_ns[i] - planned_ns[i % row->job_count];
     ++totals->jobs;
     totals->jobs_late += late_ns > at->schedule->platform.late_ns;

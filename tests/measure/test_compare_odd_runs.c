@@ -73,6 +73,12 @@ START_TEST(disturbed_hyperperiods_are_told_apart) {
   ck_assert_int_eq(row->makespan_ns.max, 580);
   ck_assert_int_eq(row->releases, 6 * PHASES_OF_PAIR);
   ck_assert_int_eq(row->tasks[1].phase[PREM_PREFETCH].duration_max_ns, 100); /* 800 with 700 more */
+  ck_assert_int_eq(row->all_samples, 9);
+  for (int64_t i = 0; i < 9 * row->job_count; ++i) { /* the jobs that the numbers are of */
+    const int64_t away_ns = i / row->job_count % 3 == 0 ? 700 : 0;
+    ck_assert_int_eq(row->away_samples_ns[i], away_ns);
+    ck_assert_int_eq(row->response_samples_ns[i] > 700, away_ns > 0);
+  }
   ck_assert_int_eq(row->overruns, 0);
   ck_assert_int_eq(row->violations_checked, 6);
   for (int64_t i = 0; i < row->example->record_count; ++i)

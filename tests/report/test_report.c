@@ -203,6 +203,40 @@ START_TEST(samples_become_distributions) {
 }
 END_TEST
 
+/** Of a run with a disturbed job the result's numbers are of the other jobs, unless it mixes them.
+ */
+START_TEST(disturbed_jobs_are_told_apart) {
+  static const char columns[] = "run,label,makespan_ns,\"a job 0 response_ns\",\"a job 1 "
+                                "response_ns\",\"b response_ns\",disturbed\n";
+  static const char *const lines[] = {
+      "0,\"tt\",30,1,2,7,\n1,\"tt\",99,9,50,8,1\n2,\"tt\",20,2,3,7,\n",
+      "0,\"tt\",30,1,2,7,\n1,\"tt\",,9,,8,1\n2,\"tt\",20,2,3,7,\n"}; /* what counts */
+  static const char *const expected[] = {"{\"ns\":[1,2,3,9],\"upto\":[1,3,4,5]}",
+                                         "{\"ns\":[1,2,3,9,50],\"upto\":[1,3,4,5,6]}"};
+  const bool mixed = _i == 1;
+  char text[512];
+  json_t *result = make_result("a", 1);
+  snprintf(text, sizeof text, "%s%s", columns, lines[mixed ? 0 : 1]);
+  fit_to(result, text);
+  json_object_set_new(at(result, "rows", 0), "disturbed",
+                      json_pack("{s:i,s:b}", "count", 1, "mixed", mixed));
+  write_json(result, "r.json");
+  snprintf(text, sizeof text, "%s%s", columns, lines[0]);
+  write_text("r.samples.csv", text);
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+  char *page = write_page();
+  json_t *root = carried(page);
+  static const char *const keys[] = {"tt", "tasks", "a", NULL};
+  char *found =
+      json_dumps(path_of(json_object_get(at(root, "documents", 0), "samples"), keys), JSON_COMPACT);
+  ck_assert_str_eq(found, expected[_i]);
+  free(found);
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
 /** A mode that computes nothing has a makespan and no responses. */
 static char *asset_text(const char *name) {
   char page_part[512];
@@ -416,6 +450,8 @@ static const struct {
     {"run,label,makespan_ns\n0,\"tt\",x\n", "'x' is not an integer", 2},
     {"run,label,makespan_ns\n0,\"tt\",5,6\n", "4 fields", 2},
     {"run,label,makespan_ns\n0,\"tt\",5\n1,\"t", "cut short", 3},
+    {"run,label,makespan_ns,disturbed\n0,\"tt\",5,x\n", "'x' are no numbers of jobs", 2},
+    {"run,label,makespan_ns,disturbed\n0,\"tt\",5,0\n", "'0' are no numbers of jobs", 2},
 };
 
 /* Of a result without tasks no column but the makespan's is one. */
@@ -745,6 +781,7 @@ int main(void) {
   TCase *data = tcase_create("data");
   tcase_add_checked_fixture(data, set_up, tear_down);
   tcase_add_test(data, samples_become_distributions);
+  tcase_add_loop_test(data, disturbed_jobs_are_told_apart, 0, 2);
   tcase_add_test(data, a_page_carries_styles_and_scripts_in_order);
   tcase_add_test(data, a_page_begins_with_what_it_may_do_and_is);
   tcase_add_test(data, a_page_is_not_written_over_its_result);

@@ -67,7 +67,7 @@ static void fill_row(prem_row *row, prem_mode mode) {
   strcpy(row->backend, "cpu");
   row->scenario = PREM_RESIDENT;
   row->exclusivity = mode == PREM_MODE_TT ? PREM_EXCLUSIVE_BLOCK : PREM_EXCLUSIVE_NONE;
-  row->samples = 2;
+  row->samples = row->all_samples = 2;
   row->discarded = 1;
   row->makespan_ns = (prem_summary){.count = 2,
                                     .min = 580,
@@ -460,6 +460,32 @@ START_TEST(samples_of_one_job_are_a_column) {
   ck_assert_str_eq(samples, "run,label,makespan_ns,\"only response_ns\"\n"
                             "0,\"free\",580,180\n1,\"free\",617,181\n"
                             "0,\"tt\",580,180\n1,\"tt\",617,181\n");
+  free(samples);
+}
+END_TEST
+
+/* Of a run with a disturbed job all is written, and which job it was. */
+START_TEST(samples_tell_disturbed_jobs) {
+  static prem_disturbed_sample apart = {.after = 1, .makespan_ns = 999, .away_ns = 400};
+  static const int64_t away_ns[] = {0, 0, 0, 0, 400, 300, 0, 0, 0};
+  prem_row *row = &result->rows[1];
+  row->all_samples = 3;
+  row->disturbed = (prem_disturbed){.watched = true, .jobs = 2, .count = 1, .samples = &apart};
+  row->away_samples_ns = calloc(9, sizeof *away_ns);
+  memcpy(row->away_samples_ns, away_ns, sizeof away_ns);
+  free(row->response_samples_ns);
+  row->response_samples_ns = calloc(9, sizeof(int64_t));
+  for (int i = 0; i < 9; ++i)
+    row->response_samples_ns[i] = 180 + i;
+  json_decref(written());
+  row->disturbed.samples = NULL;
+  char *samples = contents(in_folder("r.samples.csv"));
+  ck_assert_ptr_nonnull(strstr(samples, "\"corr response_ns\",disturbed\n"
+                                        "0,\"free\",580,180,181,182,\n"
+                                        "1,\"free\",617,183,184,185,\n"
+                                        "0,\"tt\",580,180,181,182,\n"
+                                        "1,\"tt\",999,183,184,185,1 2\n"
+                                        "2,\"tt\",617,186,187,188,\n"));
   free(samples);
 }
 END_TEST
@@ -1125,6 +1151,7 @@ int main(void) {
   tcase_add_test(cases, samples_of_what_computes_nothing_have_no_responses);
   tcase_add_test(cases, samples_of_one_job_are_a_column);
   tcase_add_test(cases, samples_are_csv);
+  tcase_add_test(cases, samples_tell_disturbed_jobs);
   tcase_add_test(cases, phases_are_csv);
   tcase_add_test(cases, phases_of_the_worst_run_come_first);
   tcase_add_test(cases, json_names_the_release_that_broke_the_limit);

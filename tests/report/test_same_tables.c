@@ -153,12 +153,16 @@ static void draw_samples(prem_row *row) {
   row->samples = all;
   row->job_count = TASKS + 1; /* a has two in a hyperperiod */
   row->samples_ns = calloc((size_t)all + 1, sizeof *row->samples_ns);
-  row->response_samples_ns =
-      calloc((size_t)(all * row->job_count) + 1, sizeof *row->response_samples_ns);
   for (int64_t i = 0; i < all; ++i)
     row->samples_ns[i] = 1000 + draw(0, spread);
-  for (int64_t i = 0; i < all * row->job_count; ++i)
+  row->all_samples = all + (row->disturbed.mixed ? 0 : row->disturbed.count);
+  const int64_t jobs = row->all_samples * row->job_count;
+  row->response_samples_ns = calloc((size_t)jobs + 1, sizeof *row->response_samples_ns);
+  row->away_samples_ns = calloc((size_t)jobs + 1, sizeof *row->away_samples_ns);
+  for (int64_t i = 0; i < jobs; ++i)
     row->response_samples_ns[i] = 100 + draw(0, spread);
+  for (int64_t s = 0; s < row->disturbed.count && s < row->all_samples; ++s)
+    row->away_samples_ns[s * row->job_count + draw(0, TASKS)] = draw(1, 900);
 }
 
 static void draw_counts(prem_row *row) {
@@ -250,13 +254,13 @@ static void draw_row(prem_row *row, const prem_schedule *schedule) {
   row->padded = draw_padding();
   row->launch_ns = draw_summary();
   draw_counts(row);
+  draw_disturbed(row);
   draw_samples(row);
   row->output_checked = chance(2);
   row->output_ok = chance(2);
   row->oversubscribed = chance(4);
   draw_verdict(&row->verdict);
   draw_first(row);
-  draw_disturbed(row);
   draw_kept(row, schedule);
   row->task_count = TASKS;
   row->tasks = calloc(TASKS, sizeof *row->tasks);
