@@ -2,6 +2,7 @@
 /* A row summed up when all its runs are over: see campaign.h. */
 #include "measure/campaign.h"
 #include "measure/disturbed.h"
+#include "measure/padding.h"
 #include "prem/base/numbers.h"
 
 #include <stdio.h>
@@ -19,34 +20,23 @@ static prem_status summarise_copy(const int64_t *values, int64_t count, prem_sum
   return PREM_OK;
 }
 
-/** `values` in the order of execution, `per_sample` of them in each sample. */
-static prem_padding pad(const prem_campaign *campaign, const int64_t *values, int64_t samples,
-                        int64_t per_sample) {
-  const int64_t trained = samples / 2 * per_sample, all = samples * per_sample;
-  const int64_t step_ns = prem_max_i64(campaign->result->machine.clock_step_ns, 1);
-  prem_padding padded = {.published_ns = -1};
-  if (trained == 0)
-    return padded;
-  int64_t longest_ns = values[0];
-  for (int64_t i = 1; i < trained; ++i)
-    longest_ns = prem_max_i64(longest_ns, values[i]);
-  padded.published_ns = (longest_ns + 2 * step_ns - 1) / step_ns * step_ns;
-  padded.trained = trained;
-  padded.judged = all - trained;
-  for (int64_t i = trained; i < all; ++i)
-    padded.missed += values[i] > padded.published_ns;
-  return padded;
+/** Of a task's jobs in the order of execution: response times, or how long cores were away. */
+static int64_t list_jobs(const prem_time_list *of, const prem_trace *trace, int32_t t,
+                         int64_t *values) {
+  int64_t count = 0;
+  for (int64_t first = 0; first < of->count; first += trace->job_count)
+    for (int64_t j = first + trace->first_job[t]; j < first + trace->first_job[t + 1]; ++j)
+      values[count++] = of->ns[j];
+  return count;
 }
 
-/** The response times of a task's jobs in the order of execution. */
-static int64_t list_responses(const prem_samples *samples, const prem_trace *trace, int32_t t,
-                              bool undisturbed, int64_t *values) {
-  int64_t count = 0;
-  for (int64_t first = 0; first < samples->response.count; first += trace->job_count)
-    for (int64_t j = first + trace->first_job[t]; j < first + trace->first_job[t + 1]; ++j)
-      if (!undisturbed || samples->away.ns[j] <= 0)
-        values[count++] = samples->response.ns[j];
-  return count;
+/** Returns how many are left. */
+static int64_t drop_disturbed(int64_t *values, const int64_t *away_ns, int64_t count) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (away_ns[i] <= 0)
+      values[kept++] = values[i];
+  return kept;
 }
 
 static void judge_deadlines(int64_t deadline_ns, const int64_t *values, int64_t count,
@@ -58,31 +48,71 @@ static void judge_deadlines(int64_t deadline_ns, const int64_t *values, int64_t 
     out->missed = -1;
 }
 
-/** Over all jobs of a task in all samples, and over the undisturbed ones. */
+static int64_t step_of(const prem_campaign *campaign) {
+  return campaign->result->machine.clock_step_ns;
+}
+
+/** Over all jobs of a task in all samples, and over the undisturbed ones. `values` and `away_ns`
+ *  have room for them. */
+static prem_status summarise_jobs(const prem_campaign *campaign, prem_row *row,
+                                  const prem_samples *samples, int32_t t, int64_t *values,
+                                  int64_t *away_ns) {
+  const bool mixed = row->disturbed.mixed;
+  prem_task_result *task = &row->tasks[t];
+  list_jobs(&samples->away, campaign->trace, t, away_ns);
+  int64_t count = list_jobs(&samples->response, campaign->trace, t, values);
+  prem_status status =
+      prem_pad(values, mixed ? NULL : away_ns, count, step_of(campaign), &task->padded);
+  judge_deadlines(task->deadline_ns, values, count, &task->all);
+  if (status == PREM_OK)
+    status = summarise_copy(values, count, &task->all_response_ns);
+  if (!mixed)
+    count = drop_disturbed(values, away_ns, count);
+  judge_deadlines(task->deadline_ns, values, count, &task->undisturbed);
+  prem_summarise(values, count, &task->response_ns);
+  return status;
+}
+
 static prem_status summarise_responses(const prem_campaign *campaign, prem_row *row,
                                        const prem_samples *samples, int32_t t) {
-  const prem_trace *trace = campaign->trace;
   prem_task_result *task = &row->tasks[t];
   if (!prem_mode_computes(row->mode)) { /* nor responds */
     task->all = task->undisturbed = (prem_deadlines){-1, -1};
     return PREM_OK;
   }
-  int64_t *values = calloc((size_t)samples->response.count + 1, sizeof *values);
-  if (!values)
-    return PREM_ERR_MEMORY;
-  int64_t count = list_responses(samples, trace, t, false, values);
-  judge_deadlines(task->deadline_ns, values, count, &task->all);
-  prem_summarise(values, count, &task->all_response_ns);
-  count = list_responses(samples, trace, t, !row->disturbed.mixed, values);
-  judge_deadlines(task->deadline_ns, values, count, &task->undisturbed);
-  const int64_t jobs = trace->first_job[t + 1] - trace->first_job[t];
-  task->padded = pad(campaign, values, count / jobs, jobs);
-  prem_summarise(values, count, &task->response_ns);
+  const size_t room = (size_t)samples->response.count + 1;
+  int64_t *values = calloc(room, sizeof *values), *away_ns = calloc(room, sizeof *away_ns);
+  const prem_status status = values && away_ns
+                                 ? summarise_jobs(campaign, row, samples, t, values, away_ns)
+                                 : PREM_ERR_MEMORY;
   free(values);
-  int64_t publish_ns = campaign->schedule->tasks[t].publish_ns;
+  free(away_ns);
+  const int64_t publish_ns = campaign->schedule->tasks[t].publish_ns;
   if (publish_ns > 0 && task->response_ns.count > 0)
     task->published_ns = prem_max_i64(task->response_ns.max, publish_ns);
-  return PREM_OK;
+  return status;
+}
+
+/** The longest that a core of a sample's jobs was away. */
+static int64_t sample_away_ns(const prem_row *row, const prem_samples *samples, int64_t sample) {
+  int64_t away_ns = 0;
+  for (int64_t j = sample * row->job_count; j < (sample + 1) * row->job_count; ++j)
+    away_ns = prem_max_i64(away_ns, samples->away.ns[j]);
+  return away_ns;
+}
+
+static prem_status pad_makespans(const prem_campaign *campaign, prem_row *row,
+                                 const prem_samples *samples) {
+  const int64_t count = prem_mode_computes(row->mode) ? samples->makespan.count : 0;
+  int64_t *away_ns = malloc((size_t)(count + 1) * sizeof *away_ns);
+  if (!away_ns)
+    return PREM_ERR_MEMORY;
+  for (int64_t s = 0; s < count; ++s)
+    away_ns[s] = sample_away_ns(row, samples, s);
+  const prem_status status = prem_pad(samples->makespan.ns, row->disturbed.mixed ? NULL : away_ns,
+                                      count, step_of(campaign), &row->padded);
+  free(away_ns);
+  return status;
 }
 
 /** Samples with a disturbed job are noted, and their makespans are taken out of the others unless
@@ -92,11 +122,10 @@ static prem_status tell_apart(prem_row *row, prem_samples *samples) {
   int64_t kept = 0;
   row->all_samples = samples->makespan.count;
   for (int64_t s = 0; s < row->all_samples; ++s) {
-    int64_t away_ns = 0;
+    const int64_t away_ns = sample_away_ns(row, samples, s);
     for (int64_t j = s * jobs; j < (s + 1) * jobs; ++j) {
       row->disturbed.watched |= samples->away.ns[j] >= 0;
       row->disturbed.jobs += samples->away.ns[j] > 0;
-      away_ns = prem_max_i64(away_ns, samples->away.ns[j]);
     }
     const prem_disturbed_sample sample = {
         .after = kept, .makespan_ns = samples->makespan.ns[s], .away_ns = away_ns};
@@ -150,6 +179,8 @@ prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_s
   for (int32_t t = 0; status == PREM_OK && t < row->task_count; ++t)
     status = summarise_responses(campaign, row, samples, t);
   if (status == PREM_OK)
+    status = pad_makespans(campaign, row, samples);
+  if (status == PREM_OK)
     status = tell_apart(row, samples);
   if (status != PREM_OK)
     return status;
@@ -158,7 +189,6 @@ prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_s
   row->away_samples_ns = samples->away.ns;
   samples->makespan.ns = samples->response.ns = samples->away.ns = NULL;
   status = summarise_copy(row->samples_ns, row->samples, &row->makespan_ns);
-  row->padded = pad(campaign, row->samples_ns, prem_mode_computes(row->mode) ? row->samples : 0, 1);
   row->jitter_ns = row->makespan_ns.max - row->makespan_ns.min;
   if (row->makespan_ns.mean > 0)
     row->jitter_pct = 100.0 * (double)row->jitter_ns / row->makespan_ns.mean;

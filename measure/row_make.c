@@ -51,7 +51,9 @@ prem_status prem_row_make(const prem_campaign *campaign, prem_mode mode, prem_ro
   for (int32_t t = 0; t < row->task_count; ++t) {
     prem_task_result *task = &row->tasks[t];
     memcpy(task->name, schedule->tasks[t].name, sizeof task->name);
-    task->published_ns = task->padded.published_ns = -1;
+    task->published_ns = -1;
+    for (int by = 0; by < PREM_PADDING_COUNT; ++by)
+      task->padded.at[by].published_ns = -1;
     task->period_ns = schedule->tasks[t].period_ns;
     task->deadline_ns = schedule->tasks[t].deadline_ns;
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {

@@ -121,15 +121,30 @@ static json_t *first_causes_json(const prem_row *row) {
   return finished(list, whole);
 }
 
-/** An instant at which outputs count, set by the first half of the samples; null without two. */
-static json_t *padded_json(const prem_padding *padded) {
+static bool put_padded(json_t *object, const prem_padded *padded) {
+  bool whole = put(object, "published_ns", integer(padded->published_ns));
+  whole &= put(object, "missed", integer(padded->missed));
+  return whole & put(object, "missed_disturbed", integer(padded->missed_disturbed));
+}
+
+static json_t *percentile_json(const prem_padded *padded) {
   if (padded->published_ns < 0)
     return json_null();
   json_t *object = json_object();
-  bool whole = put(object, "published_ns", integer(padded->published_ns));
-  whole &= put(object, "trained", integer(padded->trained));
+  return finished(object, put_padded(object, padded));
+}
+
+/** Instants at which outputs count, set by the first half of the times; null without one there. */
+static json_t *padded_json(const prem_padding *padded) {
+  if (padded->at[PREM_PADDING_LONGEST].published_ns < 0)
+    return json_null();
+  json_t *object = json_object();
+  bool whole = put(object, "trained", integer(padded->trained));
   whole &= put(object, "judged", integer(padded->judged));
-  whole &= put(object, "missed", integer(padded->missed));
+  whole &= put(object, "judged_disturbed", integer(padded->judged_disturbed));
+  whole &= put_padded(object, &padded->at[PREM_PADDING_LONGEST]);
+  whole &= put(object, "p9999", percentile_json(&padded->at[PREM_PADDING_P9999]));
+  whole &= put(object, "p99999", percentile_json(&padded->at[PREM_PADDING_P99999]));
   return finished(object, whole);
 }
 

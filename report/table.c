@@ -62,8 +62,8 @@ static int label_width(const prem_result *result) {
   return width;
 }
 
-static bool is_padded(const prem_row *row) {
-  return row->mode != PREM_MODE_TT && row->padded.published_ns >= 0;
+static bool is_padded(const prem_padding *padded) {
+  return padded->at[PREM_PADDING_LONGEST].published_ns >= 0;
 }
 
 static int32_t task_count_of(const prem_result *result) {
@@ -230,8 +230,8 @@ static cell_text percentile_cell(int64_t ns) {
 
 /** Where the output of a mode counts: a `*` marks an instant that the samples themselves set. */
 static cell_text published_cell(const prem_row *row, const prem_task_result *task) {
-  if (is_padded(row))
-    return cell("%.30s*", time_cell(task->padded.published_ns).text);
+  if (row->mode != PREM_MODE_TT && is_padded(&task->padded))
+    return cell("%.30s*", time_cell(task->padded.at[PREM_PADDING_LONGEST].published_ns).text);
   return task->published_ns >= 0 ? time_cell(task->published_ns) : no_number();
 }
 
@@ -277,6 +277,71 @@ static void print_responses(const prem_result *result, FILE *file) {
     }
   for (int32_t i = 0; i < result->row_count; ++i)
     print_times(makespan, &result->rows[i], &result->rows[i].makespan_ns, "", widths, file);
+}
+
+/* ---- padding -------------------------------------------------------------------------------- */
+
+/** Undisturbed ones, and after the + disturbed ones. */
+static cell_text apart_cell(int64_t undisturbed, int64_t disturbed) {
+  return disturbed > 0 ? cell("%" PRId64 "+%" PRId64, undisturbed, disturbed)
+                       : cell("%" PRId64, undisturbed);
+}
+
+static void print_padded(const char *name, const prem_row *row, const prem_padding *padded,
+                         int widths[2], FILE *file) {
+  if (!is_padded(padded))
+    return;
+  fprintf(file, "%-*s %-*s %7" PRId64 " %9s", widths[0], name, widths[1],
+          name_cell(row->label).text, padded->trained,
+          apart_cell(padded->judged, padded->judged_disturbed).text);
+  for (int by = 0; by < PREM_PADDING_COUNT; ++by) {
+    const prem_padded *at = &padded->at[by];
+    fprintf(file, " %10s %6s", at->published_ns < 0 ? "-" : time_cell(at->published_ns).text,
+            at->published_ns < 0 ? "-" : apart_cell(at->missed, at->missed_disturbed).text);
+  }
+  fputc('\n', file);
+}
+
+/** Of the paddings that are shown, the one that the fewest times set; NULL: none is. */
+static const prem_padding *least_trained(const prem_result *result) {
+  const prem_padding *least = NULL;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    for (int32_t t = -1; t < result->rows[i].task_count; ++t) {
+      const prem_padding *one = t < 0 ? &result->rows[i].padded : &result->rows[i].tasks[t].padded;
+      if (is_padded(one) && (!least || one->trained < least->trained))
+        least = one;
+    }
+  return least;
+}
+
+/** Every mode as one that waits: how good is a fixed instant that the first half of its times sets?
+ */
+static void print_padding(const prem_result *result, FILE *file) {
+  static const char makespan[] = "makespan";
+  int widths[2] = {name_width(task_width(result), makespan), label_width(result)};
+  const prem_padding *least = least_trained(result);
+  if (!least)
+    return;
+  fprintf(
+      file,
+      "\npadded: if each output counted at one instant, in us: p99.99, p99.999 or longest of the "
+      "first\n  half of its jobs + %" PRId64 " ns; missed by so many of the second half%s\n",
+      prem_max_i64(result->machine.clock_step_ns, 1),
+      any_watched(result) ? ", undisturbed + disturbed ones" : "");
+  fprintf(file, "%-*s %-*s %7s %9s", widths[0], "task", widths[1], "mode", "set by", "judged");
+  fprintf(file, " %10s %6s %10s %6s %10s %6s\n", "p99.99", "missed", "p99.999", "missed", "longest",
+          "missed");
+  for (int32_t t = 0; t < task_count_of(result); ++t)
+    for (int32_t i = 0; i < result->row_count; ++i)
+      print_padded(name_cell(result->rows[i].tasks[t].name).text, &result->rows[i],
+                   &result->rows[i].tasks[t].padded, widths, file);
+  for (int32_t i = 0; i < result->row_count && !is_periodic(&result->rows[0]); ++i)
+    print_padded(makespan, &result->rows[i], &result->rows[i].padded, widths, file);
+  if (least->at[PREM_PADDING_P99999].published_ns < 0)
+    fprintf(file,
+            "  p99.99 needs %" PRId64 " undisturbed times in the first half, p99.999 %" PRId64
+            " (one has to be longer)\n",
+            prem_padding_needs(PREM_PADDING_P9999), prem_padding_needs(PREM_PADDING_P99999));
 }
 
 /* ---- chains --------------------------------------------------------------------------------- */
@@ -436,23 +501,6 @@ static void print_samples(const prem_row *row, FILE *file) {
   else
     fprintf(file, "  too few to say how often %s are longer\n",
             periodic ? "response times" : "makespans");
-}
-
-/** How good a fixed instant is that the first half of the samples set. */
-static void print_padding(const prem_row *row, int64_t clock_step_ns, FILE *file) {
-  int64_t missed = 0, judged = 0;
-  if (!is_padded(row))
-    return;
-  for (int32_t t = 0; t < row->task_count; ++t) {
-    missed += row->tasks[t].padded.missed;
-    judged += row->tasks[t].padded.judged;
-  }
-  fprintf(file,
-          "%s *: padded to count at the longest of the first %" PRId64 " %s + %" PRId64
-          " ns:\n  makespan %" PRId64 " ns, missed by %" PRId64 " of the other %" PRId64
-          "; jobs missed: %" PRId64 " of %" PRId64 "\n",
-          row->label, row->padded.trained, sample_name(row), clock_step_ns,
-          row->padded.published_ns, row->padded.missed, row->padded.judged, missed, judged);
 }
 
 static const char *cause_text(prem_cause cause) {
@@ -690,7 +738,6 @@ static void print_footer(const prem_result *result, FILE *file) {
   for (int32_t i = 0; i < result->row_count; ++i) {
     print_samples(&result->rows[i], file);
     print_mode_note(&result->rows[i], file);
-    print_padding(&result->rows[i], result->machine.clock_step_ns, file);
     print_causes(&result->rows[i], file);
     print_gate_overruns(&result->rows[i], file);
   }
@@ -708,6 +755,7 @@ void prem_result_print(const prem_result *result, FILE *file) {
   print_rows(result, file);
   if (has_times(result)) {
     print_responses(result, file);
+    print_padding(result, file);
     print_chains(result, file);
     print_best_effort(result, file);
     print_phases(result, file);

@@ -91,14 +91,28 @@ typedef struct prem_first_causes {
   int64_t count;
 } prem_first_causes;
 
+/** Which time of the first half sets the instant of a padded output. */
+typedef enum prem_padding_by {
+  PREM_PADDING_P9999,
+  PREM_PADDING_P99999,
+  PREM_PADDING_LONGEST,
+  PREM_PADDING_COUNT
+} prem_padding_by;
+
+/** One such instant: the time and one clock step more, rounded up to the clock's grid. */
+typedef struct prem_padded {
+  int64_t published_ns;             /* -1: the first half has too few times */
+  int64_t missed, missed_disturbed; /* of the second half */
+} prem_padded;
+
 /**
- * Publishing by padding: the output counts at an instant that the first half of the counted samples
- * sets (the longest of them and one clock step more, rounded up to the clock's grid), and the
- * second half shows how often it was not there in time.
+ * Publishing by padding: the output counts at an instant that the undisturbed times of the first
+ * half set, and the second half shows how often it was not there in time. Where disturbed jobs are
+ * mixed in, none counts as disturbed here.
  */
 typedef struct prem_padding {
-  int64_t published_ns; /* -1: fewer than two samples */
-  int64_t trained, judged, missed;
+  prem_padded at[PREM_PADDING_COUNT];
+  int64_t trained, judged, judged_disturbed; /* times of the first half, of the second */
 } prem_padding;
 
 /** Jobs and their deadlines. A job that never ended missed its own. */
@@ -313,6 +327,9 @@ enum { PREM_MAX_KEPT = 3 };
 /** The runs of a row that can be shown, each once: the worst, the one before it, the first; or the
  *  first alone, where that was the worst. Returns how many; they are the row's. Thread-safe. */
 PREM_API int32_t prem_row_kept(const prem_row *row, prem_kept_run kept[PREM_MAX_KEPT]);
+
+/** How many times the first half has to have: at least one has to lie above a percentile. */
+PREM_API int64_t prem_padding_needs(prem_padding_by by);
 
 /** Min, max, mean and percentiles; `values` is sorted in place. count 0 gives all 0. */
 PREM_API void prem_summarise(int64_t *values, int64_t count, prem_summary *out);

@@ -70,24 +70,24 @@ function causesSection(result) {
 
 /* ---- padding -------------------------------------------------------------------------------- */
 
-/** On time a plan says when results count; other modes are padded. */
-function isPadded(row) {
-  return row.mode !== 'tt' && row.padded;
+/** When a task's results count: by its own publish_ns or, where no plan says it, by padding. */
+function published(row, task, unit) {
+  return task.published_ns === null && row.mode !== 'tt' && task.padded ? `${inUnit(task.padded.published_ns, unit)}*` : inUnit(task.published_ns, unit);
 }
 
-/** When a task's results count: by its own publish_ns, or by padding. */
-function published(row, task, unit) {
-  return task.published_ns === null && isPadded(row) && task.padded ? `${inUnit(task.padded.published_ns, unit)}*` : inUnit(task.published_ns, unit);
+/** What a padding says at an instant: of the longest time its own keys, of a percentile a group. */
+function missedOf(padded, at) {
+  const apart = (count_, disturbed) => `${count(count_)}${disturbed ? `+${count(disturbed)}` : ''}`;
+  return at ? flag(`${apart(at.missed, at.missed_disturbed)} of ${apart(padded.judged, padded.judged_disturbed)}`, at.missed > 0) : '\u2013';
 }
 
 function paddedTable(result) {
-  const rows = result.rows.filter(isPadded);
+  const rows = result.rows.filter((row) => row.padded);
   if (!rows.length) return null;
-  const unit = columnUnit(rows.map((row) => row.padded.published_ns));
-  const sum = (row, what) => row.tasks.reduce((all, task) => all + (task.padded ? task.padded[what] : 0), 0);
-  const share = (missed, all) => flag(`${count(missed)} of ${count(all)}`, missed > 0);
-  return table(`* Padded: what if every result were published at one fixed time, the longest of the first half of the ${samplesWord(rows[0])} plus one step of the clock? The second half shows how many would miss it.`,
-    [['padded', '', 'text'], ['makespan counts at', unit[0]], ['set by', samplesWord(rows[0])], ['missed', samplesWord(rows[0])], ['missed', 'jobs']],
-    rows.map((row) => [`${row.label}*`, inUnit(row.padded.published_ns, unit), count(row.padded.trained), share(row.padded.missed, row.padded.judged),
-      sum(row, 'judged') ? share(sum(row, 'missed'), sum(row, 'judged')) : '\u2013']));
+  const lines = rows.flatMap((row) => [...row.tasks.map((task) => [task.name, row, task.padded]), ['makespan', row, row.padded]].filter((line) => line[2]));
+  const unit = columnUnit(lines.map((line) => line[2].published_ns));
+  const cells = (padded, at) => [at ? inUnit(at.published_ns, unit) : '\u2013', missedOf(padded, at)];
+  return shortened(`* Padded: what if every output counted at one fixed instant, a time of the first half of its jobs plus one step of the clock? The second half shows how many would miss it; disturbed jobs stand after a +.`,
+    [['padded', '', 'text'], ['mode', '', 'text'], ['set by', 'jobs'], ['p99.99', unit[0]], ['missed'], ['p99.999', unit[0]], ['missed'], ['longest', unit[0]], ['missed']],
+    lines.map(([name, row, padded]) => [name, row.label, count(padded.trained), ...cells(padded, padded.p9999), ...cells(padded, padded.p99999), ...cells(padded, padded)]));
 }

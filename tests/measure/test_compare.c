@@ -250,12 +250,12 @@ START_TEST(what_computes_nothing_has_no_responses_and_no_verdict) {
   ck_assert_str_eq(free_run->mode_note, "");
   ck_assert_str_eq(copy->mode_note, "by hand");
   ck_assert_int_eq(copy->makespan_ns.max, 580);
-  ck_assert_int_eq(copy->padded.published_ns, -1);
-  ck_assert_int_ne(free_run->padded.published_ns, -1);
+  ck_assert_int_eq(copy->padded.at[PREM_PADDING_LONGEST].published_ns, -1);
+  ck_assert_int_ne(free_run->padded.at[PREM_PADDING_LONGEST].published_ns, -1);
   ck_assert(!copy->output_checked);
   for (int t = 0; t < 2; ++t) {
     ck_assert_int_eq(copy->tasks[t].response_ns.count, 0);
-    ck_assert_int_eq(copy->tasks[t].padded.published_ns, -1);
+    ck_assert_int_eq(copy->tasks[t].padded.at[PREM_PADDING_LONGEST].published_ns, -1);
     ck_assert_int_eq(copy->tasks[t].published_ns, -1);
   }
 }

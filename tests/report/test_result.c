@@ -749,7 +749,7 @@ START_TEST(the_table_shows_no_spread_of_a_copy) {
   row->mode = PREM_MODE_COPY;
   strcpy(row->label, "copy");
   row->output_checked = false;
-  row->padded.published_ns = -1;
+  row->padded.at[PREM_PADDING_LONGEST].published_ns = -1;
   char *table = printed(), *line = strstr(table, "\ncopy ");
   char lateness[8], late[8], overruns[8], violations[8], spread[8];
   ck_assert_ptr_nonnull(line);

@@ -78,10 +78,16 @@ static prem_summary draw_summary(void) {
 }
 
 static prem_padding draw_padding(void) {
-  prem_padding out = {.published_ns = chance(2) ? -1 : draw_ns()};
+  prem_padding out = {.at[PREM_PADDING_LONGEST].published_ns = chance(2) ? -1 : draw_ns()};
   out.trained = draw_count();
   out.judged = draw_count();
-  out.missed = draw_count();
+  out.judged_disturbed = chance(2) ? 0 : draw_count();
+  for (int by = 0; by < PREM_PADDING_COUNT; ++by) {
+    if (by != PREM_PADDING_LONGEST)
+      out.at[by].published_ns = chance(2) ? -1 : draw_ns();
+    out.at[by].missed = draw_count();
+    out.at[by].missed_disturbed = chance(2) ? 0 : draw_count();
+  }
   return out;
 }
 
