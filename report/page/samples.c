@@ -115,10 +115,18 @@ static void check_summary(inspection *judge, const json_t *owner, const char *wh
 static void check_padding(inspection *judge, const json_t *owner, const char *where) {
   static const member members[] = {
       {"published_ns", NUMBER}, {"trained", NUMBER}, {"judged", NUMBER}, {"missed", NUMBER}};
+  static const member at[] = {{"published_ns", NUMBER}, {"missed", NUMBER}};
+  static const char *const percentiles[] = {"p9999", "p99999"};
+  const json_t *padded = json_object_get(owner, "padded");
   char inner[WHERE_BYTES];
   snprintf(inner, sizeof inner, "%.100s.padded", where);
-  if (kind_of(json_object_get(owner, "padded")) != NOTHING)
-    CHECK(judge, json_object_get(owner, "padded"), inner, members);
+  if (kind_of(padded) != NOTHING)
+    CHECK(judge, padded, inner, members);
+  for (size_t i = 0; i < sizeof percentiles / sizeof *percentiles; ++i) {
+    snprintf(inner, sizeof inner, "%.100s.padded.%s", where, percentiles[i]);
+    if (kind_of(json_object_get(padded, percentiles[i])) != NOTHING)
+      CHECK(judge, json_object_get(padded, percentiles[i]), inner, at);
+  }
 }
 
 /** Older results have none. */

@@ -747,6 +747,8 @@ START_TEST(padding_and_causes_are_checked) {
       {"padded", "{\"published_ns\":5,\"trained\":1,\"judged\":1}",
        "rows[0].tasks[0].padded.missed is missing, should be a number"},
       {"padded", "7", "rows[0].tasks[0].padded is no object"},
+      {"padded", "{\"published_ns\":5,\"trained\":1,\"judged\":1,\"missed\":0,\"p9999\":{}}",
+       "rows[0].tasks[0].padded.p9999.published_ns is missing, should be a number"},
       {"late_causes", "{\"prefetch\":{\"data\":3,\"blamed\":0,\"widen_ns\":0}}", NULL},
       {"late_causes", "{\"prefetch\":{\"data\":\"3\"}}",
        "rows[0].tasks[0].late_causes.prefetch.data is no number"},
