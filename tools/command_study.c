@@ -72,6 +72,17 @@ const struct argp study_argp = {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
+static int refuse_best_effort(const char *file, const prem_schedule *schedule) {
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].best_effort) {
+      command_error("%s: task '%s' is best effort, and only tasks that are planned can be measured "
+                    "so yet; leave it out, and give its bounds by hand",
+                    file, schedule->tasks[t].name);
+      return COMMAND_INVALID;
+    }
+  return COMMAND_DONE;
+}
+
 int study_open(study_options *options, bool keep_plan, const prem_backend **backend,
                prem_machine *machine, prem_schedule **schedule) {
   int status = command_find_backend(options->backend, backend, machine);
@@ -89,7 +100,8 @@ int study_open(study_options *options, bool keep_plan, const prem_backend **back
     *schedule = NULL;
     return COMMAND_USAGE;
   }
-  if (keep_plan && !(*schedule)->plan)
+  status = refuse_best_effort(options->file, *schedule);
+  if (status == COMMAND_DONE && keep_plan && !(*schedule)->plan)
     status = sampling_plan(*schedule, machine);
   return status;
 }
