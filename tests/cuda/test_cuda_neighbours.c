@@ -25,8 +25,8 @@ void spinner_end(void) {}
 
 enum {
   SKIPPED = 77,
-  HELD_MS = IS_EMULATED ? 18000 : 8000, /* so soon the emulated GPU is not given up for lost */
-  START_MS = 6000,                      /* well before the spinner ends */
+  HELD_MS = 8000,  /* so soon the emulated GPU is not given up for lost */
+  START_MS = 6000, /* well before the spinner ends */
   BESIDE_MS = 3000,
   ALONE_MS = 500
 };
