@@ -173,8 +173,8 @@ START_TEST(a_frame_that_was_waited_for_is_not_decided) {
     ahead_pause(&of);
   }
   ahead_end(&of, &begun, &shown);
-  ck_assert(kind->is_begun ? begun > WAITED / 2 : begun == 0);
-  ck_assert(kind->is_shown ? shown > WAITED / 2 : shown == 0);
+  ck_assert(kind->is_begun ? begun > AHEAD_AT_LEAST(WAITED) : begun == 0);
+  ck_assert(kind->is_shown ? shown > AHEAD_AT_LEAST(WAITED) : shown == 0);
 }
 END_TEST
 
@@ -280,8 +280,8 @@ START_TEST(state_goes_on_from_frame_to_frame) {
     prem_live_sleep_until(b.live, prem_live_now_ns(b.live) + (IS_EMULATED ? 3 : 1) * MS);
   }
   ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 60000), NULL), PREM_OK);
-  ck_assert_uint_gt(prem_live_count_ahead(b.live, &begun), STATES / 2);
-  ck_assert_uint_gt(begun, STATES / 2);
+  ck_assert_uint_gt(prem_live_count_ahead(b.live, &begun), AHEAD_AT_LEAST(STATES));
+  ck_assert_uint_gt(begun, AHEAD_AT_LEAST(STATES));
   close_bench(&b);
 }
 END_TEST
@@ -373,7 +373,8 @@ START_TEST(hyperperiods_without_a_frame_lose_none) {
   ck_assert_uint_eq(ahead_fetch_what_comes(&of), 0);
   prem_live_count_ahead(of.b.live, &begun);
   ck_assert_uint_eq(fresh, of.frames);
-  ck_assert_uint_gt(begun, 0);
+  if (!IS_EMULATED) /* there it may be that none was begun in time */
+    ck_assert_uint_gt(begun, 0);
   close_bench(&of.b);
 }
 END_TEST

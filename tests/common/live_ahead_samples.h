@@ -169,8 +169,8 @@ START_TEST(a_frame_is_begun_with_the_sample_that_there_is) {
     sampled_turn(&of, 0);
   }
   const uint32_t begun = sampled_end(&of, &shown);
-  ck_assert(kind->is_begun ? begun > SAMPLED_TURNS / 2 : begun == 0);
-  ck_assert(kind->is_begun ? shown > SAMPLED_TURNS / 2 * 2 : shown == 0); /* y and z */
+  ck_assert(kind->is_begun ? begun > AHEAD_AT_LEAST(SAMPLED_TURNS) : begun == 0);
+  ck_assert(kind->is_begun ? shown > AHEAD_AT_LEAST(SAMPLED_TURNS) * 2 : shown == 0); /* y and z */
 }
 END_TEST
 
@@ -197,7 +197,7 @@ START_TEST(each_frame_has_the_newest_sample_before_it) {
     sampled_turn(&of, 0);
   }
   const uint32_t begun = sampled_end(&of, &shown);
-  ck_assert(kind->is_begun ? begun > 0 : begun == 0);
+  ck_assert(kind->is_begun ? IS_EMULATED || begun > 0 : begun == 0);
 }
 END_TEST
 
