@@ -502,8 +502,7 @@ static int measure(const measure_options *options, prem_compare_options *compare
                    const prem_schedule *whole, const prem_backend *backend, prem_session *session) {
   const prem_schedule *schedule = prem_session_critical(session);
   runs_progress runs = {.duration_s = options->sampling.duration_s};
-  trace_sink sink = {.schedule = schedule,
-                     .best_effort = prem_session_best_effort(session)};
+  trace_sink sink = {.schedule = schedule, .best_effort = prem_session_best_effort(session)};
   if (options->trace) {
     if (!command_output_open(&sink.output, options->trace))
       return COMMAND_INVALID;

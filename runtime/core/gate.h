@@ -56,7 +56,8 @@ PREM_GATE_CODE prem_memory_gate prem_gate_new(const prem_gate_list *list, int64_
 
 /** Go on to the window that a reading is before or in: at most two lists of steps, however long
  *  nobody asked. */
-PREM_GATE_CODE void prem_gate_pass(prem_memory_gate *gate, const prem_gate_list *list, int64_t now_ns) {
+PREM_GATE_CODE void prem_gate_pass(prem_memory_gate *gate, const prem_gate_list *list,
+                                   int64_t now_ns) {
   const int64_t behind_ns = now_ns - gate->epoch_ns;
   if (behind_ns >= 2 * list->hyperperiod_ns) {
     gate->epoch_ns += (behind_ns / list->hyperperiod_ns - 1) * list->hyperperiod_ns;
@@ -79,8 +80,8 @@ PREM_GATE_CODE void prem_gate_pass(prem_memory_gate *gate, const prem_gate_list 
  * @param now_ns    the reading of the clock
  * @param bound_ns  from it to the phase's last byte, at least 1
  */
-PREM_GATE_CODE int64_t prem_gate_ask(prem_memory_gate *gate, const prem_gate_list *list, int64_t now_ns,
-                                     int64_t bound_ns) {
+PREM_GATE_CODE int64_t prem_gate_ask(prem_memory_gate *gate, const prem_gate_list *list,
+                                     int64_t now_ns, int64_t bound_ns) {
   if (now_ns >= gate->end_ns)
     prem_gate_pass(gate, list, now_ns);
   return gate->start_ns - now_ns >= bound_ns ? now_ns : gate->end_ns;
