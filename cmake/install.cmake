@@ -8,8 +8,8 @@ include(CMakePackageConfigHelpers)
 # more as a library, to be linked with a longer list.
 set(kernel_sources kernels/registry.c)
 if(with_cuda)
-  foreach(executive IN ITEMS executive executive_convolution executive_kcf executive_live
-      executive_live_convolution executive_live_kcf executive_separate)
+  foreach(executive IN ITEMS executive executive_convolution executive_gated executive_gated_convolution
+      executive_kcf executive_live executive_live_convolution executive_live_kcf executive_separate)
     list(APPEND kernel_sources runtime/cuda/device/${executive}.cu)
   endforeach()
 endif()

@@ -106,6 +106,7 @@ struct prem_backend {
    *  the backend works on the session's arrays. */
   prem_status (*poison)(void *state);
   prem_status (*verify)(void *state, prem_verdict *out);
+  prem_status (*verify_beside)(void *state, prem_verdict *out); /* outputs of best-effort tasks */
   prem_status (*download)(void *state);
   /** See prem_session_launch_search(); NULL: the backend tries nothing. */
   const prem_launch_search *(*launch_search)(const void *state);

@@ -328,17 +328,24 @@ void prem_gatekeepers_free(prem_gatekeeper *keepers) {
   free(keepers);
 }
 
-void prem_gatekeeper_note(prem_gatekeeper *keeper, const prem_record *record, int64_t end_ns) {
-  const prem_free_part *part = keeper->part;
+/* A phase has ended so many times. */
+static void count_phase(const prem_free_part *part, const prem_record *record, int64_t times,
+                        prem_best_effort_counts *counts) {
   const prem_task *task = &part->schedule->tasks[record->task];
-  prem_best_effort_counts *counts = &keeper->counts[record->task];
   const prem_phase phase = (prem_phase)record->phase;
   if (task->definition)
-    counts->bytes += prem_task_phase_bytes(part->schedule, task, phase, record->tile);
+    counts->bytes += times * prem_task_phase_bytes(part->schedule, task, phase, record->tile);
   const prem_phase last = task->phase[PREM_WRITEBACK].exists ? PREM_WRITEBACK
                           : task->phase[PREM_COMPUTE].exists ? PREM_COMPUTE
                                                              : PREM_PREFETCH;
-  counts->tiles += phase == last;
+  counts->tiles += phase == last ? times : 0;
+}
+
+void prem_gatekeeper_note(prem_gatekeeper *keeper, const prem_record *record, int64_t end_ns) {
+  const prem_free_part *part = keeper->part;
+  prem_best_effort_counts *counts = &keeper->counts[record->task];
+  const prem_phase phase = (prem_phase)record->phase;
+  count_phase(part, record, 1, counts);
   if (!keeper->is_gated || !prem_is_gated(part, record))
     return;
   const int64_t by_ns = prem_gate_overrun_ns(&keeper->gate, end_ns);
@@ -352,6 +359,48 @@ void prem_gatekeeper_note(prem_gatekeeper *keeper, const prem_record *record, in
                                           .tile = record->tile,
                                           .into = part->closed_for[keeper->gate.index],
                                           .phase = phase};
+}
+
+/* Phases of each kind end in the order of their table, round and round. `jobs`: of each task, that
+ * have ended on this block. */
+static void count_table(const prem_free_part *part, const prem_block_program *block,
+                        const prem_record *table, int32_t length, const int64_t *ended,
+                        prem_best_effort_counts *counts, int64_t *jobs) {
+  int64_t before[PREM_PHASE_COUNT] = {0};
+  for (int32_t i = 0; i < length; ++i) {
+    const prem_record *record = &table[i];
+    const int64_t a_round = block->phase_count[record->phase], all = ended[record->phase];
+    const int64_t times = all / a_round + (before[record->phase]++ < all % a_round);
+    count_phase(part, record, times, &counts[record->task]);
+    jobs[record->task] += record->flags & PREM_RECORD_LAST ? times : 0;
+  }
+}
+
+int64_t prem_free_part_count(const prem_free_part *part, const int64_t *ended,
+                             prem_best_effort_counts *counts) {
+  const prem_program *program = part->program;
+  const size_t tasks = (size_t)part->schedule->task_count;
+  int64_t *jobs = calloc(tasks, sizeof *jobs), through = jobs ? INT64_MAX : -1;
+  for (size_t t = 0; t < tasks; ++t) {
+    counts[t].jobs = INT64_MAX;
+    counts[t].tiles = counts[t].bytes = 0;
+  }
+  for (int32_t b = 0; jobs && b < program->block_count; ++b, ended += PREM_PHASE_COUNT) {
+    const prem_block_program *block = &program->blocks[b];
+    count_table(part, block, block->memory, block->memory_count, ended, counts, jobs);
+    count_table(part, block, block->compute, block->compute_count, ended, counts, jobs);
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      if (block->phase_count[phase] > 0)
+        through = prem_min_i64(through, ended[phase] / block->phase_count[phase]);
+    for (int32_t i = 0; i < block->task_count; ++i) {
+      const prem_block_task *of = &block->tasks[i];
+      if (of->position < program->tasks[of->task].active_blocks)
+        counts[of->task].jobs = prem_min_i64(counts[of->task].jobs, jobs[of->task]);
+      jobs[of->task] = 0;
+    }
+  }
+  free(jobs);
+  return through;
 }
 
 static void add_counts(prem_best_effort_counts *to, const prem_best_effort_counts *from) {

@@ -66,6 +66,14 @@ void prem_gatekeepers_free(prem_gatekeeper *keepers);
 void prem_gatekeepers_collect(const prem_gatekeeper *keepers, const int64_t *jobs,
                               int64_t length_ns, prem_best_effort_trace *out);
 
+/** What tasks did, of a backend whose blocks count their phases alone.
+ *  @param ended       [block * 3 + phase]: phases of the block's table that have ended, in its
+ * order
+ *  @param[out] counts jobs, tiles, bytes; the rest is left alone
+ *  @return hyperperiods that every block has been through; -1: no memory */
+int64_t prem_free_part_count(const prem_free_part *part, const int64_t *ended,
+                             prem_best_effort_counts *counts);
+
 static inline bool prem_is_gated(const prem_free_part *part, const prem_record *record) {
   return part->ahead_ns[record->task * PREM_PHASE_COUNT + record->phase] > 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cuda backend: opening, closing, and what ties its parts together: see
  * runtime/cuda/host/backend_parts.h. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/core/best_effort.h"
@@ -12,6 +11,7 @@ static void cuda_close(void *state) {
   prem_cuda *cuda = state;
   if (!cuda)
     return;
+  cuda_close(cuda->beside);
   prem_cuda_live_free(cuda);
   if (cuda->gpu->loss != PREM_CUDA_HELD) { /* freeing would wait for the kernel */
     prem_cuda_enter(cuda->gpu);
@@ -31,29 +31,17 @@ static void cuda_close(void *state) {
   free(cuda);
 }
 
-static prem_status refuse_best_effort(const prem_program *program, prem_diag *diag) {
-  if (!program->beside)
-    return PREM_OK;
-  const prem_task *task = &program->beside->schedule->tasks[0];
-  char key[PREM_NAME_BYTES + 16];
-  snprintf(key, sizeof key, "tasks.%s.class", task->name);
-  prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
-                "backend cuda runs no best-effort tasks yet; use --backend sim or cpu, or leave "
-                "the task out");
-  return PREM_ERR_UNAVAILABLE;
-}
-
-static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
-                             const prem_machine *machine, void **state, prem_diag *diag) {
-  *state = NULL;
-  prem_cuda_device *gpu = prem_cuda_first_gpu();
-  prem_status status = refuse_best_effort(program, diag);
-  if (status == PREM_OK)
-    status = prem_cuda_is_usable(gpu, diag);
-  if (status == PREM_OK)
-    status = prem_cuda_judge_tasks(program->schedule, arrays->is_live, diag);
+/* All but the executive's variant.
+ * @param part  whose program it is; NULL: of the critical tasks, or all */
+static prem_status open_program(prem_cuda_device *gpu, const prem_program *program,
+                                prem_arrays *arrays, const prem_free_part *part,
+                                const prem_machine *machine, prem_cuda **out, prem_diag *diag) {
+  *out = NULL;
+  prem_status status = prem_cuda_judge_tasks(program->schedule, arrays->is_live, diag);
   if (status == PREM_OK)
     status = prem_cuda_judge_order(program, diag);
+  if (status == PREM_OK)
+    status = prem_cuda_judge_beside(part, diag);
   if (status != PREM_OK)
     return status;
   prem_cuda *cuda = calloc(1, sizeof *cuda);
@@ -61,6 +49,7 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
     return PREM_ERR_MEMORY;
   cuda->gpu = gpu;
   cuda->program = program;
+  cuda->part = part;
   cuda->host = arrays;
   cuda->sm_count = machine->cores;
   cudaError_t error;
@@ -79,16 +68,42 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   CUDA_TRY(
       cudaHostAlloc((void **)&cuda->clock_word, sizeof *cuda->clock_word, cudaHostAllocMapped));
   cuda->device.launch.clock_step_ns = machine->clock_step_ns;
-  status = arrays->is_live ? prem_cuda_choose_live_variant(cuda, diag)
-                           : prem_cuda_choose_variant(cuda, diag);
-  if (status != PREM_OK)
-    goto refused;
-  *state = cuda;
+  if (part)
+    CUDA_TRY(prem_cuda_beside_load(cuda));
+  *out = cuda;
   return PREM_OK;
 fail:
   status = prem_cuda_report(error, diag, "preparing the schedule on the GPU");
 refused:
   cuda_close(cuda);
+  return status;
+}
+
+static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
+  if (cuda->host->is_live)
+    return prem_cuda_choose_live_variant(cuda, diag);
+  return cuda->beside ? prem_cuda_choose_two_variants(cuda, diag)
+                      : prem_cuda_choose_variant(cuda, diag);
+}
+
+static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
+                             const prem_machine *machine, void **state, prem_diag *diag) {
+  const prem_free_part *beside = program->beside;
+  prem_cuda_device *gpu = prem_cuda_first_gpu();
+  prem_cuda *cuda = NULL;
+  prem_status status = prem_cuda_is_usable(gpu, diag);
+  *state = NULL;
+  if (status == PREM_OK)
+    status = open_program(gpu, program, arrays, NULL, machine, &cuda, diag);
+  if (status == PREM_OK && beside)
+    status =
+        open_program(gpu, beside->program, beside->arrays, beside, machine, &cuda->beside, diag);
+  if (status == PREM_OK)
+    status = choose_variant(cuda, diag);
+  if (status == PREM_OK)
+    *state = cuda;
+  else
+    cuda_close(cuda);
   return status;
 }
 
@@ -99,6 +114,8 @@ static prem_status cuda_poison(void *state) {
   cudaError_t error = prem_cuda_enter(cuda->gpu);
   if (error == cudaSuccess)
     error = prem_cuda_arrays_poison(&cuda->arrays);
+  if (error == cudaSuccess && cuda->beside)
+    error = prem_cuda_arrays_poison(&cuda->beside->arrays);
   return prem_cuda_report(error, NULL, "");
 }
 
@@ -112,6 +129,11 @@ static prem_status cuda_verify(void *state, prem_verdict *out) {
   return prem_cuda_report(error, NULL, "");
 }
 
+static prem_status cuda_verify_beside(void *state, prem_verdict *out) {
+  const prem_cuda *cuda = state;
+  return cuda_verify(cuda->beside, out);
+}
+
 static prem_status cuda_download(void *state) {
   prem_cuda *cuda = state;
   if (cuda->gpu->loss != PREM_CUDA_THERE)
@@ -119,6 +141,8 @@ static prem_status cuda_download(void *state) {
   cudaError_t error = prem_cuda_enter(cuda->gpu);
   if (error == cudaSuccess)
     error = prem_cuda_arrays_download(&cuda->arrays, cuda->host);
+  if (error == cudaSuccess && cuda->beside)
+    error = prem_cuda_arrays_download(&cuda->beside->arrays, cuda->beside->host);
   return prem_cuda_report(error, NULL, "");
 }
 
@@ -183,6 +207,7 @@ const prem_backend prem_backend_cuda = {
     .run = cuda_run,
     .poison = cuda_poison,
     .verify = cuda_verify,
+    .verify_beside = cuda_verify_beside,
     .download = cuda_download,
     .launch_search = cuda_launch_search,
     .mode_note = cuda_mode_note,

@@ -246,16 +246,21 @@ static void name_array(const prem_session *session, const prem_schedule *part, p
 }
 
 /* Outputs of best-effort tasks are whole once each of their blocks has been through them. */
-static void verify_beside(const prem_session *session, prem_verdict *out) {
+static prem_status verify_beside(const prem_session *session, prem_verdict *out) {
   prem_verdict beside = {.array = -1};
+  prem_status status = PREM_OK;
   if (!session->beside || !session->is_beside_whole)
-    return;
-  prem_arrays_verify(session->beside->arrays, &beside);
+    return PREM_OK;
+  if (session->backend->verify_beside)
+    status = session->backend->verify_beside(session->state, &beside);
+  else
+    prem_arrays_verify(session->beside->arrays, &beside);
   name_array(session, session->beside->schedule, &beside);
   if (out->ok)
     *out = beside;
   else
     out->wrong += beside.wrong;
+  return status;
 }
 
 prem_status prem_session_verify(prem_session *session, prem_verdict *out) {
@@ -270,9 +275,7 @@ prem_status prem_session_verify(prem_session *session, prem_verdict *out) {
   else
     prem_arrays_verify(session->arrays, out);
   name_array(session, session->schedule, out);
-  if (!status)
-    verify_beside(session, out);
-  return status;
+  return status ? status : verify_beside(session, out);
 }
 
 prem_status prem_session_save(prem_session *session, bool anywhere, prem_diag *diag) {

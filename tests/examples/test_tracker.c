@@ -232,7 +232,7 @@ static int64_t executive_bytes(const prem_schedule *schedule) {
     for (int32_t p = 0; p < ports; ++p)
       gates += has_ticket(schedule, task->arrays[p]);
   }
-  prem_executive_lay_out(&launch, true);
+  prem_executive_lay_out(&launch, prem_executive_live_bytes());
   return launch.buffers_at + schedule->task_count * (int64_t)sizeof(prem_device_live_task) +
          gates * (int64_t)sizeof(prem_device_gate) + 127;
 }

@@ -14,6 +14,11 @@
 #define PREM_LIVE 0
 #endif
 
+/** The executive of best-effort tasks (executive_gated.cu), beside that of the critical ones. */
+#ifndef PREM_GATED
+#define PREM_GATED 0
+#endif
+
 namespace {
 
 constexpr bool LIVE = PREM_LIVE != 0;
@@ -83,6 +88,11 @@ struct alignas(16) in_flight_phase {
   hyperperiod_number hyperperiod;
   int32_t index;     /* of the record in its table */
   int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
+#if PREM_GATED
+  int64_t closes_ns; /* when the window begins that it has to end before */
+  int64_t held_ns;   /* for so long the gate held it back */
+  int32_t window;    /* that one's number */
+#endif
 };
 
 static_assert(offsetof(in_flight_phase, record) == 0,
@@ -146,6 +156,11 @@ struct block_state {
   uint32_t ordered;                      /* writebacks of the run, when `closing` is set */
   int32_t closing;                       /* no memory phase will be started any more */
   int32_t computing;                     /* 0: the compute warps have ended; 1: they have not */
+#if PREM_GATED
+  prem_device_gated gated;
+  prem_memory_gate gates[2];       /* of the starter, of the writer */
+  int64_t ended[PREM_PHASE_COUNT]; /* phases that count */
+#endif
 #if PREM_LIVE
   int32_t begins; /* to the compute warps, at a table's start: 0: no hyperperiod begins any more */
   prem_device_live live;

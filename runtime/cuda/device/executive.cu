@@ -45,6 +45,7 @@
  */
 #include "runtime/cuda/device/executive.h"
 
+#include "runtime/cuda/device/best_effort.cuh"
 #include "runtime/cuda/device/compute.cuh"
 #include "runtime/cuda/device/gates.cuh"
 #include "runtime/cuda/device/starter.cuh"
@@ -108,9 +109,10 @@ __device__ int32_t become_resident(const prem_launch *launch) {
   return block >= 0 ? block : block_claim_left(launch);
 }
 
-/** All blocks are ready: agree on S. Thread 0. */
-__device__ bool agree_on_start(const prem_launch *launch, int64_t *start_ns) {
-  prem_device_state *state = launch->state;
+/** All blocks are ready: agree on S. Thread 0.
+ *  @param state  where they meet; its blocks may be those of several launches */
+__device__ bool agree_on_start(const prem_launch *launch, prem_device_state *state,
+                               int64_t *start_ns) {
   __threadfence();
   if (atomicAdd(&state->bound, 1u) + 1u == (uint32_t)launch->block_count) {
     int64_t start = prem_clock_ns() + launch->start_margin_ns;
@@ -124,6 +126,13 @@ __device__ bool agree_on_start(const prem_launch *launch, int64_t *start_ns) {
   while (*start_ns == 0);
   return true;
 }
+
+#if PREM_GATED
+/** A block without work keeps its place until the critical blocks have theirs, one beside each. */
+__device__ void others_await(const prem_launch *launch, const prem_device_state *meeting) {
+  counter_wait(launch, &meeting->bound, (uint32_t)launch->block_count);
+}
+#endif
 
 /** Bring the tasks and ports of this block to the scratchpad, clear its cells. All threads. */
 __device__ void block_furnish(const prem_launch &launch, const prem_device_block *block) {
@@ -203,6 +212,9 @@ __device__ void block_report(const prem_launch &launch, const prem_device_block 
     to[word] = from[word];
   if (threadIdx.x != 0)
     return;
+#if PREM_GATED
+  ended_report(shared());
+#endif
   const int64_t first = (int64_t)shared()->plan_block * PREM_PHASE_COUNT;
   for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
     launch.record_counts[first + phase] = shared()->trace_writers[phase].recorded;
@@ -224,6 +236,9 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
 #if PREM_LIVE
     executive_live(const __grid_constant__ prem_launch launch,
                    const __grid_constant__ prem_device_live live) {
+#elif PREM_GATED
+    executive_gated(const __grid_constant__ prem_launch launch,
+                    const __grid_constant__ prem_device_gated gated) {
 #else
     executive(const __grid_constant__ prem_launch launch) {
 #endif
@@ -246,8 +261,15 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
     for (int32_t i = 0; i < PREM_MAX_BUFFERS; ++i)
       own->empty_store[i] = 0;
 #endif
+#if PREM_GATED
+    own->gated = gated;
+#endif
     prem_fence_async();
     own->plan_block = become_resident(&launch);
+#if PREM_GATED
+    if (own->plan_block < 0)
+      others_await(&launch, gated.meeting);
+#endif
   }
   __syncthreads();
   if (own->plan_block < 0)
@@ -259,8 +281,14 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
 #endif
   if (threadIdx.x == 0) {
     block_open(launch, block);
-    if (!agree_on_start(&launch, &own->start_ns))
+#if PREM_GATED
+    if (!agree_on_start(&launch, gated.meeting, &own->start_ns))
       own->counts[ABORT] = 1;
+    gates_open(own);
+#else
+    if (!agree_on_start(&launch, launch.state, &own->start_ns))
+      own->counts[ABORT] = 1;
+#endif
   }
   __syncthreads();
   if (own->counts[ABORT] == 0) {
@@ -301,6 +329,27 @@ template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threa
     return nullptr;
   }
 }
+#elif PREM_GATED
+/* Few, that leave room for the critical blocks: by registers a thread: 80, 56, 32. */
+template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threads) {
+  switch (number) {
+  case 0:
+    *max_threads = 384;
+    return (const void *)&executive_gated<384, 2, INTERVALS>;
+  case 1:
+    *max_threads = 288;
+    return (const void *)&executive_gated<288, 4, INTERVALS>;
+  case 2:
+    *max_threads = 1024;
+    return (const void *)&executive_gated<1024, 1, INTERVALS>;
+  case 3:
+    *max_threads = 1024;
+    return (const void *)&executive_gated<1024, 2, INTERVALS>;
+  default:
+    *max_threads = 0;
+    return nullptr;
+  }
+}
 #else
 template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threads) {
   /* by registers a thread: 128, 80, 72, 64, 56, 32 */
@@ -335,7 +384,8 @@ template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threa
 #ifdef PREM_EXECUTIVE_FAMILY
 
 extern "C" const void *PREM_EXECUTIVE_OF_FAMILY(int32_t number, int32_t *max_threads) {
-  return variant<PREM_EXECUTIVE_FAMILY == PREM_FAMILY_separate>(number, max_threads);
+  return variant < PREM_EXECUTIVE_FAMILY == PREM_FAMILY_separate &&
+         !PREM_GATED > (number, max_threads);
 }
 
 #else
@@ -348,9 +398,13 @@ extern "C" const void *prem_executive_intervals(int32_t number, int32_t *max_thr
   return variant<true>(number, max_threads);
 }
 
-extern "C" void prem_executive_lay_out(prem_launch *launch, bool live) {
+extern "C" int32_t prem_executive_bytes(void) {
+  return (int32_t)aligned(sizeof(block_state), 16);
+}
+
+extern "C" void prem_executive_lay_out(prem_launch *launch, int32_t state_bytes) {
   const size_t tasks = (size_t)launch->max_tasks;
-  size_t at = live ? (size_t)prem_executive_live_bytes() : aligned(sizeof(block_state), 16);
+  size_t at = (size_t)state_bytes;
   launch->views_at = (int32_t)at;
   at += (size_t)launch->max_views * sizeof(shared_view);
   launch->tasks_at = (int32_t)at;

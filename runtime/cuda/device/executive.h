@@ -20,7 +20,9 @@
  *   clock_wait.cuh  the wait for an instant of that clock
  *   executive_live.cu  the same executive once more, for live sessions;
  *                 executive_live_convolution.cu, executive_live_kcf.cu with a family alone
- *   courier.cu    of a live session: who decides; a kernel of its own beside the executive
+ *   executive_gated.cu, executive_gated_convolution.cu  the same executive once more, for
+ * best-effort tasks best_effort.cuh  in it: the gate that memory phases pass, and what is counted
+ * of it courier.cu    of a live session: who decides; a kernel of its own beside the executive
  *   courier_ahead.cuh  in it: the next hyperperiod, prepared ahead
  *   program.h     the structs that the host fills in
  *   verify.cu     kernels of their own around a run: poison, compare
@@ -38,6 +40,8 @@
  *   computes_written,       the watcher
  *   stores_written
  *   go, begins, computing   the compute warps
+ *   gates                   best effort: the starter its own, the writer its own
+ *   ended                   best effort: the watcher
  *   all else                nobody after thread 0 has opened the block
  *
  * And in device memory, where several blocks write:
@@ -82,17 +86,24 @@ typedef enum prem_kernel_family {
   PREM_FAMILY_separate
 } prem_kernel_family;
 prem_kernel_family prem_executive_family(const char *kernel);
-/** Divide the scratchpad by max_views, max_tasks, max_ports, max_moves: sets all `..._at`; the
- *  buffers come last. */
-void prem_executive_lay_out(prem_launch *launch, bool live);
+/** What it keeps of a block's state in the scratchpad. */
+int32_t prem_executive_bytes(void);
+/** Divide the scratchpad by max_views, max_tasks, max_ports, max_moves, behind a block's state:
+ * sets all `..._at`; the buffers come last. */
+void prem_executive_lay_out(prem_launch *launch, int32_t state_bytes);
 /** The executive of live sessions: arguments are a prem_launch and a prem_device_live. It has the
  *  separate kernels and compatible intervals; */
 const void *prem_executive_live(int32_t number, int32_t *max_threads);
 /** the tiled kernels of a family and the common ones alone. */
 const void *prem_executive_live_convolution(int32_t number, int32_t *max_threads);
 const void *prem_executive_live_kcf(int32_t number, int32_t *max_threads);
-/** What it keeps of a block's state in the scratchpad. */
 int32_t prem_executive_live_bytes(void);
+/** The executive of best-effort tasks, launched beside that of the critical ones: arguments are a
+ *  prem_launch and a prem_device_gated. It has the separate kernels and no compatible intervals; */
+const void *prem_executive_gated(int32_t number, int32_t *max_threads);
+/** the convolutions and the common ones alone. */
+const void *prem_executive_gated_convolution(int32_t number, int32_t *max_threads);
+int32_t prem_executive_gated_bytes(void);
 /** The courier: one block of so many threads, its argument a prem_courier_launch. */
 enum { PREM_COURIER_THREADS = 128 };
 const void *prem_courier_kernel(void);

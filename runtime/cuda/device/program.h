@@ -9,6 +9,7 @@
 #include <stdalign.h>
 #include <stddef.h>
 
+#include "runtime/core/gate.h"
 #include "runtime/core/program.h"
 
 #ifdef __cplusplus
@@ -286,6 +287,32 @@ typedef struct prem_launch {
   int64_t resident_timeout_ns, stall_timeout_ns;
   int64_t clock_step_ns;
 } prem_launch;
+
+/* ---- best effort ------------------------------------------------------------------------------
+ */
+
+/** What the gate did to one phase of a task on a block. Its block alone writes it. */
+typedef struct prem_device_held {
+  unsigned long long waits, wait_ns; /* of phases that it held back */
+  unsigned long long overruns; /* phases that ended in the window that they were to end before */
+  int64_t by_ns, at_ns;        /* the longest: so far into a window that began then, from S */
+  int32_t tile, window;
+} prem_device_held;
+
+/** Hyperperiods of which it keeps the ends of jobs: the last ones. */
+enum { PREM_DEVICE_ROWS = 64 };
+
+/** What a launch of best-effort tasks has besides a prem_launch. Their records have in start_ns
+ * what the gate asks for ahead of a closed window; 0: it lets them pass. */
+typedef struct prem_device_gated {
+  prem_gate_list closed;
+  prem_device_state
+      *meeting;           /* of the critical tasks' launch: all blocks of both agree on S there */
+  int64_t counted_ns;     /* from S: phases that have ended by then count */
+  prem_device_held *held; /* as prem_launch::cells */
+  int64_t *ended;         /* [block][phase]: that count */
+  int32_t is_gated;
+} prem_device_gated;
 
 /* ---- live sessions --------------------------------------------------------------------------- */
 

@@ -46,6 +46,8 @@ __device__ __forceinline__ job_end job_end_of(block_state *own, const in_flight_
   int64_t row = hyperperiod;
 #if PREM_LIVE
   row = hyperperiod & (own->live.rows - 1);
+#elif PREM_GATED
+  row = hyperperiod & (PREM_DEVICE_ROWS - 1);
 #endif
   const int64_t host_at = row * launch.job_count + task->first_job + job;
   if (task->ends == nullptr)

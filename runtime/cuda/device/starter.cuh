@@ -4,6 +4,7 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_STARTER_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_STARTER_CUH
 
+#include "runtime/cuda/device/best_effort.cuh"
 #include "runtime/cuda/device/gates.cuh"
 #include "runtime/cuda/device/record.cuh"
 #include "runtime/cuda/device/tokens.cuh"
@@ -281,11 +282,18 @@ __device__ __forceinline__ bool writeback_reserve(block_state *own, const prem_l
   return true;
 }
 
-/** At its instant start a prefetch, and stamp that. The watcher sees it land. */
-__device__ __forceinline__ void prefetch_start(block_state *own, const prem_launch &launch,
+/** At its instant start a prefetch, and stamp that. The watcher sees it land. @return false:
+ * stopped. */
+__device__ __forceinline__ bool prefetch_start(block_state *own, const prem_launch &launch,
                                                const copy_request &flying, in_flight_phase *fetch,
                                                int64_t due_ns, int64_t ready_ns, uint32_t *issued) {
+#if PREM_GATED
+  const int64_t start_ns = gate_await(STARTER, fetch, due_ns);
+  if (start_ns < 0)
+    return false;
+#else
   const int64_t start_ns = wait_until(due_ns + fault_delay_ns(own, DELAY_STARTER));
+#endif
   prefetch_issue(own, launch, flying);
   ++*issued;
   if (lane_number() == 0) {
@@ -294,6 +302,7 @@ __device__ __forceinline__ void prefetch_start(block_state *own, const prem_laun
     prem_block_fence();
     *(volatile uint32_t *)&own->issued = *issued;
   }
+  return true;
 }
 
 /** No memory phase will be started any more: the writer and the watcher end. So do compute warps of
@@ -405,8 +414,9 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     }
     if (!goes_on)
       break;
-    if (step.prefetch >= 0)
-      prefetch_start(own, launch, flying, fetch, due_ns, ready_ns, &issued);
+    if (step.prefetch >= 0 &&
+        !prefetch_start(own, launch, flying, fetch, due_ns, ready_ns, &issued))
+      break;
     if (locks && step.writeback >= 0 && !pair)
       writeback_order(own, ordered++, ready_ns, 0);
     __syncwarp();

@@ -4,6 +4,7 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
 
+#include "runtime/cuda/device/best_effort.cuh"
 #include "runtime/cuda/device/gates.cuh"
 #include "runtime/cuda/device/record.cuh"
 
@@ -173,7 +174,11 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
     if (is_gated(&of->record))
       writeback_judge(of);
 #endif
+#if PREM_GATED
+    const int64_t start_ns = gate_await(WRITER, of, due_ns);
+#else
     const int64_t start_ns = instant_await(due_ns + fault_delay_ns(own, DELAY_WRITER));
+#endif
     if (start_ns < 0)
       return;
     const bool by_lanes = writeback_issue(own, launch, of, moves_of_store(own, launch, number));

@@ -6,6 +6,7 @@
  *   host/probe.c          what the GPU is, and whether it is still there
  *   host/judge.c          whether it can run a program; which variant of the executive runs it
  *   host/launch.c         a run of the executive, from its memory made ready to the trace
+ *   host/beside.c         best-effort tasks: a launch of their own beside that one
  *   host/watch.c          the caller's thread during a run: the watchdog
  *   host/collect.c        after a run: records, stats and counts to the trace
  *   host/live.c           a live session: started, watched, ended
@@ -82,6 +83,9 @@ typedef struct prem_cuda {
   struct prem_cuda_live *live;      /* NULL until a live session starts */
   struct prem_baselines *baselines; /* NULL until a run asks for a mode without phases */
   const struct prem_cuda *leader;   /* whose ways they take; NULL: nobody's */
+  struct prem_cuda *beside; /* of the best-effort tasks beside these; NULL: there are none */
+  const struct prem_free_part *part; /* whose these are; NULL: they are critical */
+  prem_device_gated gated;           /* theirs, in device memory but for `windows` */
 } prem_cuda;
 
 /** After a call that may have failed: on to `fail`, with its `error`. */
@@ -170,6 +174,41 @@ enum {
   PREM_CUDA_START_MARGIN_NS = 20000 /* from the last arrival to S */
 };
 
+/** A launch's memory made ready, and what it says of a request. */
+cudaError_t prem_cuda_get_ready(prem_cuda *cuda, const prem_run_request *request,
+                                prem_engine engine, const prem_trace *trace,
+                                prem_device_block *blocks, prem_launch *launch);
+
+/* ---- best-effort tasks (beside.c) ------------------------------------------------------------ */
+
+/** One run of them. All zero: there are none, and nothing is done. */
+typedef struct prem_cuda_beside {
+  prem_cuda *cuda;
+  prem_engine engine;
+  prem_device_block *blocks;
+  prem_launch launch;
+  prem_device_gated gated;
+  bool is_launched;
+} prem_cuda_beside;
+
+/** Can the gate hold all that best-effort tasks do to the memory? */
+prem_status prem_cuda_judge_beside(const struct prem_free_part *part, prem_diag *diag);
+/** The list of closed windows and the counts, in device memory. Once, after the load. */
+cudaError_t prem_cuda_beside_load(prem_cuda *beside);
+/** Make a run ready beside one of the critical tasks. Free it in any case. */
+cudaError_t prem_cuda_beside_prepare(const prem_cuda *critical, const prem_run_request *request,
+                                     prem_engine engine, const prem_trace *trace,
+                                     prem_cuda_beside *run);
+/** Launch it; its blocks wait for the critical ones, to begin with them. */
+cudaError_t prem_cuda_beside_launch(prem_cuda_beside *run);
+/** The critical blocks have left, or never came: let these leave, and see it. */
+prem_status prem_cuda_beside_stop(prem_cuda_beside *run, const prem_run_request *request,
+                                  prem_diag *diag);
+/** What they did. @param length_ns  from S to the end of what was measured */
+cudaError_t prem_cuda_beside_collect(const prem_cuda_beside *run, int64_t length_ns,
+                                     prem_trace *trace);
+void prem_cuda_beside_free(prem_cuda_beside *run);
+
 /* ---- live sessions (live.c) ------------------------------------------------------------------ */
 
 extern const prem_live_engine prem_cuda_live_engine;
@@ -189,6 +228,8 @@ prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag);
  *  the plan leaves is taken as well, so that exactly so many blocks fit and each SM gets its own.
  *  After the program is made. */
 prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag);
+/** The same of both launches, where best-effort tasks run beside critical ones. */
+prem_status prem_cuda_choose_two_variants(prem_cuda *cuda, prem_diag *diag);
 /** The same of a live session, which leaves room for the courier on every SM. */
 prem_status prem_cuda_choose_live_variant(prem_cuda *cuda, prem_diag *diag);
 

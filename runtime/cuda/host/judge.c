@@ -85,19 +85,20 @@ static prem_kernel_family family_of(const prem_schedule *schedule) {
 }
 
 /* The executive with the fewest kernels that has all of a schedule's. */
-static prem_executive *executive_for(const prem_schedule *schedule, bool is_live) {
-  static const struct {
-    prem_executive *of_runs, *of_live;
-  } executives[] = {
-      [PREM_FAMILY_common] = {prem_executive_convolution, prem_executive_live_convolution},
-      [PREM_FAMILY_convolution] = {prem_executive_convolution, prem_executive_live_convolution},
-      [PREM_FAMILY_kcf] = {prem_executive_kcf, prem_executive_live_kcf},
-      [PREM_FAMILY_general] = {prem_executive_general, prem_executive_live},
-      [PREM_FAMILY_intervals] = {prem_executive_intervals, prem_executive_live},
-      [PREM_FAMILY_separate] = {prem_executive_separate, prem_executive_live},
+typedef enum executive_use { OF_RUNS, OF_LIVE, OF_BEST_EFFORT, USE_COUNT } executive_use;
+
+static prem_executive *executive_for(const prem_schedule *schedule, executive_use use) {
+  static prem_executive *const executives[][USE_COUNT] = {
+      [PREM_FAMILY_common] = {prem_executive_convolution, prem_executive_live_convolution,
+                              prem_executive_gated_convolution},
+      [PREM_FAMILY_convolution] = {prem_executive_convolution, prem_executive_live_convolution,
+                                   prem_executive_gated_convolution},
+      [PREM_FAMILY_kcf] = {prem_executive_kcf, prem_executive_live_kcf, prem_executive_gated},
+      [PREM_FAMILY_general] = {prem_executive_general, prem_executive_live, prem_executive_gated},
+      [PREM_FAMILY_intervals] = {prem_executive_intervals, prem_executive_live, NULL},
+      [PREM_FAMILY_separate] = {prem_executive_separate, prem_executive_live, prem_executive_gated},
   };
-  const prem_kernel_family family = family_of(schedule);
-  return is_live ? executives[family].of_live : executives[family].of_runs;
+  return executives[family_of(schedule)][use];
 }
 
 prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag) {
@@ -192,7 +193,7 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
   const prem_status status = divide_sm(cuda, 0, diag);
   if (status != PREM_OK)
     return status;
-  prem_executive *const executive = executive_for(cuda->program->schedule, false);
+  prem_executive *const executive = executive_for(cuda->program->schedule, OF_RUNS);
   int32_t max_threads = 0, max_blocks = 0;
   const void *variant;
   for (int32_t number = 0; (variant = executive(number, &max_threads)); ++number) {
@@ -243,6 +244,112 @@ static cudaError_t ask_room(const prem_cuda *cuda, const void *variant, bool *fi
   return cudaSuccess;
 }
 
+/* ---- two launches beside each other ---------------------------------------------------------- */
+
+/* What a block takes of an SM's scratchpad. */
+static int64_t block_bytes(const prem_cuda *cuda) {
+  enum { GRAIN = 128 };
+  const int64_t bytes = cuda->device.launch.buffers_at + cuda->device.buffer_bytes;
+  return (bytes + GRAIN - 1) / GRAIN * GRAIN +
+         (int64_t)cuda->gpu->properties.reservedSharedMemPerBlock;
+}
+
+/* Best-effort blocks are launched first: they take so much that no more of them fit on an SM, where
+ * that leaves enough; critical ones all the rest, for the same reason. */
+static prem_status divide_sm_for_two(prem_cuda *cuda, prem_diag *diag) {
+  enum { GRAIN = 128 };
+  prem_cuda *beside = cuda->beside;
+  const int64_t all = (int64_t)cuda->gpu->properties.sharedMemPerMultiprocessor;
+  const int64_t critical = cuda->device.blocks_per_sm, own = beside->device.blocks_per_sm;
+  const int64_t most = (all - critical * block_bytes(cuda)) / own;
+  int64_t each = prem_max_i64(block_bytes(beside), all / (own + 1) + GRAIN);
+  if (each > most)
+    each = most;
+  if (most < block_bytes(beside)) {
+    const prem_platform *platform = &cuda->program->schedule->platform;
+    prem_diag_add(
+        diag, PREM_ERROR, 41, platform->best_effort.place, "platform.best_effort",
+        "%lld critical and %lld best-effort blocks share an SM: they need %lld and %lld "
+        "bytes of scratchpad each, and the SM has %lld; use smaller tiles or fewer buffers",
+        (long long)critical, (long long)own, (long long)block_bytes(cuda),
+        (long long)block_bytes(beside), (long long)all);
+    return PREM_ERR_INVALID;
+  }
+  const prem_status status = divide_sm(beside, all - own * each, diag);
+  return status == PREM_OK ? divide_sm(cuda, own * each, diag) : status;
+}
+
+/* Of each of an SM's four parts: where a block's warps do not divide by four, its last ones may be
+ * in any. */
+static int64_t part_registers(const prem_cuda *cuda, const struct cudaFuncAttributes *of) {
+  enum { PARTS = 4, LANES = 32 };
+  const int64_t warps = (cuda->threads / LANES + PARTS - 1) / PARTS;
+  return cuda->device.blocks_per_sm * warps * registers_of(LANES, of->numRegs) * PARTS;
+}
+
+static cudaError_t ask_company(const prem_cuda *cuda, const void *variant,
+                               const void *beside_variant, bool *fits) {
+  const struct cudaDeviceProp *device = &cuda->gpu->properties;
+  const prem_cuda *beside = cuda->beside;
+  struct cudaFuncAttributes of_block, of_beside;
+  int blocks = 0, beside_blocks = 0;
+  cudaError_t error = ask_occupancy(cuda, variant, &blocks);
+  if (error == cudaSuccess)
+    error = ask_occupancy(beside, beside_variant, &beside_blocks);
+  if (error == cudaSuccess)
+    error = cudaFuncGetAttributes(&of_block, variant);
+  if (error == cudaSuccess)
+    error = cudaFuncGetAttributes(&of_beside, beside_variant);
+  if (error != cudaSuccess)
+    return error;
+  const int32_t threads =
+      cuda->device.blocks_per_sm * cuda->threads + beside->device.blocks_per_sm * beside->threads;
+  *fits = blocks >= cuda->device.blocks_per_sm && beside_blocks >= beside->device.blocks_per_sm &&
+          part_registers(cuda, &of_block) + part_registers(beside, &of_beside) <=
+              device->regsPerMultiprocessor &&
+          threads <= device->maxThreadsPerMultiProcessor;
+  return cudaSuccess;
+}
+
+/* The critical blocks choose first. */
+static cudaError_t choose_two(prem_cuda *cuda, bool *fits) {
+  prem_executive *const executive = executive_for(cuda->program->schedule, OF_RUNS);
+  prem_executive *const gated = executive_for(cuda->beside->program->schedule, OF_BEST_EFFORT);
+  int32_t max_threads = 0, max_beside = 0;
+  *fits = false;
+  for (int32_t c = 0; (cuda->executive = executive(c, &max_threads)); ++c)
+    for (int32_t b = 0; (cuda->beside->executive = gated(b, &max_beside)); ++b) {
+      if (cuda->threads > max_threads || cuda->beside->threads > max_beside)
+        continue;
+      const cudaError_t error = ask_company(cuda, cuda->executive, cuda->beside->executive, fits);
+      if (error != cudaSuccess || *fits)
+        return error;
+    }
+  return cudaSuccess;
+}
+
+prem_status prem_cuda_choose_two_variants(prem_cuda *cuda, prem_diag *diag) {
+  const prem_platform *platform = &cuda->program->schedule->platform;
+  bool fits;
+  const prem_status status = divide_sm_for_two(cuda, diag);
+  if (status != PREM_OK)
+    return status;
+  const cudaError_t error = choose_two(cuda, &fits);
+  if (error != cudaSuccess)
+    return prem_cuda_report(error, diag, "asking for the executives' occupancy");
+  if (fits)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 42, platform->best_effort.place, "platform.best_effort",
+                "%d critical blocks of %d threads and %d best-effort blocks of %d are not resident "
+                "on one SM together; take fewer threads (platform.block_threads, and those of "
+                "best_effort) or fewer blocks",
+                cuda->device.blocks_per_sm, cuda->threads, cuda->beside->device.blocks_per_sm,
+                cuda->beside->threads);
+  return PREM_ERR_INVALID;
+}
+
+/* ---- live sessions --------------------------------------------------------------------------- */
+
 /* Of an SM's scratchpad, for what is the courier's own: what its blocks leave, but not so much that
  * one block more would fit there. */
 static int32_t near_bytes_of(const prem_cuda *cuda, int64_t beside_bytes) {
@@ -266,7 +373,7 @@ prem_status prem_cuda_choose_live_variant(prem_cuda *cuda, prem_diag *diag) {
   const prem_status status = divide_sm(cuda, cuda->near_bytes + BESIDE_BYTES, diag);
   if (status != PREM_OK)
     return status;
-  prem_executive *const executive = executive_for(cuda->program->schedule, true);
+  prem_executive *const executive = executive_for(cuda->program->schedule, OF_LIVE);
   int32_t max_threads = 0;
   const void *variant;
   for (int32_t number = 0; (variant = executive(number, &max_threads)); ++number) {

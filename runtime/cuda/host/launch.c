@@ -73,6 +73,20 @@ static cudaError_t reset_tokens(const prem_cuda *cuda) {
                     (size_t)platform->resource_count * sizeof *tokens, cudaMemcpyHostToDevice);
 }
 
+/* Of two launches beside each other: nobody claims blocks of the other one, and those that are in
+ * neither do not come to the start. */
+static cudaError_t reset_company(const prem_cuda *cuda) {
+  const prem_launch *launch = &cuda->device.launch;
+  if (!cuda->device.taken)
+    return cudaSuccess;
+  const cudaError_t error =
+      cudaMemcpy(launch->block_taken, cuda->device.taken,
+                 (size_t)launch->block_count * sizeof(uint32_t), cudaMemcpyHostToDevice);
+  return error == cudaSuccess ? cudaMemcpy(&launch->state->bound, &cuda->device.bound,
+                                           sizeof cuda->device.bound, cudaMemcpyHostToDevice)
+                              : error;
+}
+
 cudaError_t prem_cuda_reset_state(const prem_cuda *cuda, int64_t ends) {
   const prem_launch *launch = &cuda->device.launch;
   const size_t blocks = (size_t)launch->block_count, ledgers = blocks * PREM_PHASE_COUNT;
@@ -88,6 +102,7 @@ cudaError_t prem_cuda_reset_state(const prem_cuda *cuda, int64_t ends) {
   CUDA_TRY(cudaMemset(launch->gangs, 0, gangs * sizeof *launch->gangs));
   CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
   CUDA_TRY(reset_tokens(cuda));
+  CUDA_TRY(reset_company(cuda));
 fail:
   return error;
 }
@@ -107,47 +122,73 @@ prem_status prem_cuda_choose_engine(const prem_cuda *cuda, prem_engine *engine, 
   return PREM_ERR_UNAVAILABLE;
 }
 
+cudaError_t prem_cuda_get_ready(prem_cuda *cuda, const prem_run_request *request,
+                                prem_engine engine, const prem_trace *trace,
+                                prem_device_block *blocks, prem_launch *launch) {
+  cudaError_t error;
+  CUDA_TRY(prem_cuda_make_room(cuda, trace, request->hyperperiods));
+  CUDA_TRY(prem_cuda_give_shares(cuda, trace->record_capacity, blocks));
+  CUDA_TRY(prem_cuda_reset_state(cuda, request->hyperperiods * trace->job_count));
+  *launch = cuda->device.launch;
+  launch->job_end_ns = cuda->ends_room;
+  launch->engine = (int32_t)engine;
+  launch->mode = (int32_t)request->mode;
+  launch->hyperperiods = request->hyperperiods;
+  launch->discard = request->discard;
+  launch->start_margin_ns = PREM_CUDA_START_MARGIN_NS;
+  launch->resident_timeout_ns = PREM_CUDA_RESIDENT_NS;
+  launch->stall_timeout_ns = request->timeout_ns > 0 ? request->timeout_ns : PREM_CUDA_STALL_NS;
+fail:
+  return error;
+}
+
+/* What was measured ended with the last hyperperiod, or when the run was stopped. */
+static int64_t length_of(const prem_cuda *cuda, const prem_run_request *request,
+                         const prem_trace *trace, int64_t start_ns) {
+  const int64_t all_ns = request->hyperperiods * cuda->program->hyperperiod_ns;
+  if (trace->hyperperiods == request->hyperperiods)
+    return all_ns;
+  return start_ns ? prem_min_i64(prem_max_i64(prem_host_clock_ns() - start_ns, 0), all_ns) : 0;
+}
+
 prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *request,
                                     prem_trace *trace, prem_diag *diag) {
-  const int64_t ends = request->hyperperiods * trace->job_count;
   prem_device_block *blocks = calloc((size_t)cuda->program->block_count, sizeof *blocks);
   if (!blocks)
     return PREM_ERR_MEMORY;
   prem_engine engine = request->engine;
-  prem_status status = prem_cuda_choose_engine(cuda, &engine, diag);
+  prem_status status = prem_cuda_choose_engine(cuda, &engine, diag), besides;
+  prem_cuda_beside beside = {0};
+  prem_launch launch;
   prem_device_state after;
   cudaError_t error;
   if (status != PREM_OK)
     goto done;
-  CUDA_TRY(prem_cuda_make_room(cuda, trace, request->hyperperiods));
-  CUDA_TRY(prem_cuda_give_shares(cuda, trace->record_capacity, blocks));
-  CUDA_TRY(prem_cuda_reset_state(cuda, ends));
+  CUDA_TRY(prem_cuda_get_ready(cuda, request, engine, trace, blocks, &launch));
+  CUDA_TRY(prem_cuda_beside_prepare(cuda, request, engine, trace, &beside));
   CUDA_TRY(cudaDeviceSynchronize());
-  prem_launch launch = cuda->device.launch;
-  launch.job_end_ns = cuda->ends_room;
-  launch.engine = (int32_t)engine;
-  launch.mode = (int32_t)request->mode;
-  launch.hyperperiods = request->hyperperiods;
-  launch.discard = request->discard;
-  launch.start_margin_ns = PREM_CUDA_START_MARGIN_NS;
-  launch.resident_timeout_ns = PREM_CUDA_RESIDENT_NS;
-  launch.stall_timeout_ns = request->timeout_ns > 0 ? request->timeout_ns : PREM_CUDA_STALL_NS;
   void *arguments[] = {&launch};
   const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
   const dim3 threads = {(unsigned)cuda->threads, 1, 1};
-  int64_t offset_ns = INT64_MIN, width_ns = 0;
+  int64_t offset_ns = INT64_MIN, width_ns = 0, start_ns = 0;
   CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns, &width_ns));
+  CUDA_TRY(prem_cuda_beside_launch(&beside));
   const int64_t called_at_ns = prem_host_clock_ns();
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
   status = prem_cuda_watch(cuda, request, engine, diag);
+  besides = prem_cuda_beside_stop(&beside, request, diag);
+  status = status == PREM_OK ? besides : status;
   if (cuda->gpu->loss != PREM_CUDA_THERE)
     goto done;
   CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
-  if (after.start_ns > 0 && offset_ns != INT64_MIN)
-    trace->launch_ns = after.start_ns - offset_ns - called_at_ns;
+  if (after.start_ns > 0 && offset_ns != INT64_MIN) {
+    start_ns = after.start_ns - offset_ns;
+    trace->launch_ns = start_ns - called_at_ns;
+  }
   CUDA_TRY(prem_cuda_collect_trace(cuda, blocks, trace, request->hyperperiods));
   trace->hyperperiods = prem_cuda_hyperperiods_complete(trace, request->hyperperiods);
+  CUDA_TRY(prem_cuda_beside_collect(&beside, length_of(cuda, request, trace, start_ns), trace));
   if (after.left_over > 0)
     prem_diag_add(diag, PREM_WARNING, 0, nowhere, "cuda",
                   "%u of %d blocks ran on another SM than planned: something else holds room on "
@@ -160,7 +201,9 @@ fail:
   status = prem_cuda_is_broken(cuda)
                ? prem_cuda_say_broken(cuda, request->mode, engine, error, diag)
                : prem_cuda_report(error, diag, "running on the GPU");
+  prem_cuda_beside_stop(&beside, request, NULL);
 done:
+  prem_cuda_beside_free(&beside);
   free(blocks);
   return status;
 }

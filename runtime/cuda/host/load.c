@@ -34,9 +34,9 @@ prem_status prem_cuda_load(prem_cuda *cuda, prem_diag *diag) {
   for (size_t t = 0; status == PREM_OK && gates && t < tasks; ++t)
     gates[t] = gates_of(courier, t);
   if (status == PREM_OK)
-    status = prem_cuda_report(
-        prem_cuda_program_new(cuda->program, &cuda->arrays, cuda->sm_count, gates, &cuda->device),
-        diag, "preparing the schedule on the GPU");
+    status = prem_cuda_report(prem_cuda_program_new(cuda->program, &cuda->arrays, cuda->sm_count,
+                                                    gates, cuda->part, &cuda->device),
+                              diag, "preparing the schedule on the GPU");
   prem_courier_free(courier);
   free(gates);
   return status;

@@ -73,7 +73,7 @@ static cudaError_t find_facts(prem_cuda_device *gpu) {
   const struct cudaDeviceProp *device = &gpu->properties;
   prem_machine *out = &gpu->machine;
   prem_launch smallest = {.max_views = 2, .max_tasks = 1, .max_ports = 2, .max_moves = 1};
-  prem_executive_lay_out(&smallest, false);
+  prem_executive_lay_out(&smallest, prem_executive_bytes());
   snprintf(out->name, sizeof out->name, "%.127s", device->name);
   snprintf(out->backend, sizeof out->backend, "cuda");
   write_uuid(&device->uuid, out->uuid, sizeof out->uuid);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/best_effort.h"
 #include "runtime/cuda/device/executive.h"
 #include "runtime/cuda/host/asks.h"
 #include "runtime/cuda/host/tensor_map.h"
@@ -333,8 +334,9 @@ static uint32_t window_of(const prem_record *record) {
   return window_ns < UINT32_MAX ? (uint32_t)window_ns : UINT32_MAX;
 }
 
-static prem_device_record device_record(const prem_program *program, const int32_t *gates,
+static prem_device_record device_record(const prem_program *program, const prem_cuda_program *to,
                                         const prem_record *from, const block_task *tasks) {
+  const int32_t *gates = to->gates;
   const int32_t *grid = program->schedule->tasks[from->task].grid;
   const bool follows = program->tasks[from->task].edge_count > 0;
   prem_device_record out = {.start_ns = from->planned_ns,
@@ -359,6 +361,8 @@ static prem_device_record device_record(const prem_program *program, const int32
   }
   if (gates && has_aims(&program->schedule->tasks[from->task]))
     out.at_memory |= PREM_DEVICE_AIMED;
+  if (to->ahead)
+    out.start_ns = to->ahead[from->task * PREM_PHASE_COUNT + from->phase];
   if (!follows)
     out.flags &= (uint8_t)~PREM_RECORD_AFTER;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
@@ -373,7 +377,7 @@ static void memory_record(const prem_program *program, const prem_cuda_arrays *a
                           prem_device_move *moves) {
   const prem_task *task = &program->schedule->tasks[from->task];
   const prem_access access = from->phase == PREM_PREFETCH ? PREM_IN : PREM_OUT;
-  *record = device_record(program, out->gates, from, tasks);
+  *record = device_record(program, out, from, tasks);
   for (int32_t port = 0; port < task->definition->port_count; ++port) {
     if (task->definition->ports[port].access != access)
       continue;
@@ -396,7 +400,7 @@ static void copy_records(const prem_program *program, const prem_cuda_arrays *ar
                   &tables->moves[tables->memory_count++ * out->launch.max_moves]);
   for (int32_t i = 0; i < block->compute_count; ++i)
     tables->records[tables->record_count++] =
-        device_record(program, out->gates, &block->compute[i], tasks);
+        device_record(program, out, &block->compute[i], tasks);
 }
 
 static void fill_block(const prem_program *program, const prem_cuda_arrays *arrays, int32_t b,
@@ -476,6 +480,26 @@ fail:
   return error;
 }
 
+static bool has_tasks(const prem_program *program, int32_t block) {
+  return program->blocks[block].task_count > 0;
+}
+
+/* Of two launches that run beside each other each has the blocks of its tasks. */
+static cudaError_t share_blocks(const prem_program *program, const prem_free_part *part,
+                                prem_cuda_program *out) {
+  if (!part && !program->beside)
+    return cudaSuccess;
+  const prem_program *other = part ? NULL : program->beside->program;
+  out->taken = calloc((size_t)program->block_count, sizeof *out->taken);
+  if (!out->taken)
+    return cudaErrorMemoryAllocation;
+  for (int32_t b = 0; b < program->block_count; ++b) {
+    out->taken[b] = !has_tasks(program, b);
+    out->bound += out->taken[b] && !(other && has_tasks(other, b));
+  }
+  return cudaSuccess;
+}
+
 /* Block b belongs on SM b % sms of the platform (or of the device, where the file says nothing). */
 static cudaError_t placement_upload(const prem_program *program, int32_t sm_count,
                                     prem_cuda_program *out) {
@@ -490,7 +514,8 @@ static cudaError_t placement_upload(const prem_program *program, int32_t sm_coun
   for (int32_t sm = 0; sm < sm_count; ++sm) {
     first[sm] = next;
     for (int32_t b = sm; sm < sms && b < program->block_count; b += sms)
-      blocks[next++] = b;
+      if (!out->taken || !out->taken[b])
+        blocks[next++] = b;
     if (next - first[sm] > out->blocks_per_sm)
       out->blocks_per_sm = next - first[sm];
   }
@@ -553,9 +578,10 @@ static void lay_out_gates(const prem_program *program, prem_cuda_program *out) {
 }
 
 cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_arrays *arrays,
-                                  int32_t sm_count, const int32_t *gates, prem_cuda_program *out) {
+                                  int32_t sm_count, const int32_t *gates,
+                                  const prem_free_part *part, prem_cuda_program *out) {
   const prem_platform *platform = &program->schedule->platform;
-  *out = (prem_cuda_program){.gates = gates};
+  *out = (prem_cuda_program){.gates = gates, .ahead = part ? part->ahead_ns : NULL};
   out->launch = (prem_launch){.resource_count = platform->resource_count,
                               .task_count = program->schedule->task_count,
                               .block_count = program->block_count,
@@ -569,9 +595,12 @@ cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_a
   cudaError_t error;
   CUDA_TRY(tasks_upload(program, arrays, out));
   CUDA_TRY(blocks_upload(program, arrays, out));
+  CUDA_TRY(share_blocks(program, part, out));
   CUDA_TRY(placement_upload(program, sm_count, out));
   CUDA_TRY(state_allocate(program, sm_count, out));
-  prem_executive_lay_out(&out->launch, gates != NULL);
+  prem_executive_lay_out(&out->launch, gates  ? prem_executive_live_bytes()
+                                       : part ? prem_executive_gated_bytes()
+                                              : prem_executive_bytes());
   if (gates)
     lay_out_gates(program, out);
   out->gates = NULL;
@@ -586,5 +615,6 @@ void prem_cuda_program_free(prem_cuda_program *program) {
     cudaFree(program->allocations[i]);
   free(program->block_tasks);
   free(program->mapped);
+  free(program->taken);
   *program = (prem_cuda_program){0};
 }

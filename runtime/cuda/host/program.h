@@ -10,7 +10,7 @@
 /** The parts of a launch that do not change from run to run. */
 typedef struct prem_cuda_program {
   prem_launch launch;    /* with every pointer but those of one run */
-  void *allocations[24]; /* all that was allocated */
+  void *allocations[28]; /* all that was allocated */
   int32_t allocation_count;
   int64_t end_words;     /* of launch.ends */
   int32_t blocks_per_sm; /* the most plan blocks of one SM */
@@ -20,6 +20,10 @@ typedef struct prem_cuda_program {
   int64_t cell_count;
   int64_t asks_of_plan; /* of launch.asks; launch.blocks has the blocks by the file's plan first,
                          * then by those that operating modes have of their own */
+  /* Of one of two launches that run beside each other, on the host: */
+  uint32_t *taken;      /* [block_count]: 1: the block has no task here; NULL: it runs alone */
+  uint32_t bound;       /* blocks that have none in either */
+  const int64_t *ahead; /* of best-effort tasks: prem_free_part::ahead_ns; NULL */
   const int32_t *gates; /* of a live session: [task], tickets that it looks at; NULL: a run's */
   int32_t live_tasks_at, live_gates_at; /* as prem_device_live has them */
 } prem_cuda_program;
@@ -30,9 +34,11 @@ cudaError_t prem_cuda_keep(prem_cuda_program *program, void **out, const void *f
 /** @param sm_count  of the device; plan blocks are spread as the platform says.
  *  @param gates     of a live session: how many tickets each task looks at; only read here. NULL:
  *                   for runs
+ *  @param part      of best-effort tasks, whose program it is; NULL: for plans
  */
 cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_arrays *arrays,
-                                  int32_t sm_count, const int32_t *gates, prem_cuda_program *out);
+                                  int32_t sm_count, const int32_t *gates,
+                                  const struct prem_free_part *part, prem_cuda_program *out);
 void prem_cuda_program_free(prem_cuda_program *program);
 
 #endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of the executive of best-effort tasks: memory phases pass a gate (runtime/core/gate.h) in place
+ * of waiting for a planned instant. */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_BEST_EFFORT_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_BEST_EFFORT_CUH
+
+#include "runtime/cuda/device/waits.cuh"
+
+#if PREM_GATED
+
+namespace {
+
+/** Both gates at the start. One thread, when S is known. */
+__device__ __forceinline__ void gates_open(block_state *own) {
+  own->gates[0] = own->gates[1] = prem_gate_new(&own->gated.closed, own->start_ns);
+  for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    own->ended[phase] = 0;
+}
+
+/** The whole warp goes by what one lane read. */
+__device__ __forceinline__ int64_t agreed_instant(int64_t due_ns) {
+  return __shfl_sync(FULL_WARP, (long long)wait_until(due_ns), 0);
+}
+
+/**
+ * All that a phase needs is there: wait until the gate lets it in. One warp; its entry has the
+ * record already.
+ *
+ * @param warp  STARTER or WRITER
+ * @return the gate's reading of the clock, from which the bound counts; -1: stopped
+ */
+__device__ __noinline__ int64_t gate_await(int32_t warp, in_flight_phase *of, int64_t due_ns) {
+  block_state *own = shared();
+  const prem_gate_list *closed = &own->gated.closed;
+  prem_memory_gate gate = own->gates[warp];
+  const int64_t ahead_ns = own->gated.is_gated ? of->record.start_ns : 0;
+  int64_t now_ns = agreed_instant(due_ns), asked_ns = now_ns;
+  for (int64_t from_ns; ahead_ns > 0;) {
+    from_ns = prem_gate_ask(&gate, closed, now_ns, ahead_ns);
+    if (from_ns <= now_ns)
+      break;
+    if (__any_sync(FULL_WARP, abort_look(own)) || !far_sleep(from_ns))
+      return -1;
+    now_ns = agreed_instant(from_ns);
+  }
+  if (lane_number() == 0) {
+    own->gates[warp] = gate;
+    of->closes_ns = ahead_ns > 0 ? gate.start_ns : INT64_MAX;
+    of->window = gate.index;
+    of->held_ns = now_ns - asked_ns;
+  }
+  __syncwarp();
+  return now_ns;
+}
+
+/** A phase is written down: count it, and what the gate did to it. One lane. */
+__device__ __forceinline__ void ended_count(block_state *own, const in_flight_phase *of) {
+  const int32_t phase = of->record.phase;
+  if (of->end_ns - own->start_ns <= own->gated.counted_ns)
+    ++own->ended[phase];
+  const int64_t into_ns = of->end_ns - of->closes_ns;
+  if (phase == PREM_COMPUTE || (of->held_ns == 0 && into_ns <= 0))
+    return;
+  prem_device_held *held = &own->gated.held[own->launch.blocks[own->plan_block].first_cell +
+                                            of->record.task * PREM_PHASE_COUNT + phase];
+  if (of->held_ns > 0) {
+    atomicAdd(&held->waits, 1ull);
+    atomicAdd(&held->wait_ns, (unsigned long long)of->held_ns);
+  }
+  if (into_ns <= 0)
+    return;
+  atomicAdd(&held->overruns, 1ull);
+  if (into_ns > held->by_ns) {
+    held->by_ns = into_ns;
+    held->at_ns = of->closes_ns - own->start_ns;
+    held->tile = of->record.tile;
+    held->window = of->window;
+  }
+}
+
+/** The same of one phase of each kind, NULL for none. The watcher, before their entries are free.
+ */
+__device__ __forceinline__ void all_ended_count(block_state *own, const in_flight_phase *fetch,
+                                                const in_flight_phase *compute,
+                                                const in_flight_phase *store) {
+  const in_flight_phase *of = lane_number() == 0   ? fetch
+                              : lane_number() == 1 ? compute
+                              : lane_number() == 2 ? store
+                                                   : nullptr;
+  if (of != nullptr)
+    ended_count(own, of);
+  __syncwarp();
+}
+
+/** Give the counts to the host. One thread. */
+__device__ __forceinline__ void ended_report(const block_state *own) {
+  for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    own->gated.ended[own->plan_block * PREM_PHASE_COUNT + phase] = own->ended[phase];
+}
+
+} // namespace
+
+#endif
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Best-effort tasks on the GPU: an executive of their own (device/best_effort.cuh) beside that of
+ * the critical ones. Both agree on one start; it goes on until the critical one has ended.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "prem/base/numbers.h"
+#include "runtime/core/best_effort.h"
+#include "runtime/cuda/host/backend_parts.h"
+
+static_assert((int)PREM_DEVICE_ROWS == (int)PREM_BEST_EFFORT_ROWS, "rows of ends are as many");
+
+prem_status prem_cuda_judge_beside(const prem_free_part *part, prem_diag *diag) {
+  for (int32_t t = 0; part && t < part->schedule->task_count; ++t) {
+    const prem_task *task = &part->schedule->tasks[t];
+    char key[PREM_NAME_BYTES + 16];
+    if (part->ahead_ns[t * PREM_PHASE_COUNT + PREM_COMPUTE] == 0)
+      continue;
+    snprintf(key, sizeof key, "tasks.%s.compute", task->name);
+    prem_diag_add(diag, PREM_ERROR, 0, task->phase[PREM_COMPUTE].place, key,
+                  "uses the memory, and on backend cuda the gate holds prefetches and writebacks "
+                  "alone; use a kernel whose computes stay in the scratchpad, or --backend cpu");
+    return PREM_ERR_UNAVAILABLE;
+  }
+  return PREM_OK;
+}
+
+cudaError_t prem_cuda_beside_load(prem_cuda *beside) {
+  const prem_free_part *part = beside->part;
+  prem_cuda_program *device = &beside->device;
+  prem_device_gated *gated = &beside->gated;
+  gated->closed = part->closed;
+  cudaError_t error;
+  CUDA_TRY(prem_cuda_keep(device, (void **)&gated->closed.windows, part->closed.windows,
+                          (size_t)part->closed.count * sizeof *part->closed.windows));
+  CUDA_TRY(prem_cuda_keep(device, (void **)&gated->held, NULL,
+                          (size_t)device->cell_count * sizeof *gated->held));
+  CUDA_TRY(
+      prem_cuda_keep(device, (void **)&gated->ended, NULL,
+                     PREM_PHASE_COUNT * (size_t)part->program->block_count * sizeof *gated->ended));
+fail:
+  return error;
+}
+
+/* A wait may last as long as the memory is closed, besides what the caller grants. */
+static int64_t longest_closed_ns(const prem_free_part *part) {
+  int64_t longest_ns = 0;
+  for (int32_t w = 0; w < part->closed.count; ++w)
+    longest_ns =
+        prem_max_i64(longest_ns, part->closed.windows[w].end_ns - part->closed.windows[w].start_ns);
+  return longest_ns;
+}
+
+static cudaError_t reset_counts(const prem_cuda *cuda) {
+  const size_t phases = PREM_PHASE_COUNT * (size_t)cuda->program->block_count;
+  const cudaError_t error = cudaMemset(cuda->gated.ended, 0, phases * sizeof *cuda->gated.ended);
+  return error == cudaSuccess
+             ? cudaMemset(cuda->gated.held, 0,
+                          (size_t)cuda->device.cell_count * sizeof *cuda->gated.held)
+             : error;
+}
+
+cudaError_t prem_cuda_beside_prepare(const prem_cuda *critical, const prem_run_request *request,
+                                     prem_engine engine, const prem_trace *trace,
+                                     prem_cuda_beside *run) {
+  prem_cuda *cuda = critical->beside;
+  if (!cuda)
+    return cudaSuccess;
+  const prem_run_request own = prem_free_part_request(request);
+  *run = (prem_cuda_beside){.cuda = cuda, .engine = engine, .gated = cuda->gated};
+  run->blocks = calloc((size_t)cuda->program->block_count, sizeof *run->blocks);
+  if (!run->blocks)
+    return cudaErrorMemoryAllocation;
+  cudaError_t error;
+  CUDA_TRY(prem_cuda_get_ready(cuda, &own, engine, trace->best_effort->trace, run->blocks,
+                               &run->launch));
+  CUDA_TRY(reset_counts(cuda));
+  run->launch.hyperperiods = INT32_MAX; /* until they are stopped */
+  run->launch.hyperperiod_ns = cuda->program->schedule->period_lcm_ns;
+  run->launch.stall_timeout_ns += longest_closed_ns(cuda->part);
+  run->gated.meeting = critical->device.launch.state;
+  run->gated.counted_ns = request->hyperperiods * critical->program->hyperperiod_ns;
+  run->gated.is_gated = request->mode == PREM_MODE_TT;
+fail:
+  return error;
+}
+
+/* It comes first, so that the critical blocks find room beside it alone, on each SM as planned. The
+ * driver does not promise that its blocks are resident together, as it would of the other launch:
+ * they wait for each other no longer than for that one's. */
+cudaError_t prem_cuda_beside_launch(prem_cuda_beside *run) {
+  const prem_cuda *cuda = run->cuda;
+  if (!cuda)
+    return cudaSuccess;
+  void *arguments[] = {&run->launch, &run->gated};
+  const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
+  const dim3 threads = {(unsigned)cuda->threads, 1, 1};
+  const cudaError_t error = cudaLaunchKernel(cuda->executive, grid, threads, arguments,
+                                             cuda->scratch_bytes, cuda->stream);
+  run->is_launched = error == cudaSuccess;
+  return error;
+}
+
+prem_status prem_cuda_beside_stop(prem_cuda_beside *run, const prem_run_request *request,
+                                  prem_diag *diag) {
+  if (!run->is_launched || run->cuda->gpu->loss != PREM_CUDA_THERE)
+    return PREM_OK;
+  const prem_cuda *cuda = run->cuda;
+  const prem_run_request own = {.mode = request->mode};
+  prem_device_fault fault = {0};
+  run->is_launched = false;
+  prem_cuda_stop_blocks(cuda);
+  prem_status status = prem_cuda_watch(cuda, &own, run->engine, diag);
+  if (status != PREM_OK)
+    return status;
+  status = prem_cuda_report(
+      cudaMemcpy(&fault, &run->launch.state->fault, sizeof fault, cudaMemcpyDeviceToHost), diag,
+      "asking how best-effort tasks ended");
+  if (status == PREM_OK && fault.code != PREM_FAULT_NONE)
+    status = prem_cuda_say_fault(cuda, &fault, diag);
+  return status;
+}
+
+/* What the gate did to a task, over its blocks and phases. */
+static void add_held(const prem_cuda_beside *run, const prem_device_held *held,
+                     prem_best_effort_counts *counts) {
+  const prem_cuda *cuda = run->cuda;
+  for (int32_t b = 0; b < cuda->program->block_count; ++b)
+    for (int32_t i = 0; i < run->blocks[b].task_count * PREM_PHASE_COUNT; ++i) {
+      const int64_t at = run->blocks[b].first_cell;
+      const prem_device_held *of = &held[at + i];
+      prem_best_effort_counts *to =
+          &counts[cuda->device.block_tasks[at / PREM_PHASE_COUNT + i / PREM_PHASE_COUNT]];
+      to->waits += (int64_t)of->waits;
+      to->wait_ns += (int64_t)of->wait_ns;
+      to->overruns += (int64_t)of->overruns;
+      if (of->by_ns > to->longest.by_ns)
+        to->longest = (prem_gate_overrun){.at_ns = of->at_ns,
+                                          .by_ns = of->by_ns,
+                                          .block = b,
+                                          .tile = of->tile,
+                                          .into = cuda->part->closed_for[of->window],
+                                          .phase = (prem_phase)(i % PREM_PHASE_COUNT)};
+    }
+}
+
+static cudaError_t collect_counts(const prem_cuda_beside *run, prem_best_effort_trace *out) {
+  const prem_cuda *cuda = run->cuda;
+  const size_t cells = (size_t)cuda->device.cell_count;
+  const size_t phases = PREM_PHASE_COUNT * (size_t)cuda->program->block_count;
+  prem_device_held *held = calloc(cells + 1, sizeof *held);
+  int64_t *ended = calloc(phases + 1, sizeof *ended);
+  cudaError_t error = cudaErrorMemoryAllocation;
+  if (!held || !ended)
+    goto fail;
+  CUDA_TRY(cudaMemcpy(held, cuda->gated.held, cells * sizeof *held, cudaMemcpyDeviceToHost));
+  CUDA_TRY(cudaMemcpy(ended, cuda->gated.ended, phases * sizeof *ended, cudaMemcpyDeviceToHost));
+  add_held(run, held, out->counts);
+  out->trace->hyperperiods = prem_free_part_count(cuda->part, ended, out->counts);
+  if (out->trace->hyperperiods < 0)
+    error = cudaErrorMemoryAllocation;
+fail:
+  free(held);
+  free(ended);
+  return error;
+}
+
+cudaError_t prem_cuda_beside_collect(const prem_cuda_beside *run, int64_t length_ns,
+                                     prem_trace *trace) {
+  const prem_cuda *cuda = run->cuda;
+  if (!cuda)
+    return cudaSuccess;
+  prem_best_effort_trace *out = trace->best_effort;
+  out->length_ns = length_ns;
+  out->gated = run->gated.is_gated;
+  out->open_share = cuda->part->open_share;
+  cudaError_t error;
+  CUDA_TRY(prem_cuda_collect_phases(cuda, run->blocks, out->trace));
+  CUDA_TRY(cudaMemcpy(out->trace->job_end_ns, cuda->ends_room,
+                      (size_t)(PREM_DEVICE_ROWS * out->trace->job_count) *
+                          sizeof *out->trace->job_end_ns,
+                      cudaMemcpyDeviceToHost));
+  CUDA_TRY(collect_counts(run, out));
+fail:
+  return error;
+}
+
+void prem_cuda_beside_free(prem_cuda_beside *run) {
+  free(run->blocks);
+  *run = (prem_cuda_beside){0};
+}
