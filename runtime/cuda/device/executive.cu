@@ -330,21 +330,18 @@ template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threa
   }
 }
 #elif PREM_GATED
-/* Few, that leave room for the critical blocks: by registers a thread: 80, 56, 32. */
+/* Few, that leave room for the critical blocks: by registers a thread: 80, 64, 56. */
 template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threads) {
   switch (number) {
   case 0:
     *max_threads = 384;
     return (const void *)&executive_gated<384, 2, INTERVALS>;
   case 1:
-    *max_threads = 288;
-    return (const void *)&executive_gated<288, 4, INTERVALS>;
-  case 2:
     *max_threads = 1024;
     return (const void *)&executive_gated<1024, 1, INTERVALS>;
-  case 3:
-    *max_threads = 1024;
-    return (const void *)&executive_gated<1024, 2, INTERVALS>;
+  case 2:
+    *max_threads = 288;
+    return (const void *)&executive_gated<288, 4, INTERVALS>;
   default:
     *max_threads = 0;
     return nullptr;
