@@ -194,11 +194,10 @@ __device__ __forceinline__ void compute_dispatch(block_state *own, const prem_la
 template <bool INTERVALS>
 __device__ __forceinline__ bool compute_locks(const prem_launch &launch,
                                               const prem_device_record *record) {
-#if PREM_LIVE
-  return INTERVALS && launch.mode == PREM_MODE_LOCK && (record->at_memory & PREM_DEVICE_AT_MEMORY);
-#else
-  return INTERVALS && launch.mode == PREM_MODE_LOCK && record->at_memory != 0;
-#endif
+  /* in a run there is no other bit */
+  const bool is_at_memory =
+      LIVE ? (record->at_memory & PREM_DEVICE_AT_MEMORY) != 0 : record->at_memory != 0;
+  return INTERVALS && launch.mode == PREM_MODE_LOCK && is_at_memory;
 }
 
 /** The first compute warp takes the tokens of a compute that may start now.
@@ -287,7 +286,6 @@ __device__ __forceinline__ int64_t compute_release(block_state *own, const prem_
                                                    const table_position &at,
                                                    const prem_device_record *record, bool reads,
                                                    uint32_t fetched, int64_t *ready_ns) {
-#if PREM_LIVE
   /* an interval's tickets come before its release, a prefetch has asked for all others */
   ticket_verdict verdict =
       INTERVALS && is_gated(record) ? interval_gate(at.slot, at.hyperperiod) : TICKETS_RUN;
@@ -299,12 +297,6 @@ __device__ __forceinline__ int64_t compute_release(block_state *own, const prem_
     verdict = fetch_verdict(own, record, reads, fetched);
   if (lane_number() == 0)
     own->go = start_ns < 0 ? 0 : (int32_t)verdict;
-#else
-  const int64_t start_ns =
-      compute_wait<INTERVALS>(own, launch, at, record, reads, fetched, ready_ns);
-  if (lane_number() == 0)
-    own->go = start_ns >= 0;
-#endif
   return start_ns;
 }
 
@@ -347,13 +339,8 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
   prem_meet(threads);
 #pragma unroll 1
   while (at.hyperperiod < launch.hyperperiods) {
-#if PREM_LIVE
-    if (at.index == 0) {
-      if (!compute_table_begin(at.count, at.slot, at.hyperperiod, leads, prepares, number == 0))
-        return;
-      at.origin_ns = origin_of(own, at.hyperperiod);
-    }
-#endif
+    if (at.index == 0 && !computes_begin(own, &at, leads, prepares, number == 0))
+      return;
     const prem_device_record *record = &own->compute.records[at.slot];
     const prem_device_task *task = task_at(own, launch, record->task);
     in_flight_phase *of = &own->computes[number % MAX_IN_FLIGHT];
@@ -367,25 +354,19 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     prem_meet(threads);
     if (!own->go)
       return;
-#if PREM_LIVE
-    const bool skips = own->go == TICKETS_SKIP;
+    const bool skips = LIVE && own->go == TICKETS_SKIP;
     if (PREM_FIRST_LANE() && is_gated(record))
       compute_judge(record, of, skips);
-#else
-    constexpr bool skips = false;
-#endif
     if (PREM_FIRST_LANE()) { /* its entry is free now */
       of->ready_ns = ready_ns;
       of->start_ns = start_ns;
     }
     data_await(own, reads, fetched);
-#if PREM_LIVE
     if (is_aimed(record)) {
       if (prepares && !skips)
         views_aim(at.slot);
       prem_meet(threads);
     }
-#endif
     const bool locks = leads && compute_locks<INTERVALS>(launch, record);
     const int32_t user = record->task; /* the record may be another one when they have met */
     if (leads)

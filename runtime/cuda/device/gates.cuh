@@ -357,6 +357,20 @@ __device__ __noinline__ void views_aim(int32_t slot) {
   __syncwarp();
 }
 
+/** The compute warps, at their table's start. @return false: no hyperperiod begins any more. */
+__device__ __forceinline__ bool computes_begin(block_state *own, table_position *at, bool leads,
+                                               bool prepares, bool is_first) {
+  if (!compute_table_begin(at->count, at->slot, at->hyperperiod, leads, prepares, is_first))
+    return false;
+  at->origin_ns = origin_of(own, at->hyperperiod);
+  return true;
+}
+
+/** To the compute warps: no hyperperiod begins any more. One lane. */
+__device__ __forceinline__ void session_end(block_state *own) {
+  *(volatile int32_t *)&own->ended = 1;
+}
+
 /* ---- what is skipped ------------------------------------------------------------------------- */
 
 /** The job is skipped: nothing is moved. One warp. */
@@ -447,6 +461,51 @@ __device__ __noinline__ void compute_judge(const prem_device_record *record, in_
   if (record->at_memory & PREM_DEVICE_STORES)
     *(volatile uint8_t *)&own
          ->empty_store[output_number(own, own->compute_table.out_at[record->out_buffer])] = skipped;
+}
+
+} // namespace
+
+#else /* ---- a run: hyperperiods begin by the clock, and no record looks at a ticket -------------- */
+
+namespace {
+
+enum ticket_verdict : int32_t { TICKETS_STOPPED, TICKETS_RUN, TICKETS_SKIP };
+
+__device__ __forceinline__ constexpr bool is_gated(const prem_device_record *) {
+  return false;
+}
+__device__ __forceinline__ constexpr bool is_aimed(const prem_device_record *) {
+  return false;
+}
+__device__ __forceinline__ constexpr bool hyperperiod_begin(hyperperiod_number) {
+  return false;
+}
+__device__ __forceinline__ constexpr bool memory_table_begin(int32_t, int32_t, hyperperiod_number) {
+  return true;
+}
+__device__ __forceinline__ constexpr bool prefetch_gate(int32_t, hyperperiod_number, uint32_t) {
+  return true;
+}
+__device__ __forceinline__ constexpr bool writeback_gate(int32_t, hyperperiod_number) {
+  return true;
+}
+__device__ __forceinline__ constexpr ticket_verdict interval_gate(int32_t, hyperperiod_number) {
+  return TICKETS_RUN;
+}
+__device__ __forceinline__ constexpr ticket_verdict fetch_verdict(const block_state *,
+                                                                  const prem_device_record *, bool,
+                                                                  uint32_t) {
+  return TICKETS_RUN;
+}
+__device__ __forceinline__ constexpr bool computes_begin(const block_state *, table_position *, bool,
+                                                         bool, bool) {
+  return true;
+}
+__device__ __forceinline__ void session_end(block_state *) {}
+__device__ __forceinline__ void moves_aim(int32_t) {}
+__device__ __forceinline__ void views_aim(int32_t) {}
+__device__ __forceinline__ void writeback_judge(in_flight_phase *) {}
+__device__ __forceinline__ void compute_judge(const prem_device_record *, in_flight_phase *, bool) {
 }
 
 } // namespace

@@ -24,10 +24,8 @@ struct copy_request {
  * writeback of an only buffer, say. So of a skipped job it is told at the start. */
 __device__ __forceinline__ void prefetch_expect(block_state *own, const prem_launch &launch,
                                                 int32_t slot, uint32_t number) {
-#if PREM_LIVE
-  if (own->memory.records[slot].move_count == 0)
+  if (LIVE && own->memory.records[slot].move_count == 0)
     return;
-#endif
 #if PREM_ARCH >= 900
   if (by_bulk(launch) && prem_elect())
     prem_barrier_expect(&own->full[number % RING], (uint32_t)own->memory.records[slot].fetch_bytes);
@@ -55,10 +53,8 @@ __device__ __forceinline__ void prefetch_issue(block_state *own, const prem_laun
   __syncwarp();
 #endif
 #if PREM_ARCH >= 900
-#if PREM_LIVE
-  if (by_bulk(launch) && now.count == 0 && prem_elect())
+  if (LIVE && by_bulk(launch) && now.count == 0 && prem_elect())
     prem_barrier_expect(now.full, 0);
-#endif
   if (by_bulk(launch)) {
     if (prem_elect())
 #pragma unroll 1
@@ -313,9 +309,7 @@ __device__ __forceinline__ void starter_close(block_state *own, uint32_t ordered
   if (lane_number() == 0) {
     *(volatile uint32_t *)&own->ordered = ordered;
     prem_block_fence();
-#if PREM_LIVE
-    *(volatile int32_t *)&own->ended = 1;
-#endif
+    session_end(own);
     *(volatile int32_t *)&own->closing = 1;
   }
 }
@@ -333,16 +327,12 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
   bool goes_on = at.count > 0;
   if (goes_on)
     ring_start(true, at.count);
-#if PREM_LIVE
   for (hyperperiod_number hyperperiod = 0; at.count == 0 && hyperperiod_begin(hyperperiod);)
     ++hyperperiod;
-#endif
 #pragma unroll 1
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
-#if PREM_LIVE
     if (at.index == 0 && !memory_table_begin(at.count, at.slot, at.hyperperiod))
       break;
-#endif
     const memory_step step = step_at(own, at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
     const bool pair = step.other != at.slot;
@@ -355,14 +345,12 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     const prem_device_record *record =
         &own->memory.records[step.prefetch >= 0 ? step.prefetch : at.slot];
     in_flight_phase *fetch = &own->fetches[issued % MAX_IN_FLIGHT];
-#if PREM_LIVE
     if (step.prefetch >= 0 && is_gated(record) &&
         !prefetch_gate(step.prefetch, at.hyperperiod, issued))
       break;
     if (pair && is_gated(&own->memory.records[step.writeback]) &&
         !writeback_gate((int32_t)(ordered % MAX_IN_FLIGHT), at.hyperperiod))
       break;
-#endif
     copy_request flying = {};
     int64_t due_ns = 0, ready_ns = 0;
     if (step.prefetch >= 0) {
@@ -376,10 +364,8 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     if (locks) {
       ready_ns = step_lock(step.other, standing_of(at));
       goes_on = ready_ns >= 0;
-#if PREM_LIVE
       if (goes_on && step.prefetch >= 0 && is_aimed(record))
         moves_aim(step.prefetch);
-#endif
       if (step.prefetch >= 0) {
         prefetch_expect(own, launch, step.prefetch, issued);
         flying = prefetch_prepare(own, launch, step.prefetch, issued);
@@ -398,10 +384,8 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
         goes_on = from_ns >= 0;
         due_ns = max((long long)due_ns, (long long)from_ns);
       }
-#if PREM_LIVE
       if (goes_on && is_aimed(record))
         moves_aim(step.prefetch);
-#endif
       flying = prefetch_prepare(own, launch, step.prefetch, issued);
       const needs both = needs_of_both(needs_in(own, at.hyperperiod, record),
                                        needs_in(own, at.hyperperiod, second));

@@ -163,17 +163,13 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
   for (uint32_t number = 0; order_await(own, number); ++number) {
     in_flight_phase *of = &own->stores[number % MAX_IN_FLIGHT];
     int64_t due_ns;
-#if PREM_LIVE
     if (is_gated(&of->record) &&
         !writeback_gate((int32_t)(number % MAX_IN_FLIGHT), of->hyperperiod))
       return;
-#endif
     if (!order_due(of, number, &due_ns))
       return;
-#if PREM_LIVE
     if (is_gated(&of->record))
       writeback_judge(of);
-#endif
 #if PREM_GATED
     const int64_t start_ns = gate_await(WRITER, of, due_ns);
 #else
