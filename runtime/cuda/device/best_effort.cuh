@@ -10,6 +10,19 @@
 
 namespace {
 
+/** What a launch has besides a prem_launch. */
+using launch_company = prem_device_gated;
+
+__device__ __forceinline__ void company_begin(block_state *own, const prem_device_gated &gated) {
+  own->gated = gated;
+}
+
+/** Where all blocks agree on S: those of the critical tasks do as well. */
+__device__ __forceinline__ prem_device_state *meeting_of(const prem_launch &,
+                                                         const prem_device_gated &gated) {
+  return gated.meeting;
+}
+
 /** Both gates at the start. One thread, when S is known. */
 __device__ __forceinline__ void gates_open(block_state *own) {
   own->gates[0] = own->gates[1] = prem_gate_new(&own->gated.closed, own->start_ns);
@@ -97,6 +110,31 @@ __device__ __forceinline__ void ended_report(const block_state *own) {
   for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     own->gated.ended[own->plan_block * PREM_PHASE_COUNT + phase] = own->ended[phase];
 }
+
+} // namespace
+
+#else /* ---- planned: phases wait for their instants, and the gate is not there                   \
+         ------------------- */
+
+namespace {
+
+#if !PREM_LIVE
+struct launch_company {};
+__device__ __forceinline__ void company_begin(block_state *, const launch_company &) {}
+#endif
+
+template <class COMPANY>
+__device__ __forceinline__ prem_device_state *meeting_of(const prem_launch &launch,
+                                                         const COMPANY &) {
+  return launch.state;
+}
+__device__ __forceinline__ void gates_open(block_state *) {}
+__device__ __forceinline__ int64_t gate_await(int32_t, in_flight_phase *, int64_t due_ns) {
+  return due_ns;
+}
+__device__ __forceinline__ void all_ended_count(block_state *, const in_flight_phase *,
+                                                const in_flight_phase *, const in_flight_phase *) {}
+__device__ __forceinline__ void ended_report(const block_state *) {}
 
 } // namespace
 

@@ -244,17 +244,24 @@ __device__ __forceinline__ int32_t lane_number(void) {
 /* ---- records --------------------------------------------------------------------------------- */
 
 /** A hyperperiod's start on the clock. */
-#if !PREM_LIVE
 __device__ __forceinline__ int64_t origin_of(const block_state *own,
                                              hyperperiod_number hyperperiod) {
-  return own->start_ns + hyperperiod * own->launch.hyperperiod_ns;
-}
-#else
-__device__ __forceinline__ int64_t origin_of(const block_state *own,
-                                             hyperperiod_number hyperperiod) {
+#if PREM_LIVE
   return *(const volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)];
-}
+#else
+  return own->start_ns + hyperperiod * own->launch.hyperperiod_ns;
 #endif
+}
+
+/** Its row in job_end_ns, which keeps all of a run, and the last ones of what has no end. */
+__device__ __forceinline__ int64_t row_of(const block_state *own, hyperperiod_number hyperperiod) {
+#if PREM_LIVE
+  return hyperperiod & (own->live.rows - 1);
+#else
+  (void)own;
+  return PREM_GATED ? hyperperiod & (PREM_DEVICE_ROWS - 1) : hyperperiod;
+#endif
+}
 
 /** At the start of a table. */
 __device__ __forceinline__ table_position position_at_start(const block_state *own, int32_t count) {

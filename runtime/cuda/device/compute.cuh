@@ -74,9 +74,7 @@ __device__ __forceinline__ void views_place(block_state *own, const prem_device_
 #pragma unroll
     for (int32_t d = 0; d < 4; ++d)
       at += (uint64_t)views[p].origin[d] * (uint64_t)port->dim[d].pitch_bytes;
-#if PREM_LIVE
-    at += (uint64_t)own->shift_bytes[p];
-#endif
+    at += slot_shift_bytes(own, p);
     views[p].data = port->array + at;
   }
 }

@@ -127,12 +127,11 @@ __device__ bool agree_on_start(const prem_launch *launch, prem_device_state *sta
   return true;
 }
 
-#if PREM_GATED
-/** A block without work keeps its place until the critical blocks have theirs, one beside each. */
+/** A block of best effort without work keeps its place until the critical blocks have theirs beside
+ *  it. */
 __device__ void others_await(const prem_launch *launch, const prem_device_state *meeting) {
   counter_wait(launch, &meeting->bound, (uint32_t)launch->block_count);
 }
-#endif
 
 /** Bring the tasks and ports of this block to the scratchpad, clear its cells. All threads. */
 __device__ void block_furnish(const prem_launch &launch, const prem_device_block *block) {
@@ -196,10 +195,7 @@ __device__ void block_open(const prem_launch &launch, const prem_device_block *b
   start->computes_written = 0;
   start->stores_written = 0;
   start->ordered = 0;
-#if PREM_LIVE
-  start->outputs_at = launch.buffers * block->in_bytes;
-  start->out_bytes = block->out_bytes;
-#endif
+  company_open(start, block);
 }
 
 /** Give the counts of this block to the host. All threads. */
@@ -212,9 +208,7 @@ __device__ void block_report(const prem_launch &launch, const prem_device_block 
     to[word] = from[word];
   if (threadIdx.x != 0)
     return;
-#if PREM_GATED
   ended_report(shared());
-#endif
   const int64_t first = (int64_t)shared()->plan_block * PREM_PHASE_COUNT;
   for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
     launch.record_counts[first + phase] = shared()->trace_writers[phase].recorded;
@@ -230,65 +224,44 @@ constexpr int32_t blocks_held(int32_t threads, int32_t blocks) {
   return threads * blocks <= MAX ? blocks : MAX / threads;
 }
 
-/** INTERVALS: with compatible intervals, whose code would take registers and room from the rest. */
-template <int THREADS, int BLOCKS, bool INTERVALS>
-__global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
-#if PREM_LIVE
-    executive_live(const __grid_constant__ prem_launch launch,
-                   const __grid_constant__ prem_device_live live) {
-#elif PREM_GATED
-    executive_gated(const __grid_constant__ prem_launch launch,
-                    const __grid_constant__ prem_device_gated gated) {
-#else
-    executive(const __grid_constant__ prem_launch launch) {
-#endif
+/** A block's state before it has a plan block. One thread. */
+__device__ __forceinline__ void block_begin(block_state *own, const prem_launch &launch,
+                                            const launch_company &company) {
+  for (int32_t i = 0; i < RING; ++i)
+    prem_barrier_init(&own->full[i]);
+  for (int32_t i = 0; i < MAX_IN_FLIGHT; ++i)
+    prem_barrier_init(&own->order[i]);
+  for (int32_t i = 0; i < 4; ++i)
+    own->counts[i] = 0;
+  own->go = 0;
+  own->launch = launch;
+  company_begin(own, company);
+  prem_fence_async();
+}
+
+/** All of a block's life. INTERVALS: with compatible intervals, whose code would take registers and
+ *  room from the rest. */
+template <bool INTERVALS>
+__device__ __forceinline__ void block_work(const prem_launch &launch,
+                                           const launch_company &company) {
   block_state *own = shared();
   if (threadIdx.x == 0) {
-    for (int32_t i = 0; i < RING; ++i)
-      prem_barrier_init(&own->full[i]);
-    for (int32_t i = 0; i < MAX_IN_FLIGHT; ++i)
-      prem_barrier_init(&own->order[i]);
-    for (int32_t i = 0; i < 4; ++i)
-      own->counts[i] = 0;
-    own->go = 0;
-    own->launch = launch;
-#if PREM_LIVE
-    own->live = live;
-    own->begun = own->ended = 0;
-    own->snapshot = 0;
-    for (int32_t i = 0; i < RING; ++i)
-      own->empty_fetch[i] = 0;
-    for (int32_t i = 0; i < PREM_MAX_BUFFERS; ++i)
-      own->empty_store[i] = 0;
-#endif
-#if PREM_GATED
-    own->gated = gated;
-#endif
-    prem_fence_async();
+    block_begin(own, launch, company);
     own->plan_block = become_resident(&launch);
-#if PREM_GATED
-    if (own->plan_block < 0)
-      others_await(&launch, gated.meeting);
-#endif
+    if (PREM_GATED && own->plan_block < 0)
+      others_await(&launch, meeting_of(launch, company));
   }
   __syncthreads();
   if (own->plan_block < 0)
     return;
   const prem_device_block *block = &launch.blocks[own->plan_block];
   block_furnish(launch, block);
-#if PREM_LIVE
-  gates_furnish(own, block);
-#endif
+  company_furnish(own, block);
   if (threadIdx.x == 0) {
     block_open(launch, block);
-#if PREM_GATED
-    if (!agree_on_start(&launch, gated.meeting, &own->start_ns))
+    if (!agree_on_start(&launch, meeting_of(launch, company), &own->start_ns))
       own->counts[ABORT] = 1;
     gates_open(own);
-#else
-    if (!agree_on_start(&launch, launch.state, &own->start_ns))
-      own->counts[ABORT] = 1;
-#endif
   }
   __syncthreads();
   if (own->counts[ABORT] == 0) {
@@ -312,6 +285,13 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
 }
 
 #if PREM_LIVE
+template <int THREADS, int BLOCKS, bool INTERVALS>
+__global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
+    executive_live(const __grid_constant__ prem_launch launch,
+                   const __grid_constant__ prem_device_live live) {
+  block_work<INTERVALS>(launch, live);
+}
+
 /* Fewer than for runs: what they cost is compiled with every kernel list. */
 template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threads) {
   switch (number) {
@@ -330,6 +310,13 @@ template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threa
   }
 }
 #elif PREM_GATED
+template <int THREADS, int BLOCKS, bool INTERVALS>
+__global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
+    executive_gated(const __grid_constant__ prem_launch launch,
+                    const __grid_constant__ prem_device_gated gated) {
+  block_work<INTERVALS>(launch, gated);
+}
+
 /* Few, that leave room for the critical blocks: by registers a thread: 80, 64, 56. */
 template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threads) {
   switch (number) {
@@ -348,6 +335,12 @@ template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threa
   }
 }
 #else
+template <int THREADS, int BLOCKS, bool INTERVALS>
+__global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
+    executive(const __grid_constant__ prem_launch launch) {
+  block_work<INTERVALS>(launch, launch_company{});
+}
+
 template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threads) {
   /* by registers a thread: 128, 80, 72, 64, 56, 32 */
   switch (number) {

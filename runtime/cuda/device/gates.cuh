@@ -162,7 +162,7 @@ __device__ __forceinline__ prem_device_gate *gate_at(block_state *own, int32_t g
 }
 
 /** Bring the gates of this block's tasks to the scratchpad. All threads. */
-__device__ __forceinline__ void gates_furnish(block_state *own, const prem_device_block *block) {
+__device__ __forceinline__ void company_furnish(block_state *own, const prem_device_block *block) {
   int32_t first = 0;
   for (int32_t t = 0; t < block->task_count; ++t) {
     const prem_device_live_task from = own->live.tasks[block->tasks[t]];
@@ -366,6 +366,31 @@ __device__ __forceinline__ bool computes_begin(block_state *own, table_position 
   return true;
 }
 
+/** A compatible interval's port lies in a slot of its array: so far from the first one. */
+__device__ __forceinline__ uint64_t slot_shift_bytes(const block_state *own, int32_t port) {
+  return (uint64_t)own->shift_bytes[port];
+}
+
+/** What a launch has besides a prem_launch. */
+using launch_company = prem_device_live;
+
+/** A block's state at the start of a session. One thread, before its tables are open; */
+__device__ __forceinline__ void company_begin(block_state *own, const prem_device_live &live) {
+  own->live = live;
+  own->begun = own->ended = 0;
+  own->snapshot = 0;
+  for (int32_t i = 0; i < RING; ++i)
+    own->empty_fetch[i] = 0;
+  for (int32_t i = 0; i < PREM_MAX_BUFFERS; ++i)
+    own->empty_store[i] = 0;
+}
+
+/** and when they are. */
+__device__ __forceinline__ void company_open(block_state *own, const prem_device_block *block) {
+  own->outputs_at = own->launch.buffers * block->in_bytes;
+  own->out_bytes = block->out_bytes;
+}
+
 /** To the compute warps: no hyperperiod begins any more. One lane. */
 __device__ __forceinline__ void session_end(block_state *own) {
   *(volatile int32_t *)&own->ended = 1;
@@ -465,7 +490,8 @@ __device__ __noinline__ void compute_judge(const prem_device_record *record, in_
 
 } // namespace
 
-#else /* ---- a run: hyperperiods begin by the clock, and no record looks at a ticket -------------- */
+#else /* ---- a run: hyperperiods begin by the clock, and no record looks at a ticket              \
+         -------------- */
 
 namespace {
 
@@ -492,15 +518,19 @@ __device__ __forceinline__ constexpr bool writeback_gate(int32_t, hyperperiod_nu
 __device__ __forceinline__ constexpr ticket_verdict interval_gate(int32_t, hyperperiod_number) {
   return TICKETS_RUN;
 }
-__device__ __forceinline__ constexpr ticket_verdict fetch_verdict(const block_state *,
-                                                                  const prem_device_record *, bool,
-                                                                  uint32_t) {
+__device__ __forceinline__ constexpr ticket_verdict
+fetch_verdict(const block_state *, const prem_device_record *, bool, uint32_t) {
   return TICKETS_RUN;
 }
-__device__ __forceinline__ constexpr bool computes_begin(const block_state *, table_position *, bool,
-                                                         bool, bool) {
+__device__ __forceinline__ constexpr bool computes_begin(const block_state *, table_position *,
+                                                         bool, bool, bool) {
   return true;
 }
+__device__ __forceinline__ constexpr uint64_t slot_shift_bytes(const block_state *, int32_t) {
+  return 0;
+}
+__device__ __forceinline__ void company_furnish(block_state *, const prem_device_block *) {}
+__device__ __forceinline__ void company_open(block_state *, const prem_device_block *) {}
 __device__ __forceinline__ void session_end(block_state *) {}
 __device__ __forceinline__ void moves_aim(int32_t) {}
 __device__ __forceinline__ void views_aim(int32_t) {}

@@ -43,13 +43,7 @@ __device__ __forceinline__ job_end job_end_of(block_state *own, const in_flight_
   const prem_device_task *task = task_at(own, launch, of->record.task);
   const int32_t job = of->record.job;
   const hyperperiod_number hyperperiod = of->hyperperiod;
-  int64_t row = hyperperiod;
-#if PREM_LIVE
-  row = hyperperiod & (own->live.rows - 1);
-#elif PREM_GATED
-  row = hyperperiod & (PREM_DEVICE_ROWS - 1);
-#endif
-  const int64_t host_at = row * launch.job_count + task->first_job + job;
+  const int64_t host_at = row_of(own, hyperperiod) * launch.job_count + task->first_job + job;
   if (task->ends == nullptr)
     return job_end{-1, false, host_at};
   const uint32_t number = (uint32_t)hyperperiod * (uint32_t)task->jobs + (uint32_t)job;
@@ -122,6 +116,16 @@ __device__ __noinline__ void cell_fold(int32_t number) {
     counts[i] = 0;
   }
 }
+
+/** A phase was counted: a session may last for years. One warp. */
+__device__ __forceinline__ void cell_keep_small(block_state *own, const in_flight_phase *of,
+                                                int32_t lane) {
+  const int32_t number = of != nullptr ? of->record.task * PREM_PHASE_COUNT + of->record.phase : 0;
+  if (of != nullptr && lane == 0 && cell_at(own, own->launch, number)->count >= own->live.fold_at)
+    cell_fold(number);
+}
+#else
+__device__ __forceinline__ void cell_keep_small(block_state *, const in_flight_phase *, int32_t) {}
 #endif
 
 /* A record of the trace, word by word: its times in the order of a phase's in flight, then what
@@ -160,10 +164,8 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
                               : group == 1 ? compute
                               : group == 2 ? store
                                            : nullptr;
-#if PREM_LIVE
-  if (of != nullptr && (of->record.at_memory & PREM_DEVICE_EMPTY))
+  if (LIVE && of != nullptr && (of->record.at_memory & PREM_DEVICE_EMPTY))
     of = nullptr;
-#endif
   if (of != nullptr) {
     const prem_device_record *record = &of->record;
     trace_writer *book = &own->trace_writers[record->phase];
@@ -199,11 +201,7 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
     book->recorded += 1;
     book->warmups += (of->record.flags & PREM_SLOT_WARMUP) != 0;
   }
-#if PREM_LIVE
-  const int32_t number = of != nullptr ? of->record.task * PREM_PHASE_COUNT + of->record.phase : 0;
-  if (of != nullptr && lane == 0 && cell_at(own, launch, number)->count >= own->live.fold_at)
-    cell_fold(number);
-#endif
+  cell_keep_small(own, of, lane);
   __syncwarp();
 }
 

@@ -283,13 +283,10 @@ __device__ __forceinline__ bool writeback_reserve(block_state *own, const prem_l
 __device__ __forceinline__ bool prefetch_start(block_state *own, const prem_launch &launch,
                                                const copy_request &flying, in_flight_phase *fetch,
                                                int64_t due_ns, int64_t ready_ns, uint32_t *issued) {
-#if PREM_GATED
-  const int64_t start_ns = gate_await(STARTER, fetch, due_ns);
-  if (start_ns < 0)
+  const int64_t start_ns = PREM_GATED ? gate_await(STARTER, fetch, due_ns)
+                                      : wait_until(due_ns + fault_delay_ns(own, DELAY_STARTER));
+  if (PREM_GATED && start_ns < 0)
     return false;
-#else
-  const int64_t start_ns = wait_until(due_ns + fault_delay_ns(own, DELAY_STARTER));
-#endif
   prefetch_issue(own, launch, flying);
   ++*issued;
   if (lane_number() == 0) {

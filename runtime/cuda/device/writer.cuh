@@ -170,11 +170,8 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
       return;
     if (is_gated(&of->record))
       writeback_judge(of);
-#if PREM_GATED
-    const int64_t start_ns = gate_await(WRITER, of, due_ns);
-#else
-    const int64_t start_ns = instant_await(due_ns + fault_delay_ns(own, DELAY_WRITER));
-#endif
+    const int64_t start_ns = PREM_GATED ? gate_await(WRITER, of, due_ns)
+                                        : instant_await(due_ns + fault_delay_ns(own, DELAY_WRITER));
     if (start_ns < 0)
       return;
     const bool by_lanes = writeback_issue(own, launch, of, moves_of_store(own, launch, number));
