@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ttprem kernel-test: kernels that are right pass, and each mistake is named in one line.
 #   kernel_test.sh TTPREM
-# ctest: TTPREM long release
+# ctest: TTPREM long release timing
 set -euo pipefail
 ttprem=$(realpath "$1")
 source=$(realpath "$(dirname "$0")/../..")

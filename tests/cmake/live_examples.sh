@@ -3,7 +3,7 @@
 # The live sessions of examples/camera_loop and examples/monitor, built from an installed ttprem as
 # examples/README.md says: on the simulator the same bytes every time, on the CPU every frame submitted, and an end.
 #   live_examples.sh BUILD
-# ctest: BUILD long release
+# ctest: BUILD long release timing
 set -euo pipefail
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")

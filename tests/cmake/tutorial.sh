@@ -3,7 +3,7 @@
 # docs/tutorial.md, as a reader follows it: its files are those of examples/tutorial, its commands run with an installed
 # ttprem and print what it shows. Those of its last chapter are run by tracker.sh, which builds the tracker anyway.
 #   tutorial.sh BUILD
-# ctest: BUILD long release
+# ctest: BUILD long release timing
 set -euo pipefail
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")

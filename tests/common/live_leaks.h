@@ -68,15 +68,15 @@ static inline belongings look_when_quiet(int64_t threads, int64_t (*device_bytes
 
 /** One session: a frame comes back, and it ends. */
 static inline void live_a_life(const char *backend, const prem_schedule *schedule, int number) {
-  const int64_t ten_s = INT64_C(10000000000);
+  const int64_t minute = INT64_C(60000000000);
   prem_live *live = open_live_on(backend, schedule);
   const int32_t x = prem_live_find(live, "x"), y = prem_live_find(live, "y");
   float value;
   ck_assert_int_eq(feed(live, x, (float)number, NULL), PREM_OK);
   start_live(live, &(prem_live_request){.mode = PREM_MODE_TT});
-  ck_assert_int_eq(fetch(live, y, prem_live_now_ns(live) + ten_s, &value, NULL), PREM_OK);
+  ck_assert_int_eq(fetch(live, y, prem_live_now_ns(live) + minute, &value, NULL), PREM_OK);
   ck_assert_float_eq(value, (float)(number + 1));
-  ck_assert_int_eq(prem_live_stop(live, true, prem_live_now_ns(live) + ten_s, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_stop(live, true, prem_live_now_ns(live) + minute, NULL), PREM_OK);
   prem_live_close(live);
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /** Longer than a watchdog of `STOPPED_STALL_MS` would wait. */
-enum { STOPS = 3, STOPPED_MS = 800, GOES_ON_MS = 137, STOPPED_STALL_MS = 500 };
+enum { STOPS = 2, STOPPED_MS = 1900, GOES_ON_MS = 137, STOPPED_STALL_MS = 1500 };
 
 /** Another process that stops this one again and again, from the byte on that `*begin` is told;
  *  before this one has threads, which a fork leaves behind. */
@@ -28,7 +28,7 @@ static inline pid_t stop_me_again_and_again(int *begin) {
   if (read(ends[0], &told, 1) != 1)
     _exit(0);
   const struct timespec going = {.tv_nsec = GOES_ON_MS * (long)MS},
-                        stopped = {.tv_nsec = STOPPED_MS * (long)MS};
+                        stopped = {STOPPED_MS / 1000, STOPPED_MS % 1000 * (long)MS};
   for (int i = 0; i < STOPS && getppid() == self; ++i) {
     nanosleep(&going, NULL);
     kill(self, SIGSTOP);

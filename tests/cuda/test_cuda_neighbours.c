@@ -38,7 +38,7 @@ static void run_one_frame(void) {
   float value;
   bench b = start_bench(queues(4));
   ck_assert_int_eq(feed(b.live, b.x, 7, NULL), PREM_OK);
-  ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 10000), &value, NULL), PREM_OK);
+  ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 60000), &value, NULL), PREM_OK);
   ck_assert_float_eq(value, 8);
   close_bench(&b);
 }

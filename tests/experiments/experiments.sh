@@ -5,7 +5,7 @@
 # Usage: experiments.sh TTPREM
 #
 # What the numbers are depends on the machine; that they are there, complete and drawn does not.
-# ctest: TTPREM alone release
+# ctest: TTPREM alone release timing
 set -euo pipefail
 ttprem=$(realpath "$1")
 root=$(realpath "$(dirname "$0")/../..")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The other process of the experiment on intruders: it reports, and it never outlives who started it.
 # Usage: intruders.sh TTPREM
-# ctest: TTPREM alone release
+# ctest: TTPREM alone release timing
 set -euo pipefail
 ttprem=$(realpath "$1")
 cd "$(dirname "$0")/../.."

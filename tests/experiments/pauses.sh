@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # experiments/figures/h200_conv2d/pauses.sh finds the pauses that were planted in a trace, none where there are
 # none, and refuses what is no trace. Usage: pauses.sh TTPREM
-# ctest: TTPREM release
+# ctest: TTPREM release timing
 set -euo pipefail
 ttprem=$(realpath "$1")
 root=$(realpath "$(dirname "$0")/../..")

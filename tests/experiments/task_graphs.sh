@@ -4,7 +4,7 @@
 #
 # Without their profile they say what is missing; with one they are planned and checked, a simulated
 # run keeps every release, and the tiles make what the untiled tasks make.
-# ctest: TTPREM release
+# ctest: TTPREM release timing
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ttprem=$(realpath "$1")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a schedule with its plan, and reading it again. */
+/* ctest: timing */
 #include "tests/common/schedule_text.h"
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live sessions that are closed while others are in calls, or by a process that was forked;
  * instants of every size; a session that has nothing to do. */
-/* ctest: threads */
+/* ctest: threads timing */
 #define LIVE_BACKEND "cpu"
 #include "tests/common/live_threads.h"
 #include "tests/common/rounds.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live sessions on threads. */
-/* ctest: threads */
+/* ctest: threads timing */
 #define LIVE_BACKEND "cpu"
 #include "tests/common/live_leaks.h"
 #include "tests/common/live_stopped.h"
@@ -59,12 +59,12 @@ START_TEST(a_compute_that_hangs_ends_the_session) { /* E5 */
   ck_assert_int_eq(prem_schedule_bind(b.schedule, &(prem_registry){list, 1}, diag), PREM_OK);
   b.live = open_live_on("cpu", b.schedule);
   b.y = prem_live_find(b.live, "y");
-  start_live(b.live, &(prem_live_request){.stall_timeout_ns = 500 * MS});
+  start_live(b.live, &(prem_live_request){.stall_timeout_ns = 1500LL * MS});
   ck_assert_int_eq(feed(b.live, 0, 1, NULL), PREM_OK);
   float value;
   ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 60000), &value, NULL), PREM_OK);
   /* no frame for longer than the watchdog waits: nothing is wrong with that */
-  prem_live_sleep_until(b.live, in_ms(&b, 800));
+  prem_live_sleep_until(b.live, in_ms(&b, 1800));
   prem_live_state state;
   prem_live_look(b.live, &state);
   ck_assert_int_eq(state.phase, PREM_LIVE_RUNNING);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Overruns in live sessions on threads: each policy in each phase, and random trees of tasks. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include "tests/common/live.h"
 #include "tests/common/live_tree.h"
 
@@ -202,7 +202,7 @@ static void judge(const bench *b) {
 }
 
 START_TEST(each_policy_in_each_phase) {
-  enum { ATTEMPTS = 20 };
+  enum { ATTEMPTS = 60 };
   const prem_kernel kernel = with_compute(hold_compute);
   const prem_kernel *list[] = {&kernel};
   const prem_registry registry = {list, 1};

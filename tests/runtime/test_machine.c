@@ -33,9 +33,9 @@ START_TEST(what_cannot_be_measured_stays) {
   machine.bandwidth_bytes_per_s = 7;
   memcpy(&before, &machine, sizeof machine);
   ck_assert_int_eq(prem_backend_measure(backend, &machine, NULL), PREM_OK);
-  ck_assert_int_lt(machine.dispatch_ns, 1000000); /* an empty compute in less than 1 ms */
+  ck_assert_int_lt(machine.dispatch_ns, 100000000); /* of an empty compute; usual are some us */
   ck_assert(dispatches ? machine.dispatch_ns > 0 : machine.dispatch_ns == 0);
-  ck_assert_int_lt(machine.precedence_ns, 100000000);
+  ck_assert_int_lt(machine.precedence_ns, 1000000000);
   ck_assert(dispatches ? machine.precedence_ns > 0 : machine.precedence_ns == 0);
   machine.dispatch_ns = before.dispatch_ns;
   machine.precedence_ns = before.precedence_ns;

@@ -388,7 +388,7 @@ START_TEST(a_gang_that_was_solved_stays_together) {
       " period_ns = 24L; prefetch: { %s }; writeback: { %s }; joined: { %s }; } );",
       text(form, "x", "2", 1, 12, 2, 8, "", 8), text(form, "z", "3", 1, 24, 10, 4, "", 4),
       text(form, "gang", "0, 1", 2, 24, 4, 24, "together = true;", 4), nothing, nothing, nothing));
-  const prem_plan_options options = {.time_limit_ns = 1500000000};
+  const prem_plan_options options = {.time_limit_ns = 20000000000};
   prem_plan_report report;
   prem_plan *plan = NULL;
   ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
