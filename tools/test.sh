@@ -32,7 +32,7 @@ failed=0
 skipped=0
 failures=()
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log.first"' EXIT
 
 count() { # NAME PASSED FAILED
   passed=$((passed + $2))
@@ -71,10 +71,11 @@ readonly sanitizer_report='Sanitizer|runtime error'
 failed_by_time() { # PRESET
   local results=build-$1/Testing/Temporary name
   [ -f "$results/LastTestsFailed.log" ] || return 0
+  cp "$results/LastTest.log" "$log.first" # CTest begins another one whenever it is called
   comm -12 <(sed 's/^[0-9]*://' "$results/LastTestsFailed.log" | sort) \
     <(ctest --test-dir "build-$1" -N -L '^timing$' | sed -n 's/^ *Test *#[0-9]*: //p' | sort) |
     while read -r name; do
-      awk -v name="$name" '/^[0-9]+\/[0-9]+ Test(ing)?: / { is_it = $3 == name } is_it' "$results/LastTest.log" |
+      awk -v name="$name" '/^[0-9]+\/[0-9]+ Test(ing)?: / { is_it = $3 == name } is_it' "$log.first" |
         grep -E "$sanitizer_report" >/dev/null || echo "$name"
     done
 }
