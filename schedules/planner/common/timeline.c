@@ -44,9 +44,14 @@ static int64_t end_of(const prem_timeline *timeline, cursor at) {
   return is_end(timeline, next) ? INT64_MAX : step_at(timeline, next)->at_ns;
 }
 
-/* The last step that begins at or before `at_ns`. The first one begins before all times. */
+/* The last of chunks, and of their steps, that begins at or before `at_ns`: looked for from the
+ * end, where most of what is placed goes. The first one begins before all times. */
 static cursor find(const prem_timeline *timeline, int64_t at_ns) {
-  int32_t low = 0, high = timeline->count; /* chunks before low begin in time */
+  int32_t low = timeline->count - 1, high = timeline->count; /* chunks before low begin in time */
+  for (int32_t back = 1; low > 0 && timeline->chunks[low].steps[0].at_ns > at_ns; back *= 2) {
+    high = low;
+    low = low > back ? low - back : 0;
+  }
   while (high - low > 1) {
     int32_t middle = low + (high - low) / 2;
     if (timeline->chunks[middle].steps[0].at_ns <= at_ns)
@@ -55,7 +60,11 @@ static cursor find(const prem_timeline *timeline, int64_t at_ns) {
       high = middle;
   }
   const prem_step_chunk *chunk = &timeline->chunks[low];
-  int32_t first = 0, last = chunk->count;
+  int32_t first = chunk->count - 1, last = chunk->count;
+  for (int32_t back = 1; first > 0 && chunk->steps[first].at_ns > at_ns; back *= 2) {
+    last = first;
+    first = first > back ? first - back : 0;
+  }
   while (last - first > 1) {
     int32_t middle = first + (last - first) / 2;
     if (chunk->steps[middle].at_ns <= at_ns)
@@ -159,7 +168,9 @@ static int64_t first_full(const prem_timeline *timeline, int32_t index) {
 static prem_step_room room_of(const prem_timeline *timeline, int32_t index) {
   const prem_step_chunk *chunk = &timeline->chunks[index];
   prem_step_room room = {0, INT32_MAX};
-  int64_t free_ns = -1; /* since when something is left; -1: nothing is */
+  if (index == timeline->count - 1 && chunk->steps[chunk->count - 1].level == 0)
+    return (prem_step_room){INT64_MAX, 0}; /* no need to look at all of what most is added to */
+  int64_t free_ns = -1;                    /* since when something is left; -1: nothing is */
   for (int32_t i = 0; i < chunk->count; ++i) {
     const prem_step *step = &chunk->steps[i];
     if (step->level < room.min)
@@ -331,7 +342,9 @@ prem_status prem_timeline_use(prem_timeline *timeline, int64_t start_ns, int64_t
   mend(timeline, start_ns);
   mend(timeline, end_ns);
   int32_t first = find(timeline, start_ns).chunk, last = find(timeline, end_ns).chunk;
-  for (int32_t i = first > 0 ? first - 1 : 0; i <= last; ++i) /* what leads to it is shorter now */
+  if (first > 0 && first_full(timeline, first) >= start_ns)
+    --first; /* what leads to it is shorter now */
+  for (int32_t i = first; i <= last; ++i)
     survey(timeline, i);
   return PREM_OK;
 }
