@@ -141,10 +141,11 @@ static void show_progress(void *context, const prem_plan_progress *now) {
   if (now->first_s > 0) {
     if (!shown->late &&
         now->first_s * 1e9 > (double)shown->search->time_limit_ns) /* no mode's share */
-      command_note(
-          "%s: the first plan takes longer than --time-limit, some %.3g s or more; no search "
-          "follows",
-          shown->name, now->first_s);
+      command_note(shown->search->time_limit_ns > 0
+                       ? "%s: the first plan takes longer than --time-limit, some %.3g s or more; "
+                         "no search follows"
+                       : "%s: the plan takes some %.3g s or more",
+                   shown->name, now->first_s);
     shown->late = true;
     return;
   }

@@ -10,11 +10,12 @@
 /** How planning stands. */
 typedef struct prem_plan_progress {
   double seconds;
-  double first_s; /* above 0: the first plan takes longer than the time limit, about so long in all;
-                   * nothing is known of the search then, and none follows */
-  int64_t steps;  /* schedules made so far */
-  bool feasible;  /* the best one breaks no rule */
-  int64_t value_ns;       /* its makespan, or with `slack` its smallest slack */
+  double first_s;   /* above 0: the first plan takes longer than the time limit, or without a search
+                     * than a second, about so long in all; nothing is known of the search then, and
+                     * none follows */
+  int64_t steps;    /* schedules made so far */
+  bool feasible;    /* the best one breaks no rule */
+  int64_t value_ns; /* its makespan, or with `slack` its smallest slack */
   int64_t lower_bound_ns; /* of the makespan; 0: none known */
   bool slack;
 } prem_plan_progress;

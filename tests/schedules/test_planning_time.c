@@ -16,7 +16,7 @@
 #define LIMIT_NS INT64_C(1200000000)
 
 static bool is_made_up;
-static int64_t now_ns;
+static int64_t now_ns, look_ns = LOOK_NS;
 
 /* The one that the library calls. */
 int clock_gettime(clockid_t clock, struct timespec *out) {
@@ -24,7 +24,7 @@ int clock_gettime(clockid_t clock, struct timespec *out) {
   *(void **)&next = dlsym(RTLD_NEXT, "clock_gettime");
   if (!is_made_up)
     return next(clock, out);
-  now_ns += LOOK_NS;
+  now_ns += look_ns;
   *out = (struct timespec){now_ns / 1000000000, now_ns % 1000000000};
   return 0;
 }
@@ -167,6 +167,22 @@ START_TEST(a_first_plan_beyond_the_limit_is_told) {
 }
 END_TEST
 
+/* Without a search as well: a look takes 0.1 s here. */
+START_TEST(a_first_plan_of_seconds_is_told_without_a_limit) {
+  prem_schedule *schedule = many(40, 300, "");
+  told what = {0};
+  look_ns = 100 * LOOK_NS;
+  plan_within(schedule, 0, &what);
+  look_ns = LOOK_NS;
+  ck_assert_int_eq(what.times, 1);
+  ck_assert(what.first_s > 1 && what.first_s < 3);
+  what = (told){0};
+  plan_within(schedule, 0, &what); /* the same, within a second */
+  ck_assert_int_eq(what.times, 0);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* All of planning ends by the limit, looks in the midst of schedules included. */
 START_TEST(the_limit_holds_for_all_that_follows_the_first_plan) {
   prem_schedule *schedule = many(40, 300, "");
@@ -219,6 +235,7 @@ int main(void) {
   tcase_set_timeout(all, 60);
   tcase_add_test(all, modes_with_plans_share_the_time);
   tcase_add_test(all, a_first_plan_beyond_the_limit_is_told);
+  tcase_add_test(all, a_first_plan_of_seconds_is_told_without_a_limit);
   tcase_add_test(all, the_limit_holds_for_all_that_follows_the_first_plan);
   tcase_add_test(all, what_cannot_be_searched_says_why);
   tcase_add_test(all, many_tasks_take_time_in_proportion);

@@ -278,18 +278,20 @@ static prem_status place_pipeline(construction *c, job *of) {
   return status;
 }
 
-/* Whoever waits is told once when this plan will take longer than all of the time: what was placed
- * so far says how long. Data gaps may have all placed several times, which nobody can know. */
+/* Whoever waits is told once when this plan will take longer than all of the time, or where it is
+ * the only one, than a second: what was placed so far says how long, and half as much again is for
+ * writing it down. Data gaps may have all placed several times, which nobody can know. */
 enum { LOOK_EACH = 1024 };
 
 static void look_at_clock(construction *c) {
   const prem_search_limits *limits = c->planning->limits;
-  if (c->told || !limits || limits->options->time_limit_ns <= 0 || !limits->options->progress ||
-      ++c->rounds % LOOK_EACH != 0)
+  if (c->told || !limits || !limits->options->progress || ++c->rounds % LOOK_EACH != 0)
     return;
-  const double now_s = prem_host_clock_s(), limit_s = (double)limits->options->time_limit_ns * 1e-9;
-  const double before_s = c->placer.began_s - limits->began_s,
-               placing_s = (now_s - c->placer.began_s) * (double)c->room / (double)c->draft->count;
+  const int64_t limit_ns = limits->options->time_limit_ns;
+  const double limit_s = limit_ns > 0 ? (double)limit_ns * 1e-9 : 1;
+  const double now_s = prem_host_clock_s(), before_s = c->placer.began_s - limits->began_s;
+  const double placing_s =
+      1.5 * (now_s - c->placer.began_s) * (double)c->room / (double)c->draft->count;
   if (now_s - limits->began_s < limit_s / 4 || before_s + placing_s < limit_s)
     return;
   const prem_plan_progress told = {.seconds = now_s - limits->began_s,
