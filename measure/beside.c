@@ -11,8 +11,10 @@ prem_status prem_beside_new(const prem_schedule *schedule, prem_row *row) {
   if (!row->best_effort)
     return PREM_ERR_MEMORY;
   row->best_effort_count = schedule->task_count;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
     memcpy(row->best_effort[t].name, schedule->tasks[t].name, sizeof row->best_effort[t].name);
+    row->best_effort[t].job_tiles = schedule->tasks[t].tile_count;
+  }
   return PREM_OK;
 }
 

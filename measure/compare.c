@@ -29,6 +29,7 @@ static prem_status verify_outputs(prem_campaign *campaign, prem_row *row) {
     row->verdict = verdict;
   row->output_checked = true;
   row->output_ok &= verdict.ok;
+  row->partly_verified += verdict.partial;
   ++row->verified_hyperperiods;
   return PREM_OK;
 }

@@ -304,6 +304,7 @@ static json_t *beside_json(const prem_row *row, const prem_best_effort_result *t
   bool whole = put(object, "name", text(task->name));
   whole &= put(object, "jobs", integer(counts->jobs));
   whole &= put(object, "tiles", integer(counts->tiles));
+  whole &= put(object, "job_tiles", integer(task->job_tiles));
   whole &= put(object, "bytes", integer(counts->bytes));
   whole &= put(object, "jobs_per_s", ran ? json_real((double)counts->jobs / seconds) : json_null());
   whole &=
@@ -323,6 +324,7 @@ static bool put_best_effort(json_t *object, const prem_row *row) {
   bool whole = put(group, "gated", json_boolean(row->gated));
   whole &= put(group, "open_share", json_real(row->open_share));
   whole &= put(group, "length_ns", integer(row->best_effort_ns));
+  whole &= put(group, "unverified_launches", integer(row->partly_verified));
   for (int32_t t = 0; t < row->best_effort_count; ++t)
     whole &= json_array_append_new(list, beside_json(row, &row->best_effort[t])) == 0;
   whole &= put(group, "tasks", list);
@@ -361,8 +363,9 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   whole &= put_counts(object, row);
   whole &= put(object, "hyperperiods", integer(row->hyperperiods));
   whole &= put(object, "verified_hyperperiods", integer(row->verified_hyperperiods));
-  whole &=
-      put(object, "output_ok", row->output_checked ? json_boolean(row->output_ok) : json_null());
+  whole &= put(object, "output_ok",
+               row->output_checked && !prem_row_is_partial(row) ? json_boolean(row->output_ok)
+                                                                : json_null());
   whole &= put(object, "oversubscribed", json_boolean(row->oversubscribed));
   whole &= put_worst(object, row);
   whole &= put(object, "first_causes", first_causes_json(row));

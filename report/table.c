@@ -112,6 +112,8 @@ static cell_text percent_cell(double percent) {
 static const char *output_text(const prem_row *row) {
   if (!row->output_checked)
     return "-";
+  if (prem_row_is_partial(row))
+    return "part";
   return row->output_ok ? "ok" : "WRONG";
 }
 
@@ -639,6 +641,21 @@ static void print_verified(const prem_row *row, FILE *file) {
             row->label, row->verified_hyperperiods, row->hyperperiods);
 }
 
+/** Where launches end before best-effort tasks have made their outputs. */
+static void print_partial(const prem_row *row, FILE *file) {
+  if (row->partly_verified == 0)
+    return;
+  fprintf(file,
+          "%s: outputs of best-effort tasks were not verified in %" PRId64 " of %" PRId64
+          " launches, which ended\n  before each of their blocks had done all of its tiles once; "
+          "launches are longer with\n  --scenario resident and more --repeat\n",
+          row->label, row->partly_verified, row->verified_hyperperiods);
+  for (int32_t t = 0; t < row->best_effort_count && prem_row_is_partial(row); ++t)
+    fprintf(file, "  %s: %" PRId64 " tiles in all launches, a job has %" PRId64 "\n",
+            row->best_effort[t].name, row->best_effort[t].counts.tiles,
+            row->best_effort[t].job_tiles);
+}
+
 /** What was told apart, so that nobody takes the rest for all. */
 static void print_disturbed(const prem_row *row, FILE *file) {
   const prem_disturbed *apart = &row->disturbed;
@@ -671,6 +688,7 @@ static void print_doubts(const prem_row *row, FILE *file) {
   if (row->output_checked && !row->output_ok)
     print_verdict(row, file);
   print_verified(row, file);
+  print_partial(row, file);
   if (row->oversubscribed)
     fprintf(file,
             "%s: oversubscribed: more blocks than the machine runs at once; lateness and\n"

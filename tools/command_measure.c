@@ -410,6 +410,15 @@ static int judge_gate(const prem_row *row, bool strict) {
   return COMMAND_INVALID;
 }
 
+static int judge_partial(const prem_row *row, bool strict) {
+  if (!strict || !prem_row_is_partial(row))
+    return COMMAND_DONE;
+  command_error("%s: outputs of best-effort tasks were never verified: no launch lasted until each "
+                "of their blocks had done all of its tiles once (--strict)",
+                row->label);
+  return COMMAND_INVALID;
+}
+
 /* What the rows alone say about success. */
 static int judge_rows(const prem_result *result, const prem_schedule *schedule, bool strict) {
   int status = COMMAND_DONE;
@@ -432,6 +441,7 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
     }
     status = join_status(status, judge_jobs(row, strict));
     status = join_status(status, judge_gate(row, strict));
+    status = join_status(status, judge_partial(row, strict));
   }
   return status;
 }

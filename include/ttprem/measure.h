@@ -190,6 +190,7 @@ typedef struct prem_disturbed {
 typedef struct prem_best_effort_result {
   char name[PREM_NAME_BYTES];
   prem_best_effort_counts counts;
+  int64_t job_tiles;          /* that one of its jobs has */
   char into[PREM_NAME_BYTES]; /* the critical task whose window counts.longest is in */
   int64_t run;                /* and the launch in which that was */
 } prem_best_effort_result;
@@ -227,6 +228,8 @@ typedef struct prem_row {
   int64_t hyperperiods;          /* that ran: those that count, disturbed and discarded ones */
   int64_t verified_hyperperiods; /* the last of a launch, after which all outputs were compared with
                                     their references; what came before it was overwritten */
+  int64_t partly_verified;       /* of these: those after which outputs of best-effort tasks were
+                                    not compared, as in prem_verdict.partial */
   bool output_ok, output_checked; /* not checked: the schedule writes no array */
   bool oversubscribed;
   prem_task_result *tasks; /* [task_count] */
@@ -252,6 +255,12 @@ typedef struct prem_row {
   int64_t worst_ns;     /* lateness, or makespan, of the worst */
   prem_verdict verdict; /* of the first wrong output */
 } prem_row;
+
+/** Were outputs of best-effort tasks never compared, and those of the others right? */
+static inline bool prem_row_is_partial(const prem_row *row) {
+  return row->output_checked && row->output_ok && row->partly_verified > 0 &&
+         row->partly_verified == row->verified_hyperperiods;
+}
 
 /** A mode that was asked for and could not be measured here. */
 typedef struct prem_left_out {

@@ -56,6 +56,8 @@ typedef struct prem_verdict {
   int32_t array;          /* the first array with one, of the whole schedule; -1 when ok */
   int64_t index[4];       /* its first wrong element */
   double expected, found; /* there; of a c64 the part that differs */
+  bool partial; /* outputs of best-effort tasks were not compared: the run ended before each of
+                   their blocks had done all of its tiles once */
 } prem_verdict;
 
 /** One way to launch a task's ordinary kernel, as it was tried. */

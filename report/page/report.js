@@ -132,6 +132,7 @@ function doubts(result) {
   for (const row of result.rows) {
     if (row.output_ok === false) found.push(`${row.label}: its output differs from the reference.`);
     if (row.verified_hyperperiods < row.hyperperiods && row.output_ok !== null) found.push(`${row.label}: outputs were verified after ${count(row.verified_hyperperiods)} of ${count(row.hyperperiods)} hyperperiods, the last of each launch.`);
+    if (row.best_effort && row.best_effort.unverified_launches) found.push(`${row.label}: outputs of best-effort tasks were not verified in ${count(row.best_effort.unverified_launches)} of ${count(row.verified_hyperperiods)} launches, which ended before each of their blocks had done all of its tiles once.`);
     if (row.oversubscribed) found.push(`${row.label}: oversubscribed, more blocks than the machine runs at once; lateness and durations include waiting for a core.`);
     if (row.violations_certain && row.exclusivity !== 'none') found.push(`${row.label}: ${count(row.violations_certain)} certain violations: more of a resource was used at once than there is.`);
     if (row.trace_lost && !onlyCounted(row)) found.push(`${row.label}: ${count(row.trace_lost)} raw records found no room; all counts are complete.`);
@@ -141,6 +142,11 @@ function doubts(result) {
   if (counted.length) found.push(`${counted.map((row) => row.label).join(', ')}: phases were counted, not written down: violations and causes are not known.`);
   if (result.rows.some((row) => row.backend === 'sim')) found.push('Simulated: it repeats itself, so jitter over runs is 0 by construction and no result.');
   return found.map((text) => element('p', {class: 'doubt'}, text));
+}
+
+/** No launch lasted until best-effort tasks had made their outputs. */
+function isPartial(row) {
+  return row.output_ok === null && row.best_effort && row.best_effort.unverified_launches > 0;
 }
 
 /* ---- tables of a result --------------------------------------------------------------------- */
@@ -169,7 +175,7 @@ function rowsTable(result) {
         row.violations_certain === null ? dash : flag(`${count(row.violations_certain)} / ${count(row.violations_possible)}`, row.violations_certain > 0 && row.exclusivity !== 'none'),
         responds(row) ? inUnit(worstSpread(row), moves) : dash, any ? inUnit(Math.round(row.makespan_ns.mean), span) : dash,
         any ? inUnit(row.makespan_ns.max, span) : dash, any ? inUnit(row.jitter_ns, jitter) : dash, any ? percent(row.jitter_pct) : dash,
-        row.output_ok === null ? dash : flag(row.output_ok ? 'ok' : 'WRONG', !row.output_ok)];
+        isPartial(row) ? 'part' : row.output_ok === null ? dash : flag(row.output_ok ? 'ok' : 'WRONG', !row.output_ok)];
     }), 0);
 }
 

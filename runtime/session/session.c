@@ -245,12 +245,23 @@ static void name_array(const prem_session *session, const prem_schedule *part, p
     }
 }
 
+static bool writes_arrays(const prem_schedule *schedule) {
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    if (schedule->arrays[a].writer >= 0)
+      return true;
+  return false;
+}
+
 /* Outputs of best-effort tasks are whole once each of their blocks has been through them. */
 static prem_status verify_beside(const prem_session *session, prem_verdict *out) {
   prem_verdict beside = {.array = -1};
   prem_status status = PREM_OK;
-  if (!session->beside || !session->is_beside_whole)
+  if (!session->beside)
     return PREM_OK;
+  if (!session->is_beside_whole) {
+    out->partial = writes_arrays(session->beside->schedule);
+    return PREM_OK;
+  }
   if (session->backend->verify_beside)
     status = session->backend->verify_beside(session->state, &beside);
   else
@@ -278,6 +289,19 @@ prem_status prem_session_verify(prem_session *session, prem_verdict *out) {
   return status ? status : verify_beside(session, out);
 }
 
+/* What a run made by half is no output. */
+static prem_status save_beside(const prem_session *session, prem_diag *diag) {
+  if (!session->beside || session->is_beside_whole)
+    return session->beside ? prem_arrays_save(session->beside->arrays, diag) : PREM_OK;
+  const prem_schedule *schedule = session->beside->schedule;
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    if (schedule->arrays[a].save)
+      prem_diag_add(diag, PREM_WARNING, 0, schedule->arrays[a].place, schedule->arrays[a].name,
+                    "is not saved: the last run ended before each block of the best-effort tasks "
+                    "had done all of its tiles once");
+  return PREM_OK;
+}
+
 prem_status prem_session_save(prem_session *session, bool anywhere, prem_diag *diag) {
   if (session->failed)
     return PREM_ERR_ARGUMENT;
@@ -286,7 +310,5 @@ prem_status prem_session_save(prem_session *session, bool anywhere, prem_diag *d
     status = session->backend->download(session->state);
   if (status == PREM_OK)
     status = prem_arrays_save(session->arrays, diag);
-  if (status == PREM_OK && session->is_beside_whole)
-    status = prem_arrays_save(session->beside->arrays, diag);
-  return status;
+  return status == PREM_OK ? save_beside(session, diag) : status;
 }
