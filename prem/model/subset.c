@@ -394,6 +394,22 @@ bool prem_schedule_has_best_effort(const prem_schedule *schedule) {
   return false;
 }
 
+/* Blocks of the other class need nothing: their buffers are others. */
+static prem_status keep_own_scratchpads(prem_schedule *part) {
+  struct prem_schedule_private *own = part->private_data;
+  bool *works = calloc((size_t)part->platform.blocks + 1, sizeof *works);
+  if (!works)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < part->task_count; ++t)
+    for (int32_t i = 0; i < part->tasks[t].block_count; ++i)
+      works[part->tasks[t].blocks[i]] = true;
+  for (int32_t b = 0; own->block_in && b < part->platform.blocks; ++b)
+    if (!works[b])
+      own->block_in[b] = own->block_out[b] = 0;
+  free(works);
+  return PREM_OK;
+}
+
 static prem_status make_class(const prem_schedule *schedule, bool best_effort, prem_schedule **out,
                               int32_t **tasks) {
   const size_t count = (size_t)schedule->task_count;
@@ -406,6 +422,12 @@ static prem_status make_class(const prem_schedule *schedule, bool best_effort, p
       index[kept++] = t;
   if (keep && index)
     status = make_part(schedule, keep, best_effort ? NULL : schedule->plan, out);
+  if (status == PREM_OK)
+    status = keep_own_scratchpads(*out);
+  if (status != PREM_OK) {
+    prem_schedule_free(*out);
+    *out = NULL;
+  }
   free(keep);
   if (tasks)
     *tasks = status == PREM_OK ? index : NULL;

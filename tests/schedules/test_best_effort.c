@@ -37,6 +37,25 @@ START_TEST(classes_have_blocks_of_their_own) {
 }
 END_TEST
 
+/* One tile of the critical task, or four of the load's, take as much. */
+START_TEST(scratchpads_are_judged_by_the_class_of_their_block) {
+  static const char *const form =
+      "version = 1; name = \"t\"; platform: { blocks = 2; scratch_bytes = 1024L;"
+      " best_effort: { buffers = 4; scratch_bytes = %dL; }; };"
+      " arrays = ( { name = \"a\"; type = \"f32\"; shape = [ 128 ]; },"
+      " { name = \"b\"; type = \"f32\"; shape = [ 128 ]; } );"
+      " tasks = ( { name = \"c\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 128 ];"
+      " args: { increment = 1.0; }; arrays: { in = \"a\"; out = \"new\"; }; period_ns = 200L;"
+      " prefetch: { wcet_ns = 20L; }; compute: { wcet_ns = 30L; }; writeback: { wcet_ns = 10L; }; "
+      "},"
+      " { name = \"l\"; class = \"best_effort\"; kernel = \"vector_increment\"; blocks = [ 1 ];"
+      " tile = [ 32 ]; args: { increment = 1.0; }; arrays: { in = \"b\"; out = \"new\"; };"
+      " prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 500L; }; writeback: { wcet_ns = 10L; };"
+      " } );";
+  assert_twins(41, "block 1 needs", text(form, 1023), text(form, 1024));
+}
+END_TEST
+
 START_TEST(tasks_follow_their_own_class_alone) {
   assert_twins(
       55, "'l' is best effort and 'c' is critical",
@@ -481,6 +500,7 @@ int main(void) {
   Suite *suite = suite_create("best_effort");
   TCase *codes = tcase_create("codes");
   tcase_add_test(codes, classes_have_blocks_of_their_own);
+  tcase_add_test(codes, scratchpads_are_judged_by_the_class_of_their_block);
   tcase_add_test(codes, tasks_follow_their_own_class_alone);
   tcase_add_test(codes, some_task_is_critical);
   tcase_add_test(codes, all_have_a_rate_or_none);
