@@ -16,6 +16,7 @@ typedef struct turn {
   const prem_interleave_options *options;
   int64_t discard; /* hyperperiods of a trace that do not count */
   int64_t *max_ns; /* [task * 3 + phase] of the hyperperiod in hand; 0: none seen */
+  int32_t *places; /* of the critical tasks in the schedule, then of the best-effort ones */
 } turn;
 
 /* ---- room ----------------------------------------------------------------------------------- */
@@ -25,7 +26,8 @@ static prem_status observed_new(prem_variant_times *observed, int32_t tasks) {
   observed->lateness_max_ns = INT64_MIN;
   observed->phases = calloc((size_t)tasks * PREM_PHASE_COUNT + 1, sizeof *observed->phases);
   observed->responses = calloc((size_t)tasks + 1, sizeof *observed->responses);
-  return observed->phases && observed->responses ? PREM_OK : PREM_ERR_MEMORY;
+  observed->beside = calloc((size_t)tasks + 1, sizeof *observed->beside);
+  return observed->phases && observed->responses && observed->beside ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 static void observed_free(prem_variant_times *observed) {
@@ -40,6 +42,7 @@ static void observed_free(prem_variant_times *observed) {
   prem_times_free(&observed->makespan);
   free(observed->phases);
   free(observed->responses);
+  free(observed->beside);
   *observed = (prem_variant_times){0};
 }
 
@@ -77,10 +80,10 @@ static bool add_to_series(prem_series *series, int64_t ns) {
 }
 
 /* Instruction caches and address translation are filled by the first tile of each block. */
-static bool is_cold(const prem_schedule *schedule, const prem_trace_record *record) {
+static bool is_cold(const turn *now, const int32_t *places, const prem_trace_record *record) {
   return (record->flags & PREM_SLOT_WARMUP) ||
          (record->hyperperiod == 0 && record->job == 0 &&
-          record->tile < schedule->tasks[record->task].block_count);
+          record->tile < now->variant->schedule->tasks[places[record->task]].block_count);
 }
 
 static bool has_apart(const turn *now, const prem_trace *trace, int64_t hyperperiod) {
@@ -89,12 +92,12 @@ static bool has_apart(const turn *now, const prem_trace *trace, int64_t hyperper
 
 static bool add_record(const turn *now, prem_variant_times *to, const prem_trace *trace,
                        const prem_trace_record *record) {
-  const int32_t index = record->task * PREM_PHASE_COUNT + record->phase;
+  const int32_t index = now->places[record->task] * PREM_PHASE_COUNT + record->phase;
   prem_variant_phase *phase = &to->phases[index];
   const int64_t took_ns = record->end_ns - record->start_ns;
   if (now->options->disturbed_apart && prem_is_disturbed(trace, record))
     return record->hyperperiod < now->discard || prem_times_add(&phase->disturbed, took_ns);
-  if (is_cold(now->variant->schedule, record))
+  if (is_cold(now, now->places, record))
     return prem_times_add(&phase->cold, took_ns);
   if (record->hyperperiod < now->discard)
     return true;
@@ -115,12 +118,12 @@ static bool add_maxima(const turn *now, prem_variant_times *to) {
 
 static bool add_jobs(const turn *now, prem_variant_times *to, const prem_trace *trace,
                      int64_t hyperperiod) {
-  const prem_schedule *schedule = now->variant->schedule;
+  const prem_schedule *schedule = prem_session_critical(now->variant->session);
   bool room = true;
   for (int32_t t = 0; t < trace->task_count; ++t)
     for (int64_t j = 0; j < trace->first_job[t + 1] - trace->first_job[t]; ++j)
-      room &=
-          add_to_series(&to->responses[t], prem_response_ns(schedule, trace, hyperperiod, t, j));
+      room &= add_to_series(&to->responses[now->places[t]],
+                            prem_response_ns(schedule, trace, hyperperiod, t, j));
   return room && prem_times_add(&to->makespan, prem_makespan_ns(trace, hyperperiod));
 }
 
@@ -133,12 +136,20 @@ static bool counts_stand_in(const turn *now, const prem_trace *trace) {
   return stand_in;
 }
 
+static void add_unrecorded(const int32_t *places, prem_variant_times *to, const prem_trace *trace,
+                           int32_t i) {
+  prem_variant_phase *phase =
+      &to->phases[places[i / PREM_PHASE_COUNT] * PREM_PHASE_COUNT + i % PREM_PHASE_COUNT];
+  if (trace->stats[i].count > 0)
+    phase->unrecorded_max_ns =
+        prem_max_i64(phase->unrecorded_max_ns, trace->stats[i].duration_max_ns);
+}
+
 static void add_counts(const turn *now, prem_variant_times *to, const prem_trace *trace) {
   const bool unrecorded = counts_stand_in(now, trace);
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
-    if (unrecorded && trace->stats[i].count > 0)
-      to->phases[i].unrecorded_max_ns =
-          prem_max_i64(to->phases[i].unrecorded_max_ns, trace->stats[i].duration_max_ns);
+    if (unrecorded)
+      add_unrecorded(now->places, to, trace, i);
     to->counted += trace->stats[i].count;
     to->releases += trace->stats[i].releases;
     to->late += trace->stats[i].late;
@@ -147,6 +158,35 @@ static void add_counts(const turn *now, prem_variant_times *to, const prem_trace
   }
   to->lost += trace->lost;
   to->oversubscribed |= trace->oversubscribed;
+}
+
+/* Best-effort tasks have no hyperperiods that are discarded, and nobody watches their cores. What
+ * found no room counts, be it cold: they do more than any trace has room for. */
+static bool add_beside(const turn *now, prem_variant_times *to,
+                       const prem_best_effort_trace *beside, int32_t critical_count) {
+  const prem_trace *trace = beside->trace;
+  const int32_t *places = now->places + critical_count;
+  bool room = true;
+  for (int64_t i = 0; i < trace->record_count && room; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    const int32_t index = places[record->task] * PREM_PHASE_COUNT + record->phase;
+    const int64_t took_ns = record->end_ns - record->start_ns;
+    const bool cold = is_cold(now, places, record);
+    room = prem_times_add(cold ? &to->phases[index].cold : &to->phases[index].steady, took_ns);
+    if (!cold)
+      now->max_ns[index] = prem_max_i64(now->max_ns[index], took_ns);
+  }
+  for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT && trace->lost > 0; ++i)
+    add_unrecorded(places, to, trace, i);
+  for (int32_t t = 0; t < trace->task_count; ++t) {
+    prem_best_effort_counts *counts = &to->beside[places[t]];
+    counts->tiles += beside->counts[t].tiles;
+    counts->bytes += beside->counts[t].bytes;
+    counts->waits += beside->counts[t].waits;
+    counts->overruns += beside->counts[t].overruns;
+  }
+  to->beside_ns += beside->length_ns;
+  return room;
 }
 
 static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
@@ -162,6 +202,8 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
       ++to->disturbed;
     else
       room = add_jobs(now, to, trace, h);
+  if (room && trace->best_effort)
+    room = add_beside(now, to, trace->best_effort, trace->task_count);
   if (!room || !add_maxima(now, to))
     return PREM_ERR_MEMORY;
   const prem_interleave_options *options = now->options;
@@ -190,15 +232,29 @@ static bool takes_part(const prem_variant *variant, prem_mode mode) {
   return (!variant->modes || variant->modes & 1U << mode) && !variant->left_out[mode][0];
 }
 
+/* As the traces of a session number them. */
+static int32_t *places_of(const prem_schedule *schedule) {
+  int32_t *places = malloc(((size_t)schedule->task_count + 1) * sizeof *places), count = 0;
+  for (int beside = 0; places && beside < 2; ++beside)
+    for (int32_t t = 0; t < schedule->task_count; ++t)
+      if (schedule->tasks[t].best_effort == beside)
+        places[count++] = t;
+  return places;
+}
+
 static prem_status take_turn(prem_variant *variant, const prem_interleave_options *options,
                              const prem_sampling *sampling, prem_diag *diag) {
   turn now = {.variant = variant,
               .options = options,
               .discard = sampling->scenario == PREM_RESIDENT ? sampling->discard : 0,
+              .places = places_of(variant->schedule),
               .max_ns = calloc((size_t)variant->schedule->task_count * PREM_PHASE_COUNT + 1,
                                sizeof *now.max_ns)};
-  if (!now.max_ns)
+  if (!now.max_ns || !now.places) {
+    free(now.max_ns);
+    free(now.places);
     return PREM_ERR_MEMORY;
+  }
   prem_compare_options compare = {.sampling = *sampling,
                                   .engine = options->engine,
                                   .times_only = true,
@@ -225,6 +281,7 @@ static prem_status take_turn(prem_variant *variant, const prem_interleave_option
   }
   prem_result_free(result);
   free(now.max_ns);
+  free(now.places);
   return status;
 }
 

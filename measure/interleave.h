@@ -24,10 +24,12 @@ typedef struct prem_variant_phase {
   prem_times disturbed; /* of disturbed jobs that were told apart, steady and cold; in no other */
 } prem_variant_phase;
 
-/** What one schedule did in one mode. */
+/** What one schedule did in one mode; tasks as the schedule numbers them. */
 typedef struct prem_variant_times {
-  prem_variant_phase *phases; /* [task * 3 + phase] */
-  prem_series *responses;     /* [task] */
+  prem_variant_phase *phases;      /* [task * 3 + phase] */
+  prem_series *responses;          /* [task]: of critical tasks */
+  prem_best_effort_counts *beside; /* [task]: tiles, bytes, waits and overruns of these */
+  int64_t beside_ns;               /* for how long these ran in all */
   prem_times makespan;
   int32_t task_count;
   int64_t counted; /* phases, warm-up and what was discarded apart */

@@ -72,12 +72,11 @@ const struct argp study_argp = {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int refuse_best_effort(const char *file, const prem_schedule *schedule) {
-  for (int32_t t = 0; t < schedule->task_count; ++t)
+static int judge_classes(const study_options *options, const prem_schedule *schedule) {
+  for (int32_t t = 0; options->no_best_effort && t < schedule->task_count; ++t)
     if (schedule->tasks[t].best_effort) {
-      command_error("%s: task '%s' is best effort, and only tasks that are planned can be measured "
-                    "so yet; leave it out, and give its bounds by hand",
-                    file, schedule->tasks[t].name);
+      command_error("%s: task '%s' is best effort: %s", options->file, schedule->tasks[t].name,
+                    options->no_best_effort);
       return COMMAND_INVALID;
     }
   return COMMAND_DONE;
@@ -100,7 +99,7 @@ int study_open(study_options *options, bool keep_plan, const prem_backend **back
     *schedule = NULL;
     return COMMAND_USAGE;
   }
-  status = refuse_best_effort(options->file, *schedule);
+  status = judge_classes(options, *schedule);
   if (status == COMMAND_DONE && keep_plan && !(*schedule)->plan)
     status = sampling_plan(*schedule, machine);
   return status;

@@ -12,6 +12,7 @@ typedef struct study_options {
   prem_sampling sampling;     /* SAMPLING_DEFAULTS, and what is given */
   bool scenario_given;
   prem_engine engine;
+  const char *no_best_effort; /* why it takes no best-effort tasks, and what to do; NULL: it does */
 } study_options;
 
 #define STUDY_DEFAULTS                                                                             \

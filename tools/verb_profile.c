@@ -106,13 +106,16 @@ static const struct argp argp = {
 };
 
 /* The order of the tiles is all that the modes lock and free take from a plan: any times do to make
- * one. */
+ * one, and no gate is asked for, since times of which all are one leave best effort no room. */
 static void forget_times(prem_schedule *schedule) {
+  schedule->policy.open_share = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
       prem_phase_spec *spec = &schedule->tasks[t].phase[phase];
       if (spec->exists)
         spec->wcet_ns = spec->busy_ns = 1;
+      if (spec->exists && schedule->tasks[t].best_effort)
+        spec->demand[0] = 0;
     }
 }
 

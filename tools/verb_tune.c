@@ -365,6 +365,10 @@ int verb_tune(int argc, char **argv) {
                           .lateness_ns = -1,
                           .isolation = INFINITY,
                           .precision_pct = 1};
+  options.common.no_best_effort =
+      "tune looks for the shortest cycle of planned tasks, and beside a load the cycle is given; "
+      "`ttprem profile`, plan, then `profile --times planned --raise` and plan until it says that "
+      "the windows hold";
   command_parse(&argp, argc, argv, &options);
   tuning all = {.options = &options};
   if (!command_output_check(options.output))

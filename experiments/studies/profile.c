@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiling: every task alone by the file's resources, and all of them each as fast as it can. */
+/*
+ * Profiling: every task alone by the file's resources, and all of them each as fast as it can.
+ *
+ * A gate keeps best-effort tasks out of the critical ones' memory phases, so these are measured
+ * without them. Bounds of best-effort tasks have to hold in all company, so these are measured with
+ * all tasks at work and no gate. By a plan all run as they will, gate and all.
+ */
 #include "ttprem/profile.h"
 
 #include "measure/disturbance.h"
@@ -22,18 +28,22 @@ enum {
   ENOUGH_RECORDS = 1 << 16 /* of a resident launch, for what its phases usually take */
 };
 
-/** Variants in the order of the tasks, each alone; the last one is all of them. */
+/** Variants: each critical task alone, in order; all of them; with best-effort tasks these too. */
 typedef struct profiling {
   const prem_schedule *schedule;
+  prem_schedule *critical; /* its critical tasks; NULL: all are */
+  int32_t alone_count;     /* of variants, so many tasks are critical */
+  int32_t variant_count;
+  int32_t *places; /* [task]: among the critical ones, those of best effort behind them */
   const prem_backend *backend;
   const prem_profile_options *options;
   prem_profile *result;
   prem_variant *variants;
   prem_schedule **schedules;
   prem_disturbance *disturbance;
-  prem_times *handovers;       /* [task] of all tasks together */
-  prem_times *turnarounds;     /* [task * PREM_PHASE_COUNT + phase] the same */
-  prem_times *job_turnarounds; /* [task] the same */
+  prem_times *handovers;       /* [place] of all critical tasks together */
+  prem_times *turnarounds;     /* [place * PREM_PHASE_COUNT + phase] the same */
+  prem_times *job_turnarounds; /* [place] the same */
   prem_times job_prefetches;
   prem_times unit_turnarounds; /* of computes */
   prem_diag *diag;
@@ -49,32 +59,48 @@ static bool is_by_plan(const prem_profile_options *options) {
   return options->anew || options->raise;
 }
 
+/* What there is of the file but best effort. */
+static const prem_schedule *critical_of(const profiling *all) {
+  return all->critical ? all->critical : all->schedule;
+}
+
 /* The variants that are measured: all of them, or the plan, which is the last. */
 static int32_t first_variant(const profiling *all) {
-  return is_by_plan(all->options) ? all->schedule->task_count : 0;
+  return is_by_plan(all->options) ? all->variant_count - 1 : 0;
+}
+
+static uint32_t modes_of(const profiling *all, int32_t variant) {
+  const uint32_t by_plan = 1U << PREM_MODE_TT, free = 1U << PREM_MODE_FREE;
+  if (variant < all->alone_count)
+    return 1U << PREM_MODE_LOCK;
+  if (variant < all->variant_count - 1)
+    return free;
+  return is_by_plan(all->options) ? by_plan : free | by_plan;
+}
+
+static prem_status open_alone(profiling *all, int32_t i) {
+  bool *keep = calloc((size_t)all->alone_count, sizeof *keep);
+  if (!keep)
+    return PREM_ERR_MEMORY;
+  keep[i] = true;
+  const prem_status status = prem_schedule_subset(critical_of(all), keep, &all->schedules[i]);
+  all->variants[i].schedule = all->schedules[i];
+  free(keep);
+  return status;
 }
 
 static prem_status open_variants(profiling *all) {
-  const int32_t tasks = all->schedule->task_count;
-  bool *keep = calloc((size_t)tasks + 1, sizeof *keep);
-  prem_status status = keep ? PREM_OK : PREM_ERR_MEMORY;
-  for (int32_t i = 0; i <= tasks && status == PREM_OK; ++i) {
+  prem_status status = PREM_OK;
+  for (int32_t i = 0; i < all->variant_count && status == PREM_OK; ++i) {
     prem_variant *variant = &all->variants[i];
-    variant->schedule = all->schedule;
-    variant->modes = i < tasks                  ? 1U << PREM_MODE_LOCK
-                     : is_by_plan(all->options) ? 1U << PREM_MODE_TT
-                                                : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
-    if (i < tasks) {
-      memset(keep, 0, (size_t)tasks * sizeof *keep);
-      keep[i] = true;
-      status = prem_schedule_subset(all->schedule, keep, &all->schedules[i]);
-      variant->schedule = all->schedules[i];
-    }
+    variant->schedule = i == all->alone_count ? critical_of(all) : all->schedule;
+    variant->modes = modes_of(all, i);
+    if (i < all->alone_count)
+      status = open_alone(all, i);
     if (status == PREM_OK)
       status = i < first_variant(all) ? prem_variant_forget(variant)
                                       : prem_variant_open(variant, all->backend, all->diag);
   }
-  free(keep);
   return status;
 }
 
@@ -90,7 +116,7 @@ static prem_status add_turnarounds(profiling *all, const prem_trace *trace, prem
                                    int64_t from) {
   const prem_machine *machine = &all->result->machine;
   const prem_turnarounds_of run = {
-      .schedule = all->schedule,
+      .schedule = critical_of(all),
       .trace = trace,
       .mode = mode,
       .from = from,
@@ -105,14 +131,16 @@ static prem_status add_turnarounds(profiling *all, const prem_trace *trace, prem
   return prem_turnarounds_add(&run, &out);
 }
 
-/* Alone means lock here. Where threads yield to each other, what a message takes is not theirs. */
+/* Alone means lock here. Where threads yield to each other, what a message takes is not theirs; nor
+ * is it where no gate keeps best-effort tasks off. */
 static prem_status add_waits(void *context, const prem_trace *trace, prem_mode mode) {
   profiling *all = context;
   const prem_profile_options *options = all->options;
   const int64_t from = options->sampling.scenario == PREM_RESIDENT ? options->sampling.discard : 0;
-  if (mode == PREM_MODE_LOCK || all->result->machine.yields)
+  if (mode == PREM_MODE_LOCK || all->result->machine.yields ||
+      (mode == PREM_MODE_FREE && trace->best_effort))
     return PREM_OK;
-  const prem_status status = prem_handovers_add(all->schedule, trace, from, all->handovers);
+  const prem_status status = prem_handovers_add(critical_of(all), trace, from, all->handovers);
   return status == PREM_OK ? add_turnarounds(all, trace, mode, from) : status;
 }
 
@@ -137,26 +165,38 @@ static prem_status measure(profiling *all) {
   if (options->sampling.scenario == PREM_RESIDENT && room > ENOUGH_RECORDS)
     interleave.sampling.max_records = prem_max_i64(room / rounds, ENOUGH_RECORDS);
   return prem_interleave(all->variants + first_variant(all),
-                         all->schedule->task_count + 1 - first_variant(all), &interleave,
-                         all->diag);
+                         all->variant_count - first_variant(all), &interleave, all->diag);
 }
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-static const prem_variant_times *observed_in(const profiling *all, prem_condition condition,
-                                             int32_t t) {
-  static const prem_mode modes[PREM_CONDITION_COUNT] = {[PREM_ISOLATED] = PREM_MODE_LOCK,
-                                                        [PREM_CORUNNING] = PREM_MODE_FREE,
-                                                        [PREM_PLANNED] = PREM_MODE_TT};
-  const int32_t variant = condition == PREM_ISOLATED ? t : all->schedule->task_count;
-  return &all->variants[variant].observed[modes[condition]];
+/* Where the task was seen in a condition; -1: nowhere. */
+static int32_t variant_in(const profiling *all, prem_condition condition, int32_t t) {
+  if (all->schedule->tasks[t].best_effort)
+    return condition == PREM_ISOLATED ? -1 : all->variant_count - 1;
+  return condition == PREM_ISOLATED    ? all->places[t]
+         : condition == PREM_CORUNNING ? all->alone_count
+                                       : all->variant_count - 1;
 }
 
 static const prem_variant_phase *phase_in(const profiling *all, prem_condition condition, int32_t t,
                                           int phase) {
-  const prem_schedule *schedule = condition == PREM_ISOLATED ? all->schedules[t] : all->schedule;
-  const int32_t at = prem_schedule_find_task(schedule, all->schedule->tasks[t].name);
-  return &observed_in(all, condition, t)->phases[at * PREM_PHASE_COUNT + phase];
+  static const prem_mode modes[PREM_CONDITION_COUNT] = {[PREM_ISOLATED] = PREM_MODE_LOCK,
+                                                        [PREM_CORUNNING] = PREM_MODE_FREE,
+                                                        [PREM_PLANNED] = PREM_MODE_TT};
+  static const prem_variant_phase unseen;
+  const int32_t i = variant_in(all, condition, t);
+  if (i < 0)
+    return &unseen;
+  const prem_variant *variant = &all->variants[i];
+  const int32_t at = prem_schedule_find_task(variant->schedule, all->schedule->tasks[t].name);
+  return &variant->observed[modes[condition]].phases[at * PREM_PHASE_COUNT + phase];
+}
+
+/* The condition whose times count for the profile: best-effort tasks are never alone. */
+static prem_condition condition_of(const profiling *all, int32_t t) {
+  const prem_condition asked = all->options->times;
+  return all->schedule->tasks[t].best_effort && asked == PREM_ISOLATED ? PREM_CORUNNING : asked;
 }
 
 static int64_t largest_bytes(const prem_schedule *schedule, const prem_task *task,
@@ -208,7 +248,7 @@ static int64_t longest_of(const profiling *all, prem_condition condition, int32_
 
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
   const prem_profile_options *options = all->options;
-  const prem_condition condition = options->times;
+  const prem_condition condition = condition_of(all, t);
   const prem_variant_phase *seen = phase_in(all, condition, t, phase);
   const prem_variant_phase *alone = phase_in(all, PREM_ISOLATED, t, phase);
   if (seen->steady.count + seen->cold.count + seen->disturbed.count == 0 &&
@@ -237,7 +277,7 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
     all->result->raised += out->wcet_ns > planned_ns;
     out->wcet_ns = prem_max_i64(out->wcet_ns, planned_ns);
   }
-  if (options->regulated && phase != PREM_COMPUTE) {
+  if (options->regulated && phase != PREM_COMPUTE && !all->schedule->tasks[t].best_effort) {
     const int64_t busy_ns = bandwidth_ns(all, &all->schedule->tasks[t], (prem_phase)phase);
     if (busy_ns > 0 && busy_ns < out->wcet_ns)
       out->busy_ns = busy_ns;
@@ -247,7 +287,7 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
 /* ---- turnarounds ----------------------------------------------------------------------------- */
 
 static const prem_times *turnarounds_of(const profiling *all, int32_t t, int phase) {
-  return &all->turnarounds[t * PREM_PHASE_COUNT + phase];
+  return &all->turnarounds[all->places[t] * PREM_PHASE_COUNT + phase];
 }
 
 static int64_t longest_turnaround(const profiling *all, const prem_times *times) {
@@ -299,7 +339,7 @@ static void fold_job_turnarounds(const profiling *all) {
   *out = is_by_plan(all->options) ? all->schedule->job_turnaround_ns : 0;
   for (int32_t t = 0; t < all->schedule->task_count; ++t) {
     const prem_profile_phase *phase = &all->result->tasks[t].phase[PREM_WRITEBACK];
-    const prem_times *times = &all->job_turnarounds[t];
+    const prem_times *times = &all->job_turnarounds[all->places[t]];
     if (times->count > 0 && phase->wcet_ns > 0)
       *out = prem_max_i64(*out, beyond_window_ns(all, phase, longest_turnaround(all, times)));
   }
@@ -320,7 +360,7 @@ static void fold_unit_turnarounds(const profiling *all) {
   for (int32_t t = 0; t < all->schedule->task_count; ++t) {
     const int64_t planned_ns = all->schedule->tasks[t].phase[PREM_COMPUTE].unit_turnaround_ns;
     prem_profile_phase *phase = &all->result->tasks[t].phase[PREM_COMPUTE];
-    if (phase->wcet_ns == 0)
+    if (phase->wcet_ns == 0 || all->schedule->tasks[t].best_effort)
       continue;
     phase->unit_turnaround_ns = beyond_window_ns(all, phase, seen_ns);
     if (is_by_plan(all->options)) {
@@ -337,7 +377,7 @@ static prem_status find_turnaround(const profiling *all, int32_t t, int phase,
   const prem_times *seen = turnarounds_of(all, t, phase);
   int64_t turnaround_ns = longest_turnaround(all, seen);
   prem_times_summarise(seen, &out->turnaround_seen_ns);
-  if (out->wcet_ns == 0 || phase == PREM_PREFETCH)
+  if (out->wcet_ns == 0 || phase == PREM_PREFETCH || all->schedule->tasks[t].best_effort)
     return PREM_OK;
   if (seen->count == 0 && !is_by_plan(all->options)) {
     const prem_status status = usual_turnaround(all, phase, &turnaround_ns);
@@ -396,8 +436,8 @@ static void fold_joined(const profiling *all, int32_t t) {
 /* Do the samples of all phases bound this quantile? */
 static bool all_bound(const profiling *all, double share) {
   for (int32_t i = 0; i < all->schedule->task_count * PREM_PHASE_COUNT; ++i) {
-    const times_that_count times =
-        times_of(all, all->options->times, i / PREM_PHASE_COUNT, i % PREM_PHASE_COUNT);
+    const int32_t t = i / PREM_PHASE_COUNT;
+    const times_that_count times = times_of(all, condition_of(all, t), t, i % PREM_PHASE_COUNT);
     const int64_t count = times.steady->count + times.cold->count;
     if (count > 0 && prem_quantile_above(count, share, PREM_PROFILE_CONFIDENCE) < 0)
       return false;
@@ -421,11 +461,11 @@ static double choose_quantile(const profiling *all) {
 static void count_disturbed(const profiling *all) {
   int64_t counted = 0;
   for (int32_t i = 0; i < all->schedule->task_count * PREM_PHASE_COUNT; ++i) {
-    const prem_variant_phase *seen =
-        phase_in(all, all->options->times, i / PREM_PHASE_COUNT, i % PREM_PHASE_COUNT);
+    const int32_t t = i / PREM_PHASE_COUNT;
+    const prem_variant_phase *seen = phase_in(all, condition_of(all, t), t, i % PREM_PHASE_COUNT);
     counted += seen->steady.count + seen->cold.count + (seen->unrecorded_max_ns > 0);
   }
-  for (int32_t i = 0; i <= all->schedule->task_count; ++i)
+  for (int32_t i = 0; i < all->variant_count; ++i)
     for (int m = 0; m < PREM_MODE_COUNT; ++m)
       all->result->disturbed_runs += all->variants[i].observed[m].disturbed;
   all->result->none_counted = counted == 0 && all->result->disturbed_runs > 0;
@@ -436,7 +476,7 @@ static void fold_handovers(const profiling *all) {
   const double room = 1 + all->options->margin_pct / 100;
   int64_t *told_ns = &all->result->machine.precedence_ns;
   for (int32_t t = 0; t < all->schedule->task_count; ++t) {
-    const prem_times *times = &all->handovers[t];
+    const prem_times *times = &all->handovers[all->places[t]];
     const double share = all->result->quantile;
     const int64_t longest_ns =
         share > 0 ? prem_quantile_bound(times, &no_times, share, PREM_PROFILE_CONFIDENCE)
@@ -466,9 +506,10 @@ static prem_status fold(const profiling *all) {
     for (int p = 0; p < PREM_PHASE_COUNT && status == PREM_OK; ++p)
       status = fold_phase(all, t, p);
     fold_joined(all, t);
-    for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT; ++i)
-      all->result->output_ok &= !observed_in(all, conditions[i], t)->output_wrong;
   }
+  for (int32_t i = 0; i < all->variant_count; ++i)
+    for (int m = 0; m < PREM_MODE_COUNT; ++m)
+      all->result->output_ok &= !all->variants[i].observed[m].output_wrong;
   fold_job_turnarounds(all);
   fold_job_prefetches(all);
   fold_unit_turnarounds(all);
@@ -672,6 +713,10 @@ static void add_notes(prem_findings *findings, const prem_profile *profile) {
         "Company: all tasks, each as fast as it can (mode free). Planned: all of them by "
         "the file's plan (mode tt).",
         profile->sampling.samples, profile->sampling.rounds);
+  if (profile->best_effort && !profile->by_plan)
+    prem_findings_note(
+        findings, "Best effort: bounds are measured in company, all tasks at work and no gate; "
+                  "critical tasks without best-effort ones, which the gate keeps out.");
   if (profile->disturbed_runs > 0)
     prem_findings_note(findings,
                        "In %" PRId64 " runs the operating system took a core away; the jobs that "
@@ -720,9 +765,30 @@ static prem_status make_findings(const profiling *all) {
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+static prem_status make_variants(profiling *all) {
+  const prem_schedule *schedule = all->schedule;
+  int32_t place = 0;
+  all->places = calloc((size_t)schedule->task_count, sizeof *all->places);
+  if (!all->places)
+    return PREM_ERR_MEMORY;
+  for (int best_effort = 0; best_effort < 2; ++best_effort)
+    for (int32_t t = 0; t < schedule->task_count; ++t)
+      if (schedule->tasks[t].best_effort == best_effort)
+        all->places[t] = place++;
+  const bool is_split = prem_schedule_has_best_effort(schedule);
+  const prem_status status =
+      is_split ? prem_schedule_critical(schedule, &all->critical, NULL) : PREM_OK;
+  all->alone_count = critical_of(all)->task_count;
+  all->variant_count = all->alone_count + 1 + is_split;
+  all->result->best_effort = is_split;
+  all->variants = calloc((size_t)all->variant_count, sizeof *all->variants);
+  all->schedules = calloc((size_t)all->variant_count, sizeof(prem_schedule *));
+  return all->variants && all->schedules ? status : PREM_ERR_MEMORY;
+}
+
 static prem_status make_result(profiling *all, const prem_machine *machine) {
   prem_profile *result = all->result = calloc(1, sizeof *result);
-  const size_t variants = (size_t)all->schedule->task_count + 1;
+  const size_t tasks = (size_t)all->schedule->task_count;
   if (!result)
     return PREM_ERR_MEMORY;
   result->task_count = all->schedule->task_count;
@@ -734,18 +800,46 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->raises = all->options->raise;
   result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;
   result->output_ok = true;
-  result->tasks = calloc(variants, sizeof *result->tasks);
-  all->handovers = calloc(variants, sizeof *all->handovers);
-  all->turnarounds = calloc(variants * PREM_PHASE_COUNT, sizeof *all->turnarounds);
-  all->job_turnarounds = calloc(variants, sizeof *all->job_turnarounds);
-  all->variants = calloc(variants, sizeof *all->variants);
-  all->schedules = calloc(variants, sizeof(prem_schedule *));
+  result->tasks = calloc(tasks, sizeof *result->tasks);
+  all->handovers = calloc(tasks, sizeof *all->handovers);
+  all->turnarounds = calloc(tasks * PREM_PHASE_COUNT, sizeof *all->turnarounds);
+  all->job_turnarounds = calloc(tasks, sizeof *all->job_turnarounds);
+  const prem_status status = make_variants(all);
+  if (status != PREM_OK)
+    return status;
   all->disturbance =
-      prem_disturbance_new(prem_backend_name(all->backend), all->variants, (int32_t)variants);
+      prem_disturbance_new(prem_backend_name(all->backend), all->variants, all->variant_count);
   return result->tasks && all->handovers && all->turnarounds && all->job_turnarounds &&
-                 all->variants && all->schedules && all->disturbance
+                 all->disturbance
              ? PREM_OK
              : PREM_ERR_MEMORY;
+}
+
+static void free_all(profiling *all) {
+  for (int32_t i = 0; i < all->variant_count; ++i) {
+    if (all->variants)
+      prem_variant_close(&all->variants[i]);
+    if (all->schedules)
+      prem_schedule_free(all->schedules[i]);
+  }
+  for (int32_t i = 0; i < all->schedule->task_count; ++i) {
+    if (all->handovers)
+      prem_times_free(&all->handovers[i]);
+    if (all->job_turnarounds)
+      prem_times_free(&all->job_turnarounds[i]);
+    for (int p = 0; p < PREM_PHASE_COUNT && all->turnarounds; ++p)
+      prem_times_free(&all->turnarounds[i * PREM_PHASE_COUNT + p]);
+  }
+  prem_times_free(&all->job_prefetches);
+  prem_times_free(&all->unit_turnarounds);
+  free(all->handovers);
+  free(all->turnarounds);
+  free(all->job_turnarounds);
+  free(all->variants);
+  free(all->schedules);
+  free(all->places);
+  prem_schedule_free(all->critical);
+  prem_disturbance_free(all->disturbance);
 }
 
 prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backend *backend,
@@ -768,26 +862,7 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
     kept = folded == PREM_OK;
     status = kept ? status : folded;
   }
-  for (int32_t i = 0; i <= schedule->task_count; ++i) {
-    if (all.variants)
-      prem_variant_close(&all.variants[i]);
-    if (all.schedules)
-      prem_schedule_free(all.schedules[i]);
-    if (all.handovers)
-      prem_times_free(&all.handovers[i]);
-    if (all.job_turnarounds)
-      prem_times_free(&all.job_turnarounds[i]);
-    for (int p = 0; p < PREM_PHASE_COUNT && all.turnarounds; ++p)
-      prem_times_free(&all.turnarounds[i * PREM_PHASE_COUNT + p]);
-  }
-  prem_times_free(&all.job_prefetches);
-  prem_times_free(&all.unit_turnarounds);
-  free(all.handovers);
-  free(all.turnarounds);
-  free(all.job_turnarounds);
-  free(all.variants);
-  free(all.schedules);
-  prem_disturbance_free(all.disturbance);
+  free_all(&all);
   if (kept)
     *out = all.result;
   else

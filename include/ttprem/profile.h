@@ -21,7 +21,8 @@ typedef struct prem_pwcet {
 /**
  * Beside whom the phases of a profile are measured: alone by the file's resources (lock), with
  * neighbours, each task as fast as it can (free), planned by the file's plan (tt). Planned ones
- * only when they are asked for, stressors never.
+ * only when they are asked for, stressors never. Critical tasks have no best-effort ones as
+ * neighbours; these have all tasks, no gate holds them back, and they are never measured alone.
  */
 #define PREM_PROFILE_CONDITIONS                                                                    \
   { PREM_ISOLATED, PREM_CORUNNING, PREM_PLANNED }
@@ -64,6 +65,7 @@ typedef struct prem_profile {
                                 alone */
   bool none_counted;         /* of no phase are there other times */
   bool all_disturbed;        /* of some phase there are no other times: they count for wcet_ns */
+  bool best_effort;          /* some of the tasks are */
   bool by_plan;              /* of the runs by the plan alone */
   bool raises;               /* no time is below the schedule's */
   int32_t raised;            /* so many are above it then, turnarounds and hand-overs included */

@@ -154,6 +154,95 @@ START_TEST(joined_pairs_have_a_time_of_their_own) {
 }
 END_TEST
 
+/* A critical task, the load between the two halves of the list, and a critical task again. */
+static const char beside[] =
+    "version = 1; name = \"beside\";\n"
+    "platform: { blocks = 3; clock_step_ns = 1L; };\n"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 96 ]; fill = \"random\"; },\n"
+    "           { name = \"y\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; } );\n"
+    "tasks = (\n"
+    "  { name = \"first\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 32 ];\n"
+    "    arrays: { in = \"x\"; out = \"new\"; }; period_ns = 2000L;\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; },\n"
+    "  { name = \"load\"; class = \"best_effort\"; kernel = \"vector_increment\"; blocks = [ 2 ];\n"
+    "    tile = [ 32 ]; arrays: { in = \"y\"; out = \"new\"; };\n"
+    "    prefetch: { wcet_ns = 40L; }; compute: { wcet_ns = 10L; };\n"
+    "    writeback: { wcet_ns = 20L; }; },\n"
+    "  { name = \"last\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 32 ];\n"
+    "    arrays: { in = \"x\"; out = \"new\"; }; period_ns = 2000L; release_ns = 1000L;\n"
+    "    prefetch: { wcet_ns = 110L; }; compute: { wcet_ns = 60L; };\n"
+    "    writeback: { wcet_ns = 35L; }; }\n"
+    ");\n";
+
+/* The load, with all at work and no gate, doubles what it meets; the gate keeps it out of what the
+ * critical tasks are measured for. */
+START_TEST(critical_tasks_are_measured_without_best_effort) {
+  options.times = PREM_CORUNNING;
+  measure_text(beside);
+  const int64_t prefetch_ns[] = {100, 40, 110}, writeback_ns[] = {30, 20, 35};
+  for (int t = 0; t < 3; ++t) {
+    const prem_profile_phase *writeback = &profile->tasks[t].phase[PREM_WRITEBACK];
+    ck_assert_int_eq(prefetch_of(t)->steady_ns[PREM_CORUNNING].max, prefetch_ns[t]);
+    ck_assert_int_eq(prefetch_of(t)->cold_ns[PREM_CORUNNING].max, prefetch_ns[t]);
+    ck_assert_int_eq(prefetch_of(t)->steady_ns[PREM_ISOLATED].count > 0, t != 1);
+    ck_assert_int_eq(prefetch_of(t)->wcet_ns, prefetch_ns[t]);
+    ck_assert_int_eq(writeback->wcet_ns, writeback_ns[t]);
+    ck_assert_int_eq(prefetch_of(t)->steady_ns[PREM_PLANNED].count, 0);
+  }
+  ck_assert_str_eq(profile->tasks[1].name, "load");
+  ck_assert(profile->best_effort && profile->output_ok && profile->valid);
+}
+END_TEST
+
+/* They are alone never, so that their bounds are those in company. */
+START_TEST(bounds_are_measured_in_company) {
+  static const prem_condition conditions[] = {PREM_ISOLATED, PREM_CORUNNING, PREM_PLANNED};
+  options.times = conditions[_i];
+  options.margin_pct = 50;
+  turnaround_ns[PREM_WRITEBACK] = 50; /* no plan has a place for the load that it could be behind */
+  measure_text(beside);
+  const prem_profile_phase *load = profile->tasks[1].phase;
+  ck_assert_int_eq(load[PREM_PREFETCH].wcet_ns, 60);
+  ck_assert_int_eq(load[PREM_COMPUTE].wcet_ns, 15);
+  ck_assert_int_eq(load[PREM_WRITEBACK].wcet_ns, 30);
+  ck_assert_int_gt(load[PREM_PREFETCH].steady_ns[PREM_CORUNNING].count, 0);
+  ck_assert_int_eq(load[PREM_PREFETCH].steady_ns[PREM_PLANNED].count > 0, _i == 2);
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    ck_assert_int_eq(load[p].turnaround_ns + load[p].unit_turnaround_ns, 0);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 150);
+}
+END_TEST
+
+/* Two records of the load find room. */
+START_TEST(a_bound_counts_without_its_stamps) {
+  options.sampling.max_records = 2;
+  measure_text(beside);
+  ck_assert_int_eq(prefetch_of(1)->steady_ns[PREM_CORUNNING].count, 0);
+  ck_assert_int_eq(profile->tasks[1].phase[PREM_WRITEBACK].wcet_ns, 20);
+}
+END_TEST
+
+/* By the plan, with its gate, and by nothing else: a bound that is longer in the file stays. */
+START_TEST(bounds_are_raised_by_the_plan) {
+  options.times = PREM_PLANNED;
+  options.raise = true;
+  measure_text(beside);
+  ck_assert_int_eq(profile->raised, 0);
+  ck_assert_int_eq(prefetch_of(1)->steady_ns[PREM_CORUNNING].count, 0);
+  ck_assert_int_gt(prefetch_of(1)->steady_ns[PREM_PLANNED].count, 0);
+  ck_assert_int_eq(prefetch_of(2)->steady_ns[PREM_PLANNED].max, 110);
+  prem_profile_free(profile);
+  schedule->tasks[1].phase[PREM_PREFETCH].wcet_ns = 90;
+  machine.dispatch_ns = 25; /* above the load's computes and writebacks */
+  ck_assert_int_eq(
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag),
+      PREM_OK);
+  ck_assert_int_eq(prefetch_of(1)->wcet_ns, 90);
+  ck_assert_int_eq(profile->raised, 2);
+}
+END_TEST
+
 START_TEST(a_margin_gives_room) {
   options.margin_pct = 25;
   measure("", "");
@@ -575,6 +664,10 @@ int main(void) {
   tcase_add_test(cases, warm_up_tiles_do_not_count);
   tcase_add_test(cases, planned_times_are_those_of_the_plan);
   tcase_add_loop_test(cases, joined_pairs_have_a_time_of_their_own, 0, 5);
+  tcase_add_test(cases, critical_tasks_are_measured_without_best_effort);
+  tcase_add_loop_test(cases, bounds_are_measured_in_company, 0, 3);
+  tcase_add_test(cases, a_bound_counts_without_its_stamps);
+  tcase_add_test(cases, bounds_are_raised_by_the_plan);
   tcase_add_test(cases, a_margin_gives_room);
   tcase_add_test(cases, no_time_is_below_a_dispatch);
   tcase_add_test(cases, regulated_phases_are_busy_for_their_bytes);
