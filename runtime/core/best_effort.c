@@ -173,26 +173,128 @@ static prem_status find_bounds(prem_free_part *part) {
   return PREM_OK;
 }
 
-/* Whose phase begins in a window first. Tasks are counted as the critical part has them. */
-static prem_status name_windows(prem_free_part *part, const prem_schedule *whole, prem_diag *diag) {
-  prem_slot *slots = NULL;
-  int64_t count = 0;
-  prem_status status = prem_plan_expand(whole, whole->plan, &slots, &count, diag);
-  for (int32_t w = 0; !status && w < part->closed.count; ++w) {
-    const prem_gate_window *window = &part->closed.windows[w];
-    int64_t first_ns = INT64_MAX;
-    for (int64_t i = 0; i < count; ++i) {
-      int32_t task = 0;
-      if (slots[i].phase == PREM_COMPUTE || slots[i].planned_ns >= first_ns ||
-          slots[i].planned_ns >= window->end_ns ||
-          slots[i].planned_ns + slots[i].length_ns <= window->start_ns)
-        continue;
-      first_ns = slots[i].planned_ns;
-      for (int32_t t = 0; t < slots[i].task; ++t)
-        task += !whole->tasks[t].best_effort;
-      part->closed_for[w] = task;
+/* ---- whose the closed windows are ------------------------------------------------------------ */
+
+/** The windows while it is found out. */
+typedef struct naming {
+  prem_free_part *part;
+  const prem_schedule *whole;
+  int64_t *first_ns;       /* [window]: where the first phase in it begins */
+  int64_t count, capacity; /* of part->due */
+  int64_t warm_ns;         /* of warm-up tiles the plan says no instants up to here */
+} naming;
+
+/* As the critical part counts tasks. */
+static int32_t critical_index(const prem_schedule *whole, int32_t task) {
+  int32_t index = 0;
+  for (int32_t t = 0; t < task; ++t)
+    index += !whole->tasks[t].best_effort;
+  return index;
+}
+
+static bool add_due(naming *n, const prem_due *due) {
+  if (n->count == n->capacity) {
+    n->capacity = 2 * n->capacity + 64;
+    prem_due *grown = realloc(n->part->due, (size_t)n->capacity * sizeof *grown);
+    if (!grown)
+      return false;
+    n->part->due = grown;
+  }
+  n->part->due[n->count++] = *due;
+  return true;
+}
+
+/* The first window that ends behind an instant. */
+static int32_t first_behind(const prem_gate_list *list, int64_t at_ns) {
+  int32_t low = 0, high = list->count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (list->windows[middle].end_ns > at_ns)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/* A phase may reach over the hyperperiod's end, into windows of later ones. */
+static bool note_slot(naming *n, const prem_slot *slot) {
+  prem_free_part *part = n->part;
+  const prem_task *task = &n->whole->tasks[slot->task];
+  const int64_t length_ns = part->closed.hyperperiod_ns,
+                end_ns = slot->planned_ns + slot->length_ns;
+  const int64_t start_ns = slot->flags & PREM_SLOT_CHAINED ? slot->head_ns : slot->planned_ns;
+  const bool joined = (slot->flags & PREM_SLOT_JOINED) && task->joined.exists;
+  prem_due due = {.task = critical_index(n->whole, slot->task)};
+  if ((slot->flags & PREM_SLOT_WARMUP) ||
+      (task->phase[slot->phase].demand[0] == 0 && !(joined && task->joined.demand[0] > 0)))
+    return true;
+  for (int64_t h = start_ns / length_ns; h * length_ns < end_ns; ++h) {
+    const int64_t from_ns = start_ns - h * length_ns, to_ns = end_ns - h * length_ns;
+    due.jobs = (int32_t)(slot->job + 1 - h * part->jobs[due.task]);
+    for (due.window = first_behind(&part->closed, from_ns);
+         due.window < part->closed.count && part->closed.windows[due.window].start_ns < to_ns;
+         ++due.window) {
+      if (from_ns < n->first_ns[due.window]) {
+        n->first_ns[due.window] = from_ns;
+        part->closed_for[due.window] = due.task;
+      }
+      if (part->closed.windows[due.window].start_ns >= n->warm_ns && !add_due(n, &due))
+        return false;
     }
   }
+  return true;
+}
+
+static int by_window(const void *left, const void *right) {
+  const prem_due *a = left, *b = right;
+  if (a->window != b->window)
+    return a->window < b->window ? -1 : 1;
+  if (a->task != b->task)
+    return a->task < b->task ? -1 : 1;
+  return (a->jobs < b->jobs) - (a->jobs > b->jobs); /* of each task the last job counts */
+}
+
+static void sort_due(naming *n) {
+  prem_free_part *part = n->part;
+  int64_t kept = 0, i = 0;
+  if (n->count > 0)
+    qsort(part->due, (size_t)n->count, sizeof *part->due, by_window);
+  for (int32_t w = 0; w < part->closed.count; ++w) {
+    part->due_from[w] = kept;
+    for (; i < n->count && part->due[i].window == w; ++i)
+      if (kept == part->due_from[w] || part->due[kept - 1].task != part->due[i].task)
+        part->due[kept++] = part->due[i];
+  }
+  part->due_from[part->closed.count] = kept;
+}
+
+static prem_status name_windows(prem_free_part *part, const prem_schedule *whole, prem_diag *diag) {
+  const size_t windows = (size_t)part->closed.count;
+  naming n = {.part = part,
+              .whole = whole,
+              .first_ns = malloc((windows + 1) * sizeof *n.first_ns),
+              .warm_ns = whole->plan->warmup_tiles > 0 ? whole->plan->warmup_ns : 0};
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  part->closed_for = calloc(windows + 1, sizeof *part->closed_for);
+  part->due_from = calloc(windows + 1, sizeof *part->due_from);
+  part->jobs = calloc((size_t)whole->task_count + 1, sizeof *part->jobs);
+  prem_status status = PREM_ERR_MEMORY;
+  if (n.first_ns && part->closed_for && part->due_from && part->jobs)
+    status = prem_plan_expand(whole, whole->plan, &slots, &count, diag);
+  if (status == PREM_OK) {
+    for (size_t w = 0; w < windows; ++w)
+      n.first_ns[w] = INT64_MAX;
+    for (int32_t t = 0; t < whole->task_count; ++t)
+      if (!whole->tasks[t].best_effort)
+        part->jobs[critical_index(whole, t)] = (int32_t)prem_task_jobs(whole, &whole->tasks[t]);
+    for (int64_t i = 0; i < count && status == PREM_OK; ++i)
+      status = note_slot(&n, &slots[i]) ? PREM_OK : PREM_ERR_MEMORY;
+    if (status == PREM_OK)
+      sort_due(&n);
+  }
+  free(n.first_ns);
   free(slots);
   return status;
 }
@@ -201,8 +303,7 @@ static prem_status copy_windows(prem_free_part *part, const prem_schedule *whole
   const prem_plan *plan = whole->plan;
   prem_gate_window *windows = calloc((size_t)plan->closed_count + 1, sizeof *windows);
   part->closed = (prem_gate_list){windows, plan->closed_count, plan->hyperperiod_ns};
-  part->closed_for = calloc((size_t)plan->closed_count + 1, sizeof *part->closed_for);
-  if (!windows || !part->closed_for)
+  if (!windows)
     return PREM_ERR_MEMORY;
   for (int32_t i = 0; i < plan->closed_count; ++i)
     windows[i] = (prem_gate_window){plan->closed[i].start_ns, plan->closed[i].end_ns};
@@ -248,6 +349,9 @@ void prem_free_part_free(prem_free_part *part) {
   free(part->ahead_ns);
   free((void *)part->closed.windows);
   free(part->closed_for);
+  free(part->due);
+  free(part->due_from);
+  free(part->jobs);
   free(part);
 }
 
@@ -326,6 +430,27 @@ prem_gatekeeper *prem_gatekeepers_new(const prem_free_part *part, prem_mode mode
 
 void prem_gatekeepers_free(prem_gatekeeper *keepers) {
   free(keepers);
+}
+
+void prem_gatekeepers_watch(prem_gatekeeper *keepers, prem_jobs_over *jobs_over, void *of) {
+  for (int32_t b = 0; b < keepers->part->program->block_count; ++b) {
+    keepers[b].jobs_over = jobs_over;
+    keepers[b].jobs_over_of = of;
+  }
+}
+
+bool prem_gatekeeper_window_is_over(const prem_gatekeeper *keeper) {
+  const prem_free_part *part = keeper->part;
+  const int64_t from = part->due_from[keeper->gate.index];
+  const int64_t to = part->due_from[keeper->gate.index + 1];
+  const int64_t hyperperiod = keeper->gate.epoch_ns / part->closed.hyperperiod_ns;
+  if (!keeper->jobs_over || from == to)
+    return false;
+  for (int64_t i = from; i < to; ++i)
+    if (keeper->jobs_over(keeper->jobs_over_of, part->due[i].task) <
+        hyperperiod * part->jobs[part->due[i].task] + part->due[i].jobs)
+      return false;
+  return true;
 }
 
 /* A phase has ended so many times. */

@@ -6,6 +6,10 @@
  *
  * A phase is held back as a whole, so a bound is that of a tile: small tiles drain soon. Computes
  * are not held back.
+ *
+ * A window is planned for the longest times of critical phases, and mostly these end sooner. It is
+ * over when all jobs that have memory phases in it have ended, which whoever counts their ends can
+ * say: then the gate opens before the window's end.
  */
 #ifndef TTPREM_RUNTIME_CORE_BEST_EFFORT_H
 #define TTPREM_RUNTIME_CORE_BEST_EFFORT_H
@@ -16,6 +20,12 @@
 
 enum { PREM_BEST_EFFORT_ROWS = 64 }; /* hyperperiods of which the trace keeps the ends */
 
+/** A critical task with memory phases in a closed window. */
+typedef struct prem_due {
+  int32_t window, task;
+  int32_t jobs; /* from the window's hyperperiod on: when so many have ended, no more is in it */
+} prem_due;
+
 /** The best-effort tasks of a schedule. */
 typedef struct prem_free_part {
   prem_schedule *schedule; /* of these alone; its plan is an order */
@@ -24,15 +34,24 @@ typedef struct prem_free_part {
   int64_t *ahead_ns; /* [task * 3 + phase]: prem_ahead_ns(); 0: no memory phase */
   prem_gate_list closed;
   int32_t *closed_for; /* [closed.count]: the critical task whose phase opens the window */
+  prem_due *due;       /* by window; those of window w are [due_from[w], due_from[w + 1]) */
+  int64_t *due_from;   /* none: no job's end says that the window is over */
+  int32_t *jobs;       /* [critical task]: in a hyperperiod */
   double open_share;
 } prem_free_part;
+
+/** How many jobs of a critical task have ended on all its blocks; whoever reads that sees what they
+ *  wrote. */
+typedef int64_t prem_jobs_over(void *of, int32_t task);
 
 /** One a block, which alone writes it. */
 typedef struct prem_gatekeeper {
   prem_memory_gate gate;
   const prem_free_part *part;
   prem_best_effort_counts *counts; /* [task] */
-  int64_t waits_since_ns;          /* -1: nothing waits */
+  prem_jobs_over *jobs_over;       /* NULL: nobody says; windows last as planned */
+  void *jobs_over_of;
+  int64_t waits_since_ns; /* -1: nothing waits */
   int32_t block;
   bool is_gated;
 } prem_gatekeeper;
@@ -61,6 +80,8 @@ prem_run_request prem_free_part_request(const prem_run_request *request);
  * free with prem_gatekeepers_free(). NULL: no memory. */
 prem_gatekeeper *prem_gatekeepers_new(const prem_free_part *part, prem_mode mode);
 void prem_gatekeepers_free(prem_gatekeeper *keepers);
+/** From now on they open when the jobs of a window have ended. */
+void prem_gatekeepers_watch(prem_gatekeeper *keepers, prem_jobs_over *jobs_over, void *of);
 /** After it: what the keepers counted, and how often each task's jobs ended.
  *  @param jobs  [task] */
 void prem_gatekeepers_collect(const prem_gatekeeper *keepers, const int64_t *jobs,
@@ -78,15 +99,22 @@ static inline bool prem_is_gated(const prem_free_part *part, const prem_record *
   return part->ahead_ns[record->task * PREM_PHASE_COUNT + record->phase] > 0;
 }
 
-/** May the record begin at a reading of the clock? Then `now_ns`, else when to ask again. */
+/** Has all ended that the window in the way was planned for? */
+bool prem_gatekeeper_window_is_over(const prem_gatekeeper *keeper);
+
+/** May the record begin at a reading of the clock? Then `now_ns`, else when to ask again; sooner
+ *  where somebody says which jobs have ended. */
 static inline int64_t prem_gatekeeper_ask(prem_gatekeeper *keeper, const prem_record *record,
                                           int64_t now_ns) {
   const prem_free_part *part = keeper->part;
   if (!keeper->is_gated || !prem_is_gated(part, record))
     return now_ns;
-  const int64_t from_ns =
-      prem_gate_ask(&keeper->gate, &part->closed, now_ns,
-                    part->ahead_ns[record->task * PREM_PHASE_COUNT + record->phase]);
+  const int64_t ahead_ns = part->ahead_ns[record->task * PREM_PHASE_COUNT + record->phase];
+  int64_t from_ns = prem_gate_ask(&keeper->gate, &part->closed, now_ns, ahead_ns);
+  if (from_ns > now_ns && prem_gatekeeper_window_is_over(keeper)) {
+    prem_gate_next(&keeper->gate, &part->closed);
+    from_ns = prem_gate_ask(&keeper->gate, &part->closed, now_ns, ahead_ns);
+  }
   if (from_ns > now_ns) {
     if (keeper->waits_since_ns < 0)
       keeper->waits_since_ns = now_ns;

@@ -54,6 +54,16 @@ PREM_GATE_CODE prem_memory_gate prem_gate_new(const prem_gate_list *list, int64_
   return gate;
 }
 
+/** Go on to the window after the one that is next or open. Before that one has ended only where it
+ *  is known that nothing critical is left to run in it. */
+PREM_GATE_CODE void prem_gate_next(prem_memory_gate *gate, const prem_gate_list *list) {
+  if (++gate->index == list->count) {
+    gate->index = 0;
+    gate->epoch_ns += list->hyperperiod_ns;
+  }
+  prem_gate_look(gate, list);
+}
+
 /** Go on to the window that a reading is before or in: at most two lists of steps, however long
  *  nobody asked. */
 PREM_GATE_CODE void prem_gate_pass(prem_memory_gate *gate, const prem_gate_list *list,
@@ -64,13 +74,8 @@ PREM_GATE_CODE void prem_gate_pass(prem_memory_gate *gate, const prem_gate_list 
     gate->index = 0;
     prem_gate_look(gate, list);
   }
-  while (now_ns >= gate->end_ns) {
-    if (++gate->index == list->count) {
-      gate->index = 0;
-      gate->epoch_ns += list->hyperperiod_ns;
-    }
-    prem_gate_look(gate, list);
-  }
+  while (now_ns >= gate->end_ns)
+    prem_gate_next(gate, list);
 }
 
 /**

@@ -7,16 +7,21 @@
 
 #include "prem/base/numbers.h"
 
-enum { LONGEST_NAP_NS = 5000000 }; /* so that a stop is seen soon */
+enum {
+  LONGEST_NAP_NS = 5000000, /* so that a stop is seen soon */
+  LOOK_EACH_NS = 1000,      /* at the gate, whether the window is over already, */
+  LOOK_SHARED_NS = 300000   /* and where that takes a core from others */
+};
 
 bool prem_cpu_wait_at_gate(prem_cpu_block *block, const prem_record *record, int64_t *start_ns) {
   prem_gatekeeper *keeper = &block->cpu->keepers[block->number];
+  const int64_t look_ns = block->cpu->oversubscribed ? LOOK_SHARED_NS : LOOK_EACH_NS;
   for (;;) {
     *start_ns = prem_cpu_now_ns(block); /* a reading that is old would cost of the bound */
     const int64_t from_ns = prem_gatekeeper_ask(keeper, record, *start_ns);
     if (from_ns <= *start_ns)
       return true;
-    if (!prem_cpu_wait_until(block, from_ns, start_ns))
+    if (!prem_cpu_wait_until(block, prem_min_i64(from_ns, *start_ns + look_ns), start_ns))
       return false;
   }
 }
@@ -34,6 +39,8 @@ prem_status prem_cpu_beside_begin(prem_cpu *beside, const prem_run_request *requ
   beside->keepers = prem_gatekeepers_new(beside->critical->program->beside, request->mode);
   if (status == PREM_OK && !beside->keepers)
     status = PREM_ERR_MEMORY;
+  if (status == PREM_OK)
+    prem_gatekeepers_watch(beside->keepers, prem_cpu_jobs_over, beside->critical);
   if (status == PREM_OK)
     status = prem_recorders_new(beside->program, own, trace->trace, false, &recorders);
   if (status != PREM_OK) {

@@ -323,6 +323,8 @@ bool prem_cpu_wait_for_tickets(const prem_cpu_block *block, int64_t hyperperiod,
                                const prem_record *record);
 /** Something has changed that the courier looks at: wake it, where it sleeps. */
 void prem_cpu_tell_courier(prem_cpu *cpu);
+/** Jobs of a task of the prem_cpu `of` that have ended on all its blocks. */
+int64_t prem_cpu_jobs_over(void *of, int32_t task);
 /** A record's job has ended on the block at `position` of its task's list. */
 void prem_cpu_publish_job(prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
                           int32_t position, int64_t end_ns);

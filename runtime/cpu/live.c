@@ -40,15 +40,6 @@ static void nap(int64_t length_ns) {
 
 /* ---- the courier's thread ------------------------------------------------------------------- */
 
-static int64_t jobs_over(void *state, int32_t task) {
-  const prem_cpu *cpu = state;
-  int64_t min = INT64_MAX;
-  for (int32_t p = 0; p < cpu->program->tasks[task].active_blocks; ++p)
-    min = prem_min_i64(min,
-                       atomic_load_explicit(&cpu->jobs_done[task][p].value, memory_order_acquire));
-  return min;
-}
-
 static bool are_all_home(prem_cpu *cpu) {
   pthread_mutex_lock(&cpu->mutex);
   const bool are_home = cpu->away == 0;
@@ -235,7 +226,7 @@ static prem_status launch(prem_cpu_live *live, const prem_live_request *request,
   if (status == PREM_OK) {
     prem_courier_begin(courier,
                        &(prem_courier_setup){.request = request,
-                                             .jobs_over = jobs_over,
+                                             .jobs_over = prem_cpu_jobs_over,
                                              .backend = cpu,
                                              .base_ns = atomic_load(&cpu->common_start_ns.value),
                                              .start_ns = start_ns,

@@ -183,6 +183,15 @@ static bool is_over_everywhere(const prem_cpu *cpu, int32_t task, int64_t jobs) 
   return true;
 }
 
+int64_t prem_cpu_jobs_over(void *of, int32_t task) {
+  const prem_cpu *cpu = of;
+  int64_t min = INT64_MAX;
+  for (int32_t p = 0; p < cpu->program->tasks[task].active_blocks; ++p)
+    min = prem_min_i64(min,
+                       atomic_load_explicit(&cpu->jobs_done[task][p].value, memory_order_acquire));
+  return min;
+}
+
 /* The end first, then the count: who sees the count may read both. The courier is woken by the last
  * of the blocks, which finds by the lock what the others have counted. */
 void prem_cpu_publish_job(prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,

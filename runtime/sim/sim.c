@@ -375,6 +375,17 @@ static void serve_queue(simulator *sim, int64_t now_ns) {
   }
 }
 
+static int64_t jobs_over(void *of, int32_t task) {
+  return ((simulator *)of)->tasks[task].lowest;
+}
+
+/* Who waits at the gate asks again: the window may be over. */
+static void look_at_gates(simulator *beside, int64_t now_ns) {
+  for (int32_t b = 0; b < beside->program->block_count; ++b)
+    if (beside->keepers[b].waits_since_ns >= 0)
+      set_unit(beside, 2 * b, UNIT_SCHEDULED, SIM_START(now_ns));
+}
+
 /* The job has ended on one more block; on all of them: successors may start. */
 static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
   sim_task *task = &sim->tasks[t];
@@ -384,6 +395,8 @@ static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
   *prem_job_end(sim->program, sim->trace, t, task->lowest) = now_ns;
   ++task->lowest;
   sim->is_courier_due = true;
+  if (sim->beside)
+    look_at_gates(sim->beside, now_ns);
   for (int32_t i = 0; i < sim->program->tasks[t].active_blocks; ++i)
     task->at_lowest += task->done[i] == task->lowest;
   for (int32_t i = 0; i < task->successor_count; ++i) {
@@ -699,6 +712,8 @@ static prem_status prepare_beside(simulator *sim, const prem_run_request *reques
                                   const prem_run_request *own, prem_trace *trace) {
   sim->keepers = prem_gatekeepers_new(sim->critical->program->beside, request->mode);
   sim->random = request->seed;
+  if (sim->keepers)
+    prem_gatekeepers_watch(sim->keepers, jobs_over, sim->critical);
   return sim->keepers ? prepare(sim, own, trace) : PREM_ERR_MEMORY;
 }
 
@@ -742,10 +757,6 @@ static prem_status sim_run(void *state, const prem_run_request *request, prem_tr
 }
 
 /* ---- a live session -------------------------------------------------------------------------- */
-
-static int64_t jobs_over(void *state, int32_t task) {
-  return ((simulator *)state)->tasks[task].lowest;
-}
 
 static void call_courier(simulator *sim) {
   const uint64_t before = sim->courier->decided;

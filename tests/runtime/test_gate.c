@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate against a machine that looks at every instant: all sets of closed instants of short
- * hyperperiods, all bounds, all pairs of readings. */
+ * hyperperiods, all bounds, all pairs of readings; and windows that are over before their ends. */
 #include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "runtime/core/gate.h"
 #include "tests/common/running.h"
 
-enum { MAX_HYPERPERIOD = 7, HYPERPERIODS = 4 };
+enum { MAX_HYPERPERIOD = 7, MAX_OVER_EARLY = 5, HYPERPERIODS = 4 };
 
 /* Instant i of the hyperperiod is closed: bit i. */
 typedef struct closed_set {
@@ -106,6 +106,68 @@ START_TEST(it_opens_at_the_first_possible_instant_and_never_before) {
 }
 END_TEST
 
+/* Of each window of the list so much is used, in every hyperperiod. */
+typedef struct early {
+  const prem_gate_list *list;
+  int64_t used[MAX_HYPERPERIOD];
+} early;
+
+static bool is_over(const early *e, int64_t h, int32_t w, int64_t now) {
+  return now >= h * e->list->hyperperiod_ns + e->list->windows[w].start_ns + e->used[w];
+}
+
+/* Is no window in the way that is not over yet? */
+static bool may_begin(const early *e, int64_t now, int64_t bound) {
+  for (int64_t h = now / e->list->hyperperiod_ns - 1; h <= now / e->list->hyperperiod_ns + 3; ++h)
+    for (int32_t w = 0; w < e->list->count; ++w) {
+      const int64_t at = h * e->list->hyperperiod_ns;
+      if (!is_over(e, h, w, now) && now + bound > at + e->list->windows[w].start_ns &&
+          now < at + e->list->windows[w].end_ns)
+        return false;
+    }
+  return true;
+}
+
+/* Who asks at each instant, as blocks do, begins at the first one that is possible. */
+static void ask_each_instant(const early *e, int64_t first, int64_t bound) {
+  const int64_t length = e->list->hyperperiod_ns;
+  prem_memory_gate gate = prem_gate_new(e->list, 0);
+  for (int64_t now = first; now < first + 3 * length; ++now) {
+    int64_t from = prem_gate_ask(&gate, e->list, now, bound);
+    while (from > now && is_over(e, gate.epoch_ns / length, gate.index, now)) {
+      prem_gate_next(&gate, e->list);
+      from = prem_gate_ask(&gate, e->list, now, bound);
+    }
+    ck_assert_int_eq(from == now, may_begin(e, now, bound));
+    if (from == now)
+      now += bound - 1; /* and asks again behind it */
+  }
+}
+
+static void try_early(early *e, int32_t w) {
+  const prem_gate_window *window = &e->list->windows[w];
+  if (w < e->list->count) {
+    for (e->used[w] = 0; e->used[w] <= window->end_ns - window->start_ns; ++e->used[w])
+      try_early(e, w + 1);
+    return;
+  }
+  for (int64_t first = 0; first < 2 * e->list->hyperperiod_ns; ++first)
+    for (int64_t bound = 1; bound <= e->list->hyperperiod_ns; ++bound)
+      ask_each_instant(e, first, bound);
+}
+
+START_TEST(it_opens_as_soon_as_a_window_is_over) {
+  for (int32_t hyperperiod = 1; hyperperiod <= MAX_OVER_EARLY; ++hyperperiod)
+    for (uint32_t bits = 1; bits < 1u << hyperperiod; ++bits) {
+      const closed_set set = {bits, hyperperiod};
+      prem_gate_window windows[MAX_HYPERPERIOD];
+      const prem_gate_list list = {windows, list_windows(&set, false, windows), hyperperiod};
+      early e = {.list = &list};
+      try_early(&e, 0);
+    }
+}
+END_TEST
+
 START_TEST(the_first_hyperperiod_is_closed_by_what_reaches_over_the_end) {
   const prem_gate_window window = {95, 103};
   const prem_gate_list list = {&window, 1, 100};
@@ -142,6 +204,7 @@ int main(void) {
   TCase *cases = tcase_create("gate");
   tcase_set_timeout(cases, 60);
   tcase_add_test(cases, it_opens_at_the_first_possible_instant_and_never_before);
+  tcase_add_test(cases, it_opens_as_soon_as_a_window_is_over);
   tcase_add_test(cases, the_first_hyperperiod_is_closed_by_what_reaches_over_the_end);
   tcase_add_test(cases, without_windows_it_is_open);
   tcase_add_test(cases, it_catches_up_at_once);

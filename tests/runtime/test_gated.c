@@ -8,10 +8,11 @@
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 #include "runtime/core/backend.h"
+#include "runtime/core/best_effort.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
 
-enum { SETS = ROUNDS(3000), TEXT_BYTES = 8192, MAX_WINDOWS = 8 };
+enum { SETS = ROUNDS(3000), TEXT_BYTES = 8192, MAX_WINDOWS = 8, MAX_PHASES = 2 * MAX_WINDOWS };
 
 /* ---- random sets ----------------------------------------------------------------------------- */
 
@@ -26,8 +27,10 @@ typedef struct random_set {
   char text[TEXT_BYTES];
   size_t length;
   int64_t hyperperiod_ns, step_ns, open_ns, longest_ns;
-  int32_t windows;
+  int32_t windows, phases;
   int64_t start_ns[MAX_WINDOWS], end_ns[MAX_WINDOWS];
+  int64_t over_ns[MAX_WINDOWS]; /* where the last phase of a window ends, or sooner than that */
+  int64_t phase_ns[MAX_PHASES], took_ns[MAX_PHASES];
 } random_set;
 
 static void PREM_PRINTF(2, 3) put(random_set *set, const char *format, ...) {
@@ -64,12 +67,13 @@ static void put_load(random_set *set, int32_t number, int32_t blocks) {
   put(set, " }");
 }
 
-/* Windows on the clock's grid, each that of a critical prefetch; some meet at the end. */
+/* Windows on the clock's grid, each that of one or two critical prefetches; some meet at the end.
+ */
 static void put_plan(random_set *set) {
   put(set, "plan: { hyperperiod_ns = %lldL; starts = ( ", (long long)set->hyperperiod_ns);
-  for (int32_t w = 0; w < set->windows; ++w)
+  for (int32_t i = 0; i < set->phases; ++i)
     put(set, "%s{ task = \"c%d\"; phase = \"prefetch\"; block = 0; start_ns = [ %lldL ]; }",
-        w ? ", " : "", w, (long long)set->start_ns[w]);
+        i ? ", " : "", i, (long long)set->phase_ns[i]);
   put(set, " ); closed: { open_ns = 1L; start_ns = [ ");
   for (int32_t w = 0; w < set->windows; ++w)
     put(set, "%s%lldL", w ? ", " : "", (long long)set->start_ns[w]);
@@ -79,13 +83,26 @@ static void put_plan(random_set *set) {
   put(set, " ]; }; };");
 }
 
+static void add_phase(random_set *set, int64_t *at_ns) {
+  const int64_t took_ns = draw(1, 20) * set->step_ns;
+  set->phase_ns[set->phases] = *at_ns;
+  set->took_ns[set->phases++] = took_ns;
+  *at_ns += took_ns;
+}
+
 static void draw_windows(random_set *set) {
   const int64_t step_ns = set->step_ns;
   int64_t at_ns = draw(0, 1) ? 0 : draw(0, 20) * step_ns;
   set->windows = 0;
   for (int32_t count = (int32_t)draw(1, MAX_WINDOWS); set->windows < count; ++set->windows) {
     set->start_ns[set->windows] = at_ns;
-    set->end_ns[set->windows] = at_ns += draw(1, 20) * step_ns;
+    add_phase(set, &at_ns);
+    if (draw(0, 1)) {
+      at_ns += draw(0, 10) * step_ns;
+      add_phase(set, &at_ns);
+    }
+    set->over_ns[set->windows] = at_ns;
+    set->end_ns[set->windows] = at_ns += draw(0, 1) * draw(1, 60) * step_ns;
     at_ns += draw(1, 60) * step_ns;
   }
   const int64_t last_ns = set->end_ns[set->windows - 1];
@@ -100,11 +117,11 @@ static prem_schedule *random_schedule(random_set *set) {
       "version = 1; name = \"random\"; platform: { blocks = %d; clock_step_ns = %lldL; "
       "best_effort: { buffers = %d; }; }; tasks = ( ",
       blocks + 1, (long long)set->step_ns, (int)draw(1, 3));
-  for (int32_t w = 0; w < set->windows; ++w)
+  for (int32_t i = 0; i < set->phases; ++i)
     put(set,
         "%s{ name = \"c%d\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns "
         "= %lldL; }; }",
-        w ? ", " : "", w, (long long)(set->end_ns[w] - set->start_ns[w]));
+        i ? ", " : "", i, (long long)set->took_ns[i]);
   for (int32_t count = (int32_t)draw(1, 3), i = 0; i < count; ++i)
     put_load(set, i, blocks);
   put(set, " );");
@@ -149,17 +166,23 @@ static prem_trace *run_beside(const prem_schedule *schedule, prem_mode mode, int
   return trace;
 }
 
-/* Best-effort memory phases that share an instant with a closed window. */
-static int64_t count_inside(const prem_trace *trace, const random_set *set) {
+/* Best-effort memory phases that share an instant with a part of a window of each hyperperiod. */
+static int64_t count_in(const prem_trace *trace, const random_set *set, const int64_t *start_ns,
+                        const int64_t *end_ns) {
   int64_t inside = 0;
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *r = &trace->records[i];
     for (int32_t w = 0; r->phase != PREM_COMPUTE && w < set->windows; ++w)
       for (int64_t h = r->start_ns / set->hyperperiod_ns; h <= r->end_ns / set->hyperperiod_ns; ++h)
-        inside += r->start_ns < h * set->hyperperiod_ns + set->end_ns[w] &&
-                  r->end_ns > h * set->hyperperiod_ns + set->start_ns[w];
+        inside += r->start_ns < h * set->hyperperiod_ns + end_ns[w] &&
+                  r->end_ns > h * set->hyperperiod_ns + start_ns[w];
   }
   return inside;
+}
+
+/* While critical phases are at work in it, or to come. */
+static int64_t count_inside(const prem_trace *trace, const random_set *set) {
+  return count_in(trace, set, set->start_ns, set->over_ns);
 }
 
 static void assert_undisturbed(const prem_trace *trace, int32_t tasks) {
@@ -173,7 +196,7 @@ static void assert_undisturbed(const prem_trace *trace, int32_t tasks) {
 START_TEST(no_phase_is_in_a_closed_window) {
   const char *wanted = getenv("TTPREM_GATED_SETS"); /* 1000000, by hand */
   const int64_t sets = wanted ? atoll(wanted) : SETS;
-  int64_t gated = 0, waited = 0, idle = 0, inside_free = 0;
+  int64_t gated = 0, waited = 0, idle = 0, inside_free = 0, early = 0;
   for (int64_t i = 0; i < sets; ++i) {
     state = (uint64_t)i;
     random_set set;
@@ -183,7 +206,8 @@ START_TEST(no_phase_is_in_a_closed_window) {
     prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 5, seed, NULL);
     if (count_inside(trace->best_effort->trace, &set) > 0)
       ck_abort_msg("set %lld: a phase in a closed window: %s", (long long)i, set.text);
-    assert_undisturbed(trace, set.windows);
+    early += count_in(trace->best_effort->trace, &set, set.over_ns, set.end_ns);
+    assert_undisturbed(trace, set.phases);
     for (int32_t t = 0; t < trace->best_effort->trace->task_count; ++t) {
       ck_assert_int_eq(trace->best_effort->counts[t].overruns, 0);
       waited += trace->best_effort->counts[t].waits;
@@ -200,6 +224,7 @@ START_TEST(no_phase_is_in_a_closed_window) {
   }
   ck_assert_int_gt(gated, 20 * sets);      /* they got something done, */
   ck_assert_int_gt(waited, sets);          /* stood back for it, */
+  ck_assert_int_gt(early, sets);           /* no longer than they had to, */
   ck_assert_int_lt(idle, sets / 4);        /* mostly, */
   ck_assert_int_gt(inside_free, sets / 8); /* and would not have without a gate */
 }
@@ -271,6 +296,173 @@ START_TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
     prem_trace_free(trace);
     prem_schedule_free(schedule);
   }
+}
+END_TEST
+
+/* ---- windows that are over ------------------------------------------------------------------- */
+
+/* Two critical blocks, and a load of prefetches of 10 ns; windows as they are given. */
+static prem_best_effort_trace *beside;
+static prem_trace *run_windows(const char *tasks, const char *plan, int64_t hyperperiods) {
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"t\"; platform: { blocks = 3; best_effort: { buffers = 1; }; };"
+           "tasks = ( %s, { name = \"load\"; class = \"best_effort\"; kernel = \"none\"; blocks = "
+           "[ 2 ]; tiles = 1; prefetch: { wcet_ns = 10L; }; } ); plan: { %s };",
+           tasks, plan));
+  clock_step_ns = 1;
+  prem_trace *trace = run_beside(schedule, PREM_MODE_TT, hyperperiods, 0, NULL);
+  prem_schedule_free(schedule);
+  beside = trace->best_effort;
+  prem_trace_sort(beside->trace);
+  return trace;
+}
+
+/* Where a prefetch of the load begins at an instant or behind it first. */
+static int64_t first_start(int64_t at_ns) {
+  for (int64_t i = 0; i < beside->trace->record_count; ++i)
+    if (beside->trace->records[i].start_ns >= at_ns)
+      return beside->trace->records[i].start_ns;
+  return -1;
+}
+
+#define PREFETCHING(name, block, ns, more)                                                         \
+  "{ name = \"" name "\"; kernel = \"none\"; blocks = [ " block " ]; tiles = 1; prefetch: { "      \
+  "wcet_ns = " ns "; }; " more " }"
+#define BEGINS(name, phase, instants)                                                              \
+  "{ task = \"" name "\"; phase = \"" phase "\"; block = 0; start_ns = [ " instants " ]; "         \
+  "}"
+
+START_TEST(a_window_is_over_when_all_its_jobs_are) {
+  prem_trace *trace = run_windows(
+      PREFETCHING("a", "0", "20L", "") ", " PREFETCHING("b", "1", "30L", ""),
+      "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "100L") ", " BEGINS(
+          "b", "prefetch", "105L") " ); closed: { open_ns = 1L; start_ns = [ 100L ]; end_ns "
+                                   "= [ 300L ]; };",
+      2);
+  for (int64_t h = 0; h < 2; ++h) { /* they share the memory for a while */
+    ck_assert_int_eq(trace->job_end_ns[h * 2 + 1], h * 400 + 150);
+    ck_assert_int_eq(first_start(h * 400 + 90), trace->job_end_ns[h * 2 + 1]);
+  }
+  ck_assert_int_eq(beside->counts[0].waits, 2);
+  prem_trace_free(trace);
+}
+END_TEST
+
+/* Its prefetch is done, its writeback is to come in another window. */
+START_TEST(a_window_with_a_job_that_goes_on_lasts_as_planned) {
+  prem_trace *trace = run_windows(
+      PREFETCHING("a", "0", "20L", "writeback: { wcet_ns = 20L; };"),
+      "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "100L") ", " BEGINS(
+          "a", "writeback", "200L") " ); closed: { open_ns = 1L; start_ns = [ 100L, 200L ]; "
+                                    "end_ns = [ 150L, 300L ]; };",
+      2);
+  ck_assert_int_eq(first_start(90), 150);
+  ck_assert_int_eq(first_start(190), 220);
+  ck_assert_int_eq(first_start(490), 550);
+  prem_trace_free(trace);
+}
+END_TEST
+
+START_TEST(each_job_of_a_task_has_its_own_window) {
+  prem_trace *trace = run_windows(
+      PREFETCHING("a", "0", "20L", "period_ns = 200L;") ", " PREFETCHING("b", "1", "5L",
+                                                                         "period_ns = 400L;"),
+      "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "40L, 240L") ", " BEGINS(
+          "b", "prefetch", "390L") " ); closed: { open_ns = 1L; start_ns = [ 40L, 240L, 390L "
+                                   "]; end_ns = [ 100L, 300L, 395L ]; };",
+      2);
+  for (int64_t h = 0; h < 2; ++h) {
+    ck_assert_int_eq(first_start(h * 400 + 32), h * 400 + 60);
+    ck_assert_int_eq(first_start(h * 400 + 232), h * 400 + 260);
+  }
+  prem_trace_free(trace);
+}
+END_TEST
+
+START_TEST(a_window_of_two_jobs_is_over_with_the_second) {
+  prem_trace *trace = run_windows(
+      PREFETCHING("b", "1", "5L", "period_ns = 400L;") ", " PREFETCHING("a", "0", "20L",
+                                                                        "period_ns = 200L;"),
+      "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "40L, 240L") ", " BEGINS(
+          "b", "prefetch", "45L") " ); closed: { open_ns = 1L; start_ns = [ 40L ]; end_ns = [ 350L "
+                                  "]; };",
+      2);
+  ck_assert_int_eq(first_start(32), 260);
+  ck_assert_int_eq(first_start(432), 660);
+  prem_trace_free(trace);
+}
+END_TEST
+
+/* What a phase of the load outlived its bound into. */
+START_TEST(windows_are_those_of_the_task_that_opens_them) {
+  static const char *const plans[] = {
+      BEGINS("a", "prefetch", "100L") ", " BEGINS("b", "prefetch", "110L"),
+      BEGINS("a", "prefetch", "110L") ", " BEGINS("b", "prefetch", "100L")};
+  prem_schedule *schedule = schedule_from_text(text(
+      "version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( { name = \"load\"; class "
+      "= \"best_effort\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1; prefetch: { wcet_ns = "
+      "10L; }; }, " PREFETCHING("a", "0", "20L", "") ", " PREFETCHING(
+          "b", "1", "30L", "") " ); plan: { hyperperiod_ns = 400L; starts = ( %s ); closed: { "
+                               "open_ns = 1L; start_ns = [ 100L ]; end_ns = [ 200L ]; }; };",
+      plans[_i]));
+  prem_free_part *part = NULL;
+  ck_assert_int_eq(prem_free_part_new(schedule, &part, NULL), PREM_OK);
+  ck_assert_int_eq(part->closed_for[0], _i);
+  ck_assert_int_eq(part->due_from[1] - part->due_from[0], 2);
+  prem_free_part_free(part);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* [190, 220) of 200, cut in two: the first part is over with the second, the second early. */
+START_TEST(a_phase_may_reach_over_the_hyperperiods_end) {
+  prem_trace *trace =
+      run_windows(PREFETCHING("a", "0", "30L", "period_ns = 200L;"),
+                  "hyperperiod_ns = 200L; starts = ( " BEGINS(
+                      "a", "prefetch",
+                      "190L") " ); closed: { "
+                              "open_ns = 1L; start_ns = [ 0L, 190L ]; end_ns = [ 60L, 200L ]; };",
+                  4);
+  ck_assert_int_eq(first_start(0), 0); /* nothing came before the first one */
+  for (int64_t h = 1; h < 4; ++h)
+    ck_assert_int_eq(first_start(h * 200 - 9), h * 200 + 20);
+  prem_trace_free(trace);
+}
+END_TEST
+
+/* Nobody says when warm-up tiles are done, nor whose a window is that no phase is in. */
+START_TEST(windows_of_nobody_last_as_planned) {
+  prem_trace *trace = run_windows(
+      PREFETCHING("a", "0", "20L", ""),
+      "hyperperiod_ns = 400L; starts = ( " BEGINS(
+          "a", "prefetch",
+          "100L") " ); closed: { "
+                  "open_ns = 1L; start_ns = [ 100L, 250L ]; end_ns = [ 200L, 350L ]; };",
+      2);
+  ck_assert_int_eq(first_start(95), 120);
+  ck_assert_int_eq(first_start(245), 350);
+  prem_trace_free(trace);
+  trace = run_windows(
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; prefetch: { wcet_ns = 20L; }; "
+      "}",
+      "hyperperiod_ns = 400L; warmup_tiles = 1; warmup_ns = 60L; starts = ( { task = \"a\"; phase "
+      "= "
+      "\"prefetch\"; block = 0; start_ns = [ 60L ]; } ); closed: { open_ns = 1L; "
+      "start_ns = [ 0L, 60L ]; end_ns = [ 60L, 200L ]; };",
+      2);
+  ck_assert_int_eq(first_start(0), 80);
+  ck_assert_int_eq(first_start(390), 480);
+  prem_trace_free(trace);
+  trace = run_windows(
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; prefetch: { wcet_ns = 20L; }; "
+      "}",
+      "hyperperiod_ns = 400L; warmup_tiles = 1; warmup_ns = 60L; starts = ( { task = \"a\"; phase "
+      "= "
+      "\"prefetch\"; block = 0; start_ns = [ 60L ]; } ); closed: { open_ns = 1L; "
+      "start_ns = [ 0L ]; end_ns = [ 200L ]; };",
+      1);
+  ck_assert_int_eq(first_start(0), 200);
+  prem_trace_free(trace);
 }
 END_TEST
 
@@ -360,6 +552,13 @@ int main(void) {
   tcase_add_test(cases, no_phase_is_in_a_closed_window);
   tcase_add_test(cases, a_phase_stands_back_until_the_window_is_over);
   tcase_add_test(cases, the_last_instant_is_a_bound_and_a_step_before_the_window);
+  tcase_add_test(cases, a_window_is_over_when_all_its_jobs_are);
+  tcase_add_test(cases, a_window_with_a_job_that_goes_on_lasts_as_planned);
+  tcase_add_test(cases, each_job_of_a_task_has_its_own_window);
+  tcase_add_test(cases, a_window_of_two_jobs_is_over_with_the_second);
+  tcase_add_loop_test(cases, windows_are_those_of_the_task_that_opens_them, 0, 2);
+  tcase_add_test(cases, a_phase_may_reach_over_the_hyperperiods_end);
+  tcase_add_test(cases, windows_of_nobody_last_as_planned);
   tcase_add_test(cases, without_a_gate_the_critical_phase_takes_longer);
   tcase_add_test(cases, a_rate_is_kept_while_there_is_room);
   tcase_add_test(cases, what_never_fits_never_begins_and_the_run_ends);
