@@ -55,6 +55,7 @@ static const struct argp argp = {
         "with hostile ones that fill their planned windows as far as their buffers allow, all of "
         "it interleaved, and say how far its response times (ns, clock steps) and its phases "
         "(ratios) moved.\n"
+        "With best-effort tasks these are the company: with their gate, and without it.\n"
         "Resident (--scenario), --repeat counts hyperperiods, which are divided among ten launches "
         "of each company and mode.\v"
         "The certificate goes to stdout, or to stderr when an output is `-`.\n\n" COMMAND_EXIT_DOC,
@@ -78,6 +79,54 @@ static int report(const isolate_options *options, const prem_isolation *isolatio
   return status;
 }
 
+/* Best-effort tasks run in two modes, one of which has the gate. */
+static int judge_modes(const isolate_options *options, const prem_isolate_options *isolate) {
+  bool has_tt = false;
+  for (int i = 0; i < isolate->mode_count; ++i) {
+    has_tt |= isolate->modes[i] == PREM_MODE_TT;
+    if (isolate->modes[i] == PREM_MODE_TT || isolate->modes[i] == PREM_MODE_FREE)
+      continue;
+    command_error("%s: mode %s runs no best-effort tasks; name tt, or tt,free",
+                  options->common.file, prem_mode_name(isolate->modes[i]));
+    return COMMAND_UNAVAILABLE;
+  }
+  if (has_tt)
+    return COMMAND_DONE;
+  command_error("%s: only mode tt has the gate that is asked about; name tt, or tt,free",
+                options->common.file);
+  return COMMAND_UNAVAILABLE;
+}
+
+static int isolate_load(const isolate_options *options, prem_isolate_options *isolate,
+                        const prem_schedule *schedule, const prem_backend *backend,
+                        const prem_machine *machine) {
+  int status = judge_modes(options, isolate);
+  if (status != COMMAND_DONE)
+    return status;
+  progress line;
+  progress_begin(&line);
+  isolate->progress = study_progress;
+  isolate->progress_context = &line;
+  command_catch_signals();
+  prem_load_isolation *isolation = NULL;
+  prem_diag *diag = prem_diag_new();
+  const prem_status ended = prem_isolate_load(schedule, backend, isolate, &isolation, diag);
+  progress_end(&line);
+  status = sampling_failed(ended, diag, schedule->path);
+  if (isolation) {
+    const int reported = study_report(&options->common, isolation->findings, machine, false);
+    status = status == COMMAND_DONE ? reported : status;
+  }
+  if (isolation && !isolation->valid)
+    command_note("the findings are marked invalid: %s", isolation->disturbed);
+  if (isolation && !isolation->output_ok) {
+    command_error("%s: wrong output", schedule->name);
+    status = COMMAND_INVALID;
+  }
+  prem_load_isolation_free(isolation);
+  return status;
+}
+
 static int isolate(const isolate_options *options, const prem_schedule *schedule,
                    const prem_backend *backend, const prem_machine *machine) {
   prem_isolate_options isolate = {.engine = options->common.engine,
@@ -96,6 +145,8 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
                     prem_backend_name(backend));
       return COMMAND_UNAVAILABLE;
     }
+  if (prem_schedule_has_best_effort(schedule))
+    return isolate_load(options, &isolate, schedule, backend, machine);
   progress line;
   progress_begin(&line);
   isolate.progress = study_progress;

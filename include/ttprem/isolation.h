@@ -88,6 +88,14 @@ typedef struct prem_isolate_options {
   void *progress_context;
 } prem_isolate_options;
 
+/** Critical tasks alone and beside best-effort ones, with the gate and without it. */
+typedef struct prem_load_isolation {
+  bool output_ok, interrupted;
+  bool valid;          /* false: the machine was disturbed while measuring */
+  char disturbed[512]; /* by what; "" when valid */
+  prem_findings *findings;
+} prem_load_isolation;
+
 PREM_EXTERN_C_BEGIN
 
 /**
@@ -125,6 +133,23 @@ PREM_API const char *prem_condition_name(prem_condition condition);
  *  prem_findings_free(). */
 PREM_API prem_findings *prem_isolation_findings(const prem_isolation *isolation,
                                                 const prem_schedule *schedule);
+
+/**
+ * The same question of a schedule with best-effort tasks, which are the company: its critical tasks
+ * run alone, beside the load with the plan's closed windows, and beside it without any, interleaved
+ * in random order. In mode free there is no gate, and so no row for it.
+ *
+ * @param options   modes: tt, and free if wanted.
+ * @param[out] out  also when interrupted; free with prem_load_isolation_free().
+ * @retval PREM_ERR_ARGUMENT     no plan, no best-effort task, no sample, mode tt missing or another
+ *                               than tt and free
+ * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; those of prem_session_open() and
+ *                               prem_session_run()
+ */
+PREM_API prem_status prem_isolate_load(const prem_schedule *schedule, const prem_backend *backend,
+                                       const prem_isolate_options *options,
+                                       prem_load_isolation **out, prem_diag *diag);
+PREM_API void prem_load_isolation_free(prem_load_isolation *isolation);
 
 PREM_EXTERN_C_END
 #endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Critical tasks alone and beside their load, on the simulator: what is refused, and what is kept
+ * of a measurement that somebody ends. What it finds is in
+ * tests/cli/cases/isolate/best_effort.case. */
+#include "tests/common/running.h"
+#include "ttprem/isolation.h"
+
+static prem_schedule *schedule;
+static prem_load_isolation *isolation;
+static prem_isolate_options options;
+static volatile sig_atomic_t stop;
+
+static void set_up(void) {
+  schedule = planned_schedule(SOURCE_DIR "/schedules/examples/beside_a_load.cfg");
+  isolation = NULL;
+  stop = 0;
+  options = (prem_isolate_options){.modes = {PREM_MODE_FREE, PREM_MODE_TT},
+                                   .mode_count = 2,
+                                   .sampling.scenario = PREM_RESIDENT,
+                                   .sampling.samples = 4,
+                                   .sampling.rounds = 2,
+                                   .sampling.max_records = 1000,
+                                   .stop = &stop};
+}
+
+static void tear_down(void) {
+  prem_load_isolation_free(isolation);
+  prem_schedule_free(schedule);
+}
+
+static prem_status isolate(void) {
+  return prem_isolate_load(schedule, prem_backend_find("sim"), &options, &isolation, NULL);
+}
+
+START_TEST(it_is_measured) {
+  ck_assert_int_eq(isolate(), PREM_OK);
+  ck_assert(isolation->valid && isolation->output_ok && !isolation->interrupted);
+  ck_assert_ptr_nonnull(isolation->findings);
+  ck_assert_int_gt(schedule->plan->closed_count, 0); /* its own plan is as it was */
+}
+END_TEST
+
+START_TEST(what_has_no_gate_is_refused) {
+  options.mode_count = 1; /* free */
+  ck_assert_int_eq(isolate(), PREM_ERR_ARGUMENT);
+  options.modes[1] = PREM_MODE_LOCK;
+  options.mode_count = 2;
+  ck_assert_int_eq(isolate(), PREM_ERR_ARGUMENT);
+  options.modes[1] = PREM_MODE_TT;
+  options.sampling.samples = 0;
+  ck_assert_int_eq(isolate(), PREM_ERR_ARGUMENT);
+  options.sampling.samples = 1;
+  prem_schedule_set_plan(schedule, NULL);
+  ck_assert_int_eq(isolate(), PREM_ERR_ARGUMENT);
+  prem_schedule_free(schedule);
+  schedule = planned_schedule(SOURCE_DIR "/schedules/examples/smallest.cfg");
+  ck_assert_int_eq(isolate(), PREM_ERR_ARGUMENT);
+  ck_assert_ptr_null(isolation);
+}
+END_TEST
+
+static void stop_after_one(void *context, int64_t done, int64_t all) {
+  (void)context;
+  stop = done == 1;
+  ck_assert_int_eq(all, 6);
+}
+
+START_TEST(what_was_measured_is_kept) {
+  options.progress = stop_after_one;
+  ck_assert_int_eq(isolate(), PREM_ERR_INTERRUPTED);
+  ck_assert(isolation->interrupted);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("load");
+  TCase *cases = tcase_create("load");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, it_is_measured);
+  tcase_add_test(cases, what_has_no_gate_is_refused);
+  tcase_add_test(cases, what_was_measured_is_kept);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
