@@ -67,6 +67,7 @@ static prem_status measure(load_study *study) {
   prem_interleave_options interleave = {.backend = study->backend,
                                         .mode_count = options->mode_count,
                                         .sampling = options->sampling,
+                                        .disturbed_apart = true,
                                         .engine = options->engine,
                                         .stop = options->stop,
                                         .progress = after_turn,
@@ -107,7 +108,7 @@ static void add_known(prem_table *table, int64_t ns) {
 }
 
 static double ratio(int64_t of, int64_t to) {
-  return to > 0 ? (double)of / (double)to : (double)NAN;
+  return of > 0 && to > 0 ? (double)of / (double)to : (double)NAN;
 }
 
 static void add_response(const load_study *study, prem_table *table, const prem_task *task,
@@ -117,7 +118,7 @@ static void add_response(const load_study *study, prem_table *table, const prem_
   const int32_t t = prem_schedule_find_task(study->variants[company].schedule, task->name);
   const prem_series *series = &observed_in(study, company, mode)->responses[t];
   int64_t missed = 0;
-  if (took.count == 0)
+  if (took.count == 0 && observed_in(study, company, mode)->disturbed == 0)
     return;
   for (int64_t i = 0; i < series->count; ++i)
     missed += task->deadline_ns > 0 && series->ns[i] > task->deadline_ns;
@@ -125,36 +126,20 @@ static void add_response(const load_study *study, prem_table *table, const prem_
   prem_table_add_text(table, companies[company]);
   prem_table_add_text(table, prem_mode_name(mode));
   prem_table_add_int(table, took.count);
-  prem_table_add_int(table, took.p50);
-  add_known(table, took.p99);
-  prem_table_add_int(table, took.max);
+  prem_table_add_int(table, observed_in(study, company, mode)->disturbed);
+  add_known(table, took.count > 0 ? took.p50 : INT64_MIN);
+  add_known(table, took.count > 0 ? took.p99 : INT64_MIN);
+  add_known(table, took.count > 0 ? took.max : INT64_MIN);
   prem_table_add_real(table, ratio(took.p50, alone.p50));
   prem_table_add_real(table, ratio(took.max, alone.max));
   add_known(table, task->deadline_ns > 0 ? missed : INT64_MIN);
 }
 
 static void add_responses(const load_study *study, prem_findings *findings) {
-  static const char *const columns[] = {"task",
-                                        "",
-                                        "company",
-                                        "",
-                                        "mode",
-                                        "",
-                                        "jobs",
-                                        "",
-                                        "p50",
-                                        "ns",
-                                        "p99",
-                                        "ns",
-                                        "longest",
-                                        "ns",
-                                        "p50_of_alone",
-                                        "",
-                                        "longest_of_alone",
-                                        "",
-                                        "missed",
-                                        "",
-                                        NULL};
+  static const char *const columns[] = {
+      "task",   "",   "company", "",   "mode",    "",   "jobs",         "", "disturbed",        "",
+      "p50",    "ns", "p99",     "ns", "longest", "ns", "p50_of_alone", "", "longest_of_alone", "",
+      "missed", "",   NULL};
   prem_table *table =
       prem_findings_table(findings, "responses", "Response times of critical tasks", NULL);
   name_columns(table, columns);
@@ -253,9 +238,13 @@ static void add_verdict(const load_study *study, prem_findings *findings) {
     const prem_summary alone = response_in(study, ALONE, PREM_MODE_TT, name);
     const prem_summary gate = response_in(study, GATE, PREM_MODE_TT, name);
     const prem_summary open = response_in(study, NO_GATE, PREM_MODE_TT, name);
-    used += (size_t)snprintf(text + used, sizeof text - used,
-                             "%s: longest response %.2f x alone with the gate, %.2f x without; ",
-                             name, ratio(gate.max, alone.max), ratio(open.max, alone.max));
+    if (alone.count == 0 || gate.count == 0 || open.count == 0)
+      used += (size_t)snprintf(text + used, sizeof text - used,
+                               "%s: all jobs of a company were disturbed; ", name);
+    else
+      used += (size_t)snprintf(text + used, sizeof text - used,
+                               "%s: longest response %.2f x alone with the gate, %.2f x without; ",
+                               name, ratio(gate.max, alone.max), ratio(open.max, alone.max));
   }
   prem_findings_verdict(findings, "%sthe load keeps %.3f of what it does without a gate. %s%s.",
                         text, load_kept(study, GATE, PREM_MODE_TT),
@@ -280,6 +269,8 @@ static prem_status make_findings(const load_study *study) {
       "tasks without best-effort ones. Gate: by the plan, with its closed windows. No "
       "gate: these are left out.",
       study->options->sampling.samples);
+  prem_findings_note(findings, "Disturbed: hyperperiods in which the operating system took a core "
+                               "away from critical tasks; their jobs are left out.");
   prem_findings_note(findings, "Kept: of what the task gets done in mode tt without a gate.");
   add_verdict(study, findings);
   if (study->result->interrupted)

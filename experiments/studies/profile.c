@@ -433,10 +433,12 @@ static void fold_joined(const profiling *all, int32_t t) {
     task->joined_busy_ns = busy_ns;
 }
 
-/* Do the samples of all phases bound this quantile? */
-static bool all_bound(const profiling *all, double share) {
+/* Do the samples of all phases bound this quantile, or of those of best effort? */
+static bool all_bound(const profiling *all, double share, bool of_best_effort) {
   for (int32_t i = 0; i < all->schedule->task_count * PREM_PHASE_COUNT; ++i) {
     const int32_t t = i / PREM_PHASE_COUNT;
+    if (of_best_effort && !all->schedule->tasks[t].best_effort)
+      continue;
     const times_that_count times = times_of(all, condition_of(all, t), t, i % PREM_PHASE_COUNT);
     const int64_t count = times.steady->count + times.cold->count;
     if (count > 0 && prem_quantile_above(count, share, PREM_PROFILE_CONFIDENCE) < 0)
@@ -446,15 +448,17 @@ static bool all_bound(const profiling *all, double share) {
 }
 
 /* The longest time of a quiet machine is the best that is known; that of a disturbed one says what
- * else it did. */
+ * else it did. Of best-effort phases there are many times, and nobody tells the disturbed ones
+ * apart: theirs decide where critical phases have too few. */
 static double choose_quantile(const profiling *all) {
   static const double shares[] = {0.999, 0.99};
   const double asked = all->options->quantile;
   if (asked > 0)
     return asked < 1 ? asked : 0;
-  for (size_t i = 0; !all->result->valid && i < sizeof shares / sizeof shares[0]; ++i)
-    if (all_bound(all, shares[i]))
-      return shares[i];
+  for (int only = 0; !all->result->valid && only <= all->result->best_effort; ++only)
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; ++i)
+      if (all_bound(all, shares[i], only))
+        return shares[i];
   return 0;
 }
 
@@ -497,7 +501,8 @@ static prem_status fold(const profiling *all) {
   all->result->valid = prem_disturbance_none(all->disturbance, all->options->sampling.samples,
                                              all->result->disturbed, sizeof all->result->disturbed);
   all->result->quantile = choose_quantile(all);
-  all->result->quantile_short = all->result->quantile > 0 && !all_bound(all, all->result->quantile);
+  all->result->quantile_short =
+      all->result->quantile > 0 && !all_bound(all, all->result->quantile, false);
   count_disturbed(all);
   fold_handovers(all);
   for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t) {
