@@ -663,6 +663,56 @@ static prem_status profile(FILE *told) {
   return status;
 }
 
+static prem_status bound_load(prem_schedule **out) {
+  prem_status status = prem_schedule_load_text("load.cfg", load_source, out, NULL);
+  return status == PREM_OK ? prem_schedule_bind(*out, prem_registry_builtin(), NULL) : status;
+}
+
+static prem_status isolate_load(FILE *told) {
+  static const prem_isolate_options options = {.modes = {PREM_MODE_TT, PREM_MODE_FREE},
+                                               .mode_count = 2,
+                                               .sampling.scenario = PREM_RESIDENT,
+                                               .sampling.samples = 2,
+                                               .sampling.rounds = 1,
+                                               .sampling.max_records = 100};
+  prem_schedule *read = NULL;
+  prem_load_isolation *isolation = NULL;
+  prem_machine machine = {0};
+  prem_status status = bound_load(&read);
+  if (status == PREM_OK)
+    status = prem_isolate_load(read, &prem_backend_sim, &options, &isolation, NULL);
+  if (status == PREM_OK)
+    status = prem_findings_write(isolation->findings, &machine, "", path_of("l.json"), NULL);
+  failing.armed = false;
+  if (status == PREM_OK)
+    prem_findings_print(isolation->findings, told);
+  prem_load_isolation_free(isolation);
+  prem_schedule_free(read);
+  return status;
+}
+
+static prem_status profile_load(FILE *told) {
+  static const prem_profile_options options = {.sampling.scenario = PREM_RELAUNCH,
+                                               .sampling.samples = 2,
+                                               .sampling.rounds = 1,
+                                               .sampling.max_records = 100,
+                                               .times = PREM_PLANNED};
+  prem_schedule *read = NULL;
+  prem_profile *made = NULL;
+  prem_machine machine = {0};
+  prem_status status = bound_load(&read);
+  if (status == PREM_OK)
+    status = prem_profile_measure(read, &prem_backend_sim, &machine, &options, &made, NULL);
+  if (status == PREM_OK)
+    status = prem_findings_write(made->findings, &machine, "", path_of("q.json"), NULL);
+  failing.armed = false;
+  if (status == PREM_OK)
+    prem_findings_print(made->findings, told);
+  prem_profile_free(made);
+  prem_schedule_free(read);
+  return status;
+}
+
 /* Some of everything that findings may have. */
 static prem_findings *small_findings(void) {
   prem_findings *made = prem_findings_new("n", "N", "Is there any?");
@@ -932,6 +982,8 @@ ATTEMPT(measure, PREM_ERR_MEMORY)
 ATTEMPT(tell_usage, PREM_ERR_MEMORY)
 ATTEMPT(isolate, PREM_ERR_IO)
 ATTEMPT(profile, PREM_ERR_IO)
+ATTEMPT(isolate_load, PREM_ERR_IO)
+ATTEMPT(profile_load, PREM_ERR_IO)
 
 START_TEST(of_write_result) {
   tries_all = true;
@@ -997,6 +1049,8 @@ int main(void) {
   tcase_add_test(runs, of_tell_usage);
   tcase_add_test(runs, of_isolate);
   tcase_add_test(runs, of_profile);
+  tcase_add_test(runs, of_isolate_load);
+  tcase_add_test(runs, of_profile_load);
   suite_add_tcase(suite, runs);
   TCase *results = tcase_create("results");
   tcase_set_timeout(results, 240);
