@@ -289,7 +289,7 @@ static prem_status name_windows(prem_free_part *part, const prem_schedule *whole
     for (int32_t t = 0; t < whole->task_count; ++t)
       if (!whole->tasks[t].best_effort)
         part->jobs[critical_index(whole, t)] = (int32_t)prem_task_jobs(whole, &whole->tasks[t]);
-    for (int64_t i = 0; i < count && status == PREM_OK; ++i)
+    for (int64_t i = 0; i < count && windows > 0 && status == PREM_OK; ++i)
       status = note_slot(&n, &slots[i]) ? PREM_OK : PREM_ERR_MEMORY;
     if (status == PREM_OK)
       sort_due(&n);

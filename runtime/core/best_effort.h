@@ -34,9 +34,9 @@ typedef struct prem_free_part {
   int64_t *ahead_ns; /* [task * 3 + phase]: prem_ahead_ns(); 0: no memory phase */
   prem_gate_list closed;
   int32_t *closed_for; /* [closed.count]: the critical task whose phase opens the window */
-  prem_due *due;       /* by window; those of window w are [due_from[w], due_from[w + 1]) */
-  int64_t *due_from;   /* none: no job's end says that the window is over */
-  int32_t *jobs;       /* [critical task]: in a hyperperiod */
+  prem_due *due;       /* window by window: */
+  int64_t *due_from; /* [closed.count + 1]: where its own begin; without any it lasts as planned */
+  int32_t *jobs;     /* [critical task]: in a hyperperiod */
   double open_share;
 } prem_free_part;
 
