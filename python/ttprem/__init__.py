@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ttprem from Python: plan, check, run and measure time-triggered schedules, and use them live.
+
+    import ttprem
+
+    schedule = ttprem.Schedule("camera.cfg")
+    schedule.plan(time_limit=1)
+    schedule.check()
+    print(schedule.compare("cpu", ["tt", "free"], repeat=100))
+"""
+from ttprem._data import Record, Table
+from ttprem._errors import (
+    EndedError,
+    Error,
+    FileError,
+    FullError,
+    InfeasibleError,
+    InterruptedError,
+    InvalidError,
+    MachineError,
+    NoMemoryError,
+    ParseError,
+    Problem,
+    ScheduleWarning,
+    TimeoutError,
+    UnavailableError,
+    UsageError,
+    WrongError,
+)
+from ttprem._kernel import CompileError, Kernel
+from ttprem._library import __version__
+from ttprem._live import Frame, Live
+from ttprem._results import Isolation, Profile, Result
+from ttprem._schedule import Schedule, check
+from ttprem._text import schedule_text
+
+__all__ = [name for name in dir() if not name.startswith("_")] + ["__version__"]
