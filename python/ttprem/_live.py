@@ -259,10 +259,11 @@ class Live:
         stream, pointers, pitches, buffers = self._stream(name), [], set(), list(buffers)
         for buffer in buffers:
             facts = getattr(buffer, "__cuda_array_interface__", None)
-            if facts is None:
-                array = buffer if isinstance(buffer, np.ndarray) else np.from_dlpack(buffer)
-                facts = array.__array_interface__
-                self._kept.append(array)
+            if facts is None and isinstance(buffer, np.ndarray):
+                facts = buffer.__array_interface__
+            elif facts is None:  # numpy shows it read-only, which DLPack does not know
+                self._kept.append(np.from_dlpack(buffer))
+                facts = self._kept[-1].__array_interface__
             shape, dtype = tuple(facts["shape"]), np.dtype(facts["typestr"])
             if (dtype, shape) != (stream.dtype, stream.shape):
                 raise UsageError(
@@ -271,7 +272,7 @@ class Live:
                 )
             pitches.add(_pitch(name, shape, dtype.itemsize, facts.get("strides")))
             pointers.append(ffi.cast("void *", facts["data"][0]))
-            if facts["data"][1]:
+            if facts["data"][1] and hasattr(buffer, "flags"):
                 raise UsageError(f"{name}: a buffer is read-only")
         if len(pitches) != 1:
             raise UsageError(f"{name}: give buffers, all with rows of the same distance")

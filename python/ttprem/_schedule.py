@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ttprem._data import ELEMENTS, Record, Table, members, plain, slots_table
-from ttprem._errors import Problem, UnavailableError, UsageError
+from ttprem._errors import ParseError, Problem, UnavailableError, UsageError
 from ttprem._kernel import Kernel, registry_of
 from ttprem._library import NULL, Diag, ffi, lib, number, path_bytes, stoppable, text
 from ttprem._live import Live
@@ -72,10 +72,8 @@ def check(
     diag = Diag()
     try:
         handle = _Handle(_load(_source(source), profile, True, diag), tuple(kernels))
-    except Exception as error:
-        if getattr(error, "problems", None):
-            return error.problems
-        raise
+    except ParseError as error:
+        return error.problems
     lib.prem_schedule_bind(handle.c, handle.registry, diag.c)
     lib.prem_check(handle.c, NULL, diag.c)
     return diag.problems()

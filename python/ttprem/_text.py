@@ -9,7 +9,6 @@ from typing import Any
 
 from ttprem._errors import UsageError
 
-_INT32 = 2**31
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
 
 
@@ -20,7 +19,7 @@ def _scalar(value: Any, where: str) -> str:
         value = int(value)
         if not -(2**63) <= value < 2**63:
             raise UsageError(f"{where}: {value} does not fit 64 bits")
-        return f"{value}" if -_INT32 <= value < _INT32 else f"{value}L"
+        return f"{value}L"  # times need the suffix, and no integer minds it
     if isinstance(value, numbers.Real):
         text = repr(float(value))
         if text in ("inf", "-inf", "nan"):
@@ -46,8 +45,6 @@ def _value(value: Any, where: str, depth: int) -> str:
             return "( " + ", ".join(items) + " )"
         if any(isinstance(item, float) for item in value):  # an array has one type
             items = [_scalar(float(item), where) for item in value]
-        elif any(item.endswith("L") for item in items):
-            items = [item if item.endswith("L") else item + "L" for item in items]
         return "[ " + ", ".join(items) + " ]"
     return _scalar(value, where)
 
