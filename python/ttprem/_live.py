@@ -17,6 +17,8 @@ from ttprem._data import ELEMENTS, Record, plain
 from ttprem._errors import EndedError, UsageError
 from ttprem._library import NULL, Diag, ffi, lib, number, text
 
+_acquire, _submit = lib.prem_live_acquire, lib.prem_live_submit
+_take, _release = lib.prem_live_wait, lib.prem_live_release
 _SLICE_NS = 100_000_000  # the longest wait in C: Ctrl-C is seen between two
 
 
@@ -29,59 +31,61 @@ class _Stream:
         self.first = 4 - array.rank  # shapes of C are right-aligned in four dimensions
         self.shape = tuple(array.shape)[self.first :]
         self.diag, self.lock = Diag(), live._lock or threading.Lock()
-        self.views: dict[int, np.ndarray] = {}  # by address
+        self.views: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by the buffer's number
         self.frames: list[Any] = []  # cdata that can be used again
         self.on_device = False
+
+    def busy(self) -> UsageError:
+        return UsageError(f"another thread is in a call of '{self.name}'")
 
     def strides(self, c: Any) -> tuple[int, ...]:
         return (*tuple(c.pitch_bytes)[self.first :], self.dtype.itemsize)
 
-    def view(self, c: Any, owner: Any) -> np.ndarray:
-        """The one array over a frame's buffer, which keeps the session's memory."""
-        address = int(ffi.cast("uintptr_t", c.data))
-        array = self.views.get(address)
-        if array is None:
-            strides = self.strides(c)
-            size = sum((n - 1) * s for n, s in zip(self.shape, strides)) + self.dtype.itemsize
-            # The destructor does nothing but hold the session's memory for as long as views live.
-            memory = ffi.gc(c.data, lambda _, owner=owner: None)
-            array = np.ndarray(self.shape, self.dtype, ffi.buffer(memory, size), 0, strides)
-            self.views[address] = array
-        return array
+    def view(self, c: Any, owner: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The one array over a frame's buffer, which keeps the session's memory, and the one that
+        is shown: of an output a read-only view of it."""
+        strides = self.strides(c)
+        size = sum((n - 1) * s for n, s in zip(self.shape, strides)) + self.dtype.itemsize
+        # The destructor does nothing but hold the session's memory for as long as views live.
+        memory = ffi.gc(c.data, lambda _, owner=owner: None)
+        array = np.ndarray(self.shape, self.dtype, ffi.buffer(memory, size), 0, strides)
+        shown = array
+        if self.is_output:
+            shown = array.view()
+            shown.setflags(False)
+        self.views[c.buffer] = array, shown
+        return array, shown
 
 
 class Frame:
     """A buffer in hand: of an input from acquire() until submit(), of an output from wait() until
     release(). A `with` gives it back."""
 
-    __slots__ = ("_live", "_stream", "_c", "_array")
+    __slots__ = ("_live", "_stream", "_c", "_views")
 
     def __init__(self, live: Live, stream: _Stream, c: Any):
-        self._live, self._stream, self._c, self._array = live, stream, c, None
+        self._live, self._stream, self._c, self._views = live, stream, c, None
         if not stream.on_device:
-            self._array = stream.view(c, live._c)
+            self._views = stream.views.get(c.buffer) or stream.view(c, (live._c, live._kept))
             if not stream.is_output:
-                self._array.flags.writeable = True
+                self._views[0].setflags(True)
 
     def _mine(self) -> Any:
-        if self._c is None:
+        c = self._c
+        if c is None:
             raise UsageError(f"this frame of '{self._stream.name}' was given back")
         if self._live._c is None:
             raise UsageError("the live session is closed")
-        return self._c
+        return c
 
     @property
     def array(self) -> np.ndarray:
         """The elements, without a copy. An output's cannot be written to, nor an input's after
         submit()."""
-        self._mine()
-        if self._array is None:
+        if self._c is None or self._live._c is None or self._views is None:
+            self._mine()
             raise UsageError("this frame is on the device: it has __cuda_array_interface__")
-        if self._stream.is_output:
-            view = self._array.view()
-            view.flags.writeable = False
-            return view
-        return self._array
+        return self._views[1]
 
     def __array__(self, dtype: Any = None) -> np.ndarray:
         return self.array if dtype is None else self.array.astype(dtype)
@@ -89,11 +93,11 @@ class Frame:
     def __dlpack__(self, stream: Any = None) -> Any:
         """Without a copy. DLPack knows no read-only data: do not write to an output."""
         self.array  # in hand, and in the host's memory?
-        return self._array.__dlpack__()
+        return self._views[0].__dlpack__()
 
     def __dlpack_device__(self) -> tuple[int, int]:
         self.array
-        return self._array.__dlpack_device__()
+        return self._views[0].__dlpack_device__()
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -139,23 +143,27 @@ class Frame:
 
     def submit(self) -> None:
         """Hand a filled input over."""
-        self._back(lib.prem_live_submit)
+        self._back(_submit)
 
     def release(self) -> None:
         """Give it back: a result, or an input that shall not be submitted."""
-        self._back(lib.prem_live_release)
+        self._back(_release)
 
     def _back(self, call: Any) -> None:
-        c, stream = self._mine(), self._stream
-        diag = stream.diag
-        status = self._live._call(stream, call, c, diag.c)
+        c, stream = self._c or self._mine(), self._stream
+        if not stream.lock.acquire(False):
+            raise stream.busy()
+        try:
+            status = call(self._live._c or self._mine(), c, stream.diag.c)
+        finally:
+            stream.lock.release()
         if status == 0 or status == 12:  # ended: the buffer went back
             self._c = None
             stream.frames.append(c)
-            if self._array is not None and not stream.is_output:
-                self._array.flags.writeable = False
+            if not stream.is_output and self._views:
+                self._views[0].setflags(False)
         if status:
-            raise diag.error(status, stream.name)
+            raise stream.diag.error(status, stream.name)
 
     def __enter__(self) -> Frame:
         return self
@@ -232,9 +240,9 @@ class Live:
     def _call(self, stream: _Stream, call: Any, *args: Any) -> int:
         """A call for a stream. The argument keeps the session's memory until C is back."""
         if not stream.lock.acquire(False):
-            raise UsageError(f"another thread is in a call of '{stream.name}'")
+            raise stream.busy()
         try:
-            return call(self._open(), *args)
+            return call(self._c or self._open(), *args)
         finally:
             stream.lock.release()
 
@@ -316,35 +324,36 @@ class Live:
 
     def acquire(self, name: str, timeout: float | None = 0) -> Frame:
         """A free buffer of an input, to be filled and submitted; FullError without one."""
-        stream = self._stream(name)
-        return self._wait(stream, lib.prem_live_acquire, lib.PREM_ERR_FULL, timeout)
+        return self._wait(self._by_name.get(name) or self._stream(name), _acquire, 11, timeout)
 
     def wait(self, name: str, timeout: float | None = None) -> Frame:
         """The next result of an output; TimeoutError without one, EndedError if none will come."""
-        stream = self._stream(name)
-        return self._wait(stream, lib.prem_live_wait, lib.PREM_ERR_TIMEOUT, timeout)
+        return self._wait(self._by_name.get(name) or self._stream(name), _take, 10, timeout)
 
     def _wait(self, stream: _Stream, call: Any, not_yet: int, timeout: float | None) -> Frame:
         c = stream.frames.pop() if stream.frames else ffi.new("prem_frame *")
-        diag = stream.diag
-        if timeout == 0:
-            status = self._call(stream, call, stream.index, 0, c, diag.c)
-        else:
-            status = self._sliced(stream, timeout, not_yet, call, stream.index, c, diag)
+        if not stream.lock.acquire(False):
+            raise stream.busy()
+        try:  # without waiting first
+            status = call(self._c or self._open(), stream.index, 0, c, stream.diag.c)
+        finally:
+            stream.lock.release()
+        if status == not_yet and timeout != 0:
+            status = self._sliced(stream, timeout, not_yet, call, stream.index, c, stream.diag)
         if status:
             stream.frames.append(c)
-            raise diag.error(status, stream.name)
+            raise stream.diag.error(status, stream.name)
         return Frame(self, stream, c)
 
     def _sliced(self, stream, timeout, not_yet, call, index, c, diag) -> int:
         now = lib.prem_live_now_ns(self._open())
         end = 2**62 if timeout is None else now + int(timeout * 1e9)
         while True:
+            diag.renew()
             until = min(end, now + _SLICE_NS)
             status = self._call(stream, call, index, until, c, diag.c)
             if status != not_yet or until == end:
                 return status
-            diag.renew()
             now = max(until, lib.prem_live_now_ns(self._open()))
 
     def listen(self, timeout: float | None = None) -> Record | None:
