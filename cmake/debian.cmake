@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debian packages: `cpack -G DEB` in the build folder makes ttprem, the command, and libttprem-dev, what
-# programs of one's own are built with (docs/installing.md).
+# programs of one's own are built with (docs/installing.md). Where the Python package is built, python3-ttprem as well.
 if(BUILD_SHARED_LIBS)
   return() # the packages hold the static library, which needs no package of its own
 endif()
@@ -19,7 +19,11 @@ if(with_cuda)
   string(APPEND copyright "\n${cudart}")
 endif()
 file(CONFIGURE OUTPUT ${debian_copyright} CONTENT "${copyright}" @ONLY)
-foreach(package IN ITEMS ttprem libttprem-dev)
+set(debian_components ttprem libttprem-dev)
+if(with_python)
+  list(APPEND debian_components python3-ttprem)
+endif()
+foreach(package IN LISTS debian_components)
   install(FILES ${debian_changelog} ${debian_copyright}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${package} EXCLUDE_FROM_ALL)
 endforeach()
@@ -27,7 +31,7 @@ endforeach()
 set(CPACK_PACKAGE_CONTACT "ttprem maintainers <maintainers@ttprem.example>" CACHE STRING
   "Maintainer of the Debian packages")
 set(CPACK_GENERATOR DEB)
-set(CPACK_COMPONENTS_ALL ttprem libttprem-dev)
+set(CPACK_COMPONENTS_ALL ${debian_components})
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -63,4 +67,20 @@ computed and written back, and runs that plan time-triggered.
 .
 This package has the static library, its headers, its CMake package, and what
 is needed to build a command with kernels of one's own.")
+
+set(CPACK_DEBIAN_PYTHON3-TTPREM_PACKAGE_NAME python3-ttprem)
+set(CPACK_DEBIAN_PYTHON3-TTPREM_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON3-TTPREM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PYTHON3-TTPREM_PACKAGE_DEPENDS "python3, python3-cffi-backend, python3-numpy")
+set(CPACK_DEBIAN_PYTHON3-TTPREM_PACKAGE_RECOMMENDS python3-pandas)
+set(CPACK_DEBIAN_PYTHON3-TTPREM_PACKAGE_SUGGESTS "gcc, libc6-dev, gnuplot-nox, ttprem")
+set(CPACK_DEBIAN_PYTHON3-TTPREM_PACKAGE_CONTROL_EXTRA
+  ${CMAKE_CURRENT_LIST_DIR}/debian/python3/postinst ${CMAKE_CURRENT_LIST_DIR}/debian/python3/prerm)
+set(CPACK_DEBIAN_PYTHON3-TTPREM_DESCRIPTION "time-triggered execution of tiled GPU kernels (Python 3)
+ttprem decides before the run when each tile of each kernel is fetched,
+computed and written back, and runs that plan time-triggered.
+.
+This package plans, checks, runs and measures schedules from Python, gives
+results as numpy arrays and pandas tables, and feeds live sessions without a
+copy. The library is in it; a C compiler is for kernels of one's own.")
 include(CPack)
