@@ -31,7 +31,7 @@ fail() {
 command=$(echo "$place"/ttprem_*.deb) library=$(echo "$place"/libttprem-dev_*.deb)
 [ -f "$command" ] && [ -f "$library" ] || fail "not two packages: $(ls "$place")"
 
-said=$(lintian --allow-root --fail-on none "$command" "$library" 2>&1) || fail "lintian: $said"
+said=$(lintian --allow-root --fail-on none "$place"/*.deb 2>&1) || fail "lintian: $said"
 [ -z "$(grep -E '^[EW]:' <<<"$said" || true)" ] || fail "$said"
 
 # What the licences ask for.
@@ -60,6 +60,23 @@ grep -q '^tt ' "$place/table" || fail "$(cat "$place/table")"
   fail "$(cat "$place/log")"
 [ -f "$root/share/bash-completion/completions/ttprem" ] || fail "no completion"
 [ -f "$root/share/man/man1/ttprem.1.gz" ] || fail "no man page; install scdoc"
+
+# The Python package, from there, with nothing of this tree.
+if [ -e "$build/python/ttprem/_declarations.py" ]; then
+  package=$(echo "$place"/python3-ttprem_*.deb)
+  [ -f "$package" ] || fail "no package python3-ttprem: $(ls "$place")"
+  dpkg-deb -x "$package" "$place/python"
+  for python in "${PYTHON-}" python3 /usr/bin/python3; do
+    if [ -z "$python" ] || ! "$python" -c 'import _cffi_backend, numpy' 2>/dev/null; then continue; fi
+    said=$(cd "$place" && PYTHONPATH=$place/python/usr/lib/python3/dist-packages "$python" -c "
+import ttprem
+kernel = ttprem.Kernel(open('$here/../../examples/own_kernel/sharpen.h').read())
+schedule = ttprem.Schedule('$here/../../examples/own_kernel/sharpen.cfg', kernels=[kernel])
+print(ttprem.__file__, schedule.run('sim')['tt'].output_ok)" 2>&1) || fail "python3-ttprem: $said"
+    [ "$said" = "$place/python/usr/lib/python3/dist-packages/ttprem/__init__.py True" ] || fail "python3-ttprem: $said"
+    break
+  done
+fi
 
 cmake -S "$here/consumer" -B "$place/build" -G Ninja -DCMAKE_PREFIX_PATH="$root" >"$place/log" 2>&1 &&
   cmake --build "$place/build" >>"$place/log" 2>&1 || fail "$(cat "$place/log")"
