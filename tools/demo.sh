@@ -68,7 +68,8 @@ awk '/^response times/ { exit } 1' exact.txt
 awk '/^Furthest/ { inside = 1 } inside && !NF { exit } inside' alone.txt
 
 title "2 of 3, recorded: four convolutions that fill an H200, 1000 runs of each mode"
-recorded=$root/experiments/results/h200/h200_conv2d/table.json
+"$root/tools/evidence.sh" unpack h200_conv2d "$demo/recorded"
+recorded=$demo/recorded/h200/h200_conv2d/table.json
 # Its phases are those of a run that kept them, of the same commit and GPU.
 ttprem report "${recorded%.json}_recorded.json" "$recorded" -o h200.html
 awk '/^response times/ { exit } 1' "${recorded%.json}.txt"

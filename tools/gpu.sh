@@ -25,7 +25,7 @@
 #                  stopped, loaded and killed and beside another process, then the experiments of
 #                  experiments/live/, one JSON each
 #       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ and FOLDER/experiments/
-#       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
+#       are what evidence/ keeps. Every command has a limit in time: none keeps the GPU for
 #       ever. On a machine with several GPUs CUDA_VISIBLE_DEVICES says which one; each can have a
 #       measurement of its own at the same time, in a FOLDER of its own.
 #       STRETCH=150 gives the figures of four tasks, which are an H200's, so many percent of their times:

@@ -12,7 +12,7 @@
 set -euo pipefail
 
 packages=(gcc libc6-dev cmake ninja-build pkg-config libconfig-dev libjansson-dev libpng-dev zlib1g-dev
-  libhwloc-dev libz3-dev scdoc gnuplot-nox fonts-dejavu-core)
+  libhwloc-dev libz3-dev scdoc gnuplot-nox fonts-dejavu-core xz-utils)
 case "${1-}" in
   "") ;;
   --tests)

@@ -4,7 +4,10 @@
 # ctest: release
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-text=experiments/results/cpu/demo.txt data=experiments/results/cpu/demo.json
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+tools/evidence.sh unpack cpu_demo "$scratch"
+text=$scratch/cpu/demo.txt data=$scratch/cpu/demo.json
 
 table=$(sed -n '/^mode  *preempted/,/^```/p' README.md | sed '$d')
 [ "$(wc -l <<<"$table")" -ge 6 ] || { echo "readme: no table of the demo in README.md" >&2; exit 1; }

@@ -4,9 +4,11 @@
 # ctest: TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
-cd "$(dirname "$0")/../../experiments/results"
+root=$(realpath "$(dirname "$0")/../..")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+"$root/tools/evidence.sh" unpack all "$scratch/evidence"
+cd "$scratch/evidence"
 
 find . -name '*.json' -print0 | sort -z >"$scratch/files"
 xargs -0 "$ttprem" report -o "$scratch/page.html" <"$scratch/files" 2>"$scratch/complaints" ||

@@ -93,7 +93,7 @@ END
   h200_conv2d_7x7_x4) cat <<'END' ;;
 # Four 7 x 7 convolutions that fill an H200, as h200_conv2d_x4_large.cfg does with 3 x 3: the
 # compute-heavy case. 49 multiplications for each output; a tile computes for 3.6 us, 5.5 at the longest
-# (experiments/results/h200/h200_conv2d/table_7x7), and that decides the cycle, not the memory.
+# (h200/h200_conv2d/table_7x7 in evidence/), and that decides the cycle, not the memory.
 END
   h200_increment_x4) cat <<'END' ;;
 # Four vector increments that fill an H200, as h200_conv2d_x4.cfg does with convolutions: the case
