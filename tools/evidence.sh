@@ -114,18 +114,19 @@ check_index() { # FOLDER: with all bundles unpacked
   while IFS= read -r line; do complain "$line"; done <"$scratch/wrong"
 }
 
-# A path of a bundle in `backticks` is in one, and no page has a commit: the index has them.
+# A path of a bundle in `backticks` is in one, and no page has a commit or a GPU's number: the index has them.
 check_pages() { # FOLDER
-  local page word
+  local page word pages
+  mapfile -t pages < <(find . -name '*.md' ! -name CHANGELOG.md ! -path './build*' ! -path './.git/*' -printf '%P\n' | sort)
+  while IFS=: read -r page word; do
+    (cd "$1" && compgen -G "$word" >/dev/null) || complain "$page: no bundle has $word"
+  done < <(grep -oHE '`(cpu|h100|h200|planner)/[^` ]*`' "${pages[@]}" | tr -d '`' | sort -u)
   while IFS= read -r page; do
-    while IFS= read -r word; do
-      (cd "$1" && compgen -G "$word" >/dev/null) || complain "$page: no bundle has $word"
-    done < <(grep -oE '`(cpu|h100|h200|planner)/[^` ]*`' "$page" | tr -d '`' | sort -u)
     while IFS= read -r word; do complain "$page: $word: commits stand in $versions alone, GPUs in $index"; done < <(
       tr '\n' ' ' <"$page" | sed -E 's/\]\([^)]*\)//g; s/github.com[^.]*[( ]commit [0-9a-f]{7}//g' |
         grep -oE '\b([0-9a-f]*[0-9][a-f][0-9a-f]*|[0-9a-f]*[a-f][0-9][0-9a-f]*|commits? [0-9a-f]+)\b|GPU-[0-9a-f]{8}' |
         grep -E '[0-9a-f]{7}' | sort -u)
-  done < <(find . -name '*.md' ! -name CHANGELOG.md ! -path './build*' ! -path './.git/*' -printf '%P\n' | sort)
+  done < <(grep -lE '[0-9a-f]{7}' "${pages[@]}")
 }
 
 # What the expressions may use: a row of a comparison by its label, a table by the beginning of its title.
@@ -135,35 +136,56 @@ readonly words='
   def times($mode): row("tt").makespan_ns.mean / row($mode).makespan_ns.mean;
   def table($title): .tables[] | select(.title | startswith($title));
 '
-# Each expression on a line of its own, of FILE: what it gives, on one line. A file is read once for all of them.
-values() { # FILE <EXPRESSIONS
-  case $1 in
-  - | left) cat ;;
-  *.json) jq -r "$words $(sed 's/.*/([&] | map(tostring) | join(" "))/' | paste -sd ,)" "$unpacked/$1" ;;
-  *) while IFS= read -r expression; do awk "$expression" "$unpacked/$1" </dev/null | paste -sd ' ' || return 1; done ;;
-  esac
+# Numbered expressions, of JSONs all at once, since jq takes long to begin: NUMBER, page, text, file, expression.
+json_values() {
+  local number file expression last= program="$words empty" files=()
+  while IFS=$'\t' read -r number _ _ file expression; do
+    if [ "$file" != "$last" ]; then
+      [ -z "$last" ] || program+=" else empty end)"
+      program+=", (if input_filename == \"$unpacked/$file\" then empty"
+      files+=("$unpacked/$file")
+      last=$file
+    fi
+    program+=", \"$number\\t\" + ([$expression] | map(tostring) | join(\" \"))"
+  done
+  [ -n "$last" ] || return 0
+  printf '%s else empty end)\n' "$program" >"$scratch/program.jq"
+  jq -r -f "$scratch/program.jq" "${files[@]}"
+}
+
+text_values() {
+  local number file expression
+  while IFS=$'\t' read -r number _ _ file expression; do
+    printf '%s\t' "$number"
+    case $file in
+    - | left) echo "$expression" ;;
+    *) awk -v ORS=' ' "$expression" "$unpacked/$file" </dev/null || return 1; echo ;;
+    esac
+  done
 }
 
 # Lines of numbers.tsv with their values: number of the line, page, text, file, values.
 collect_values() {
+  local number file line
   awk -F'\t' -v OFS='\t' '$1 != "" && $1 !~ /^#/ { print NR, $1, $2, $3, $4 }' "$numbers" >"$scratch/lines"
-  mkdir -p "$scratch/by_file"
-  awk -F'\t' -v folder="$scratch/by_file" '!($4 in at) { at[$4] = ++n; print n "\t" $4 }
-    { print >(folder "/" at[$4]) }' "$scratch/lines" >"$scratch/files"
-  while IFS=$'\t' read -r at file; do
-    of_file=$scratch/by_file/$at
-    if [ "$file" != - ] && [ "$file" != left ] && [ ! -f "$unpacked/$file" ]; then
-      echo "numbers.tsv:$(head -n 1 "$of_file" | cut -f 1): no bundle has $file" >&2
-      return 1
-    fi
-    if ! cut -f 5 "$of_file" | values "$file" >"$scratch/found" 2>/dev/null; then
-      while IFS=$'\t' read -r number _ _ _ expression; do # which of them?
-        values "$file" <<<"$expression" >/dev/null || echo "numbers.tsv:$number: $file: $expression" >&2
-      done <"$of_file"
-      return 1
-    fi
-    cut -f 1-4 "$of_file" | paste - "$scratch/found"
-  done <"$scratch/files" | sort -n >"$scratch/list"
+  while IFS=$'\t' read -r number _ _ file _; do
+    [ "$file" = - ] || [ "$file" = left ] || [ -f "$unpacked/$file" ] || complain "numbers.tsv:$number: no bundle has $file"
+  done <"$scratch/lines"
+  [ $bad = 0 ] || return 1
+  awk -F'\t' '$4 ~ /\.json$/' "$scratch/lines" | sort -t$'\t' -s -k 4,4 >"$scratch/json_lines"
+  awk -F'\t' '$4 !~ /\.json$/' "$scratch/lines" >"$scratch/text_lines"
+  if ! json_values <"$scratch/json_lines" >"$scratch/values" 2>/dev/null; then
+    while IFS= read -r line; do # which of them?
+      json_values <<<"$line" >/dev/null || echo "numbers.tsv:$(cut -f 1,4,5 --output-delimiter=': ' <<<"$line")" >&2
+    done <"$scratch/json_lines"
+    return 1
+  fi
+  if ! text_values <"$scratch/text_lines" >>"$scratch/values"; then
+    echo "numbers.tsv:$(tail -n 1 "$scratch/values" | cut -f 1): its awk program fails" >&2
+    return 1
+  fi
+  awk -F'\t' -v OFS='\t' 'FILENAME == ARGV[1] { value[$1] = $2; next } { print $1, $2, $3, $4, value[$1] }' \
+    "$scratch/values" "$scratch/lines" >"$scratch/list"
 }
 
 unpack_all() {
