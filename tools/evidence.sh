@@ -129,12 +129,14 @@ check_pages() { # FOLDER
   done < <(grep -lE '[0-9a-f]{7}' "${pages[@]}")
 }
 
-# What the expressions may use: a row of a comparison by its label, a table by the beginning of its title.
+# What the expressions may use: a row of a comparison by its label, a table by the beginning of its title, and a
+# row of that by its first cell.
 readonly words='
   def row($mode): .rows[] | select(.label == $mode);
   def mean_us($mode): row($mode).makespan_ns.mean / 1000;
   def times($mode): row("tt").makespan_ns.mean / row($mode).makespan_ns.mean;
   def table($title): .tables[] | select(.title | startswith($title));
+  def cells($title; $first): table($title).rows[] | select(.[0] == $first);
 '
 # Numbered expressions, of JSONs all at once, since jq takes long to begin: NUMBER, page, text, file, expression.
 json_values() {
