@@ -439,7 +439,7 @@ void prem_gatekeepers_watch(prem_gatekeeper *keepers, prem_jobs_over *jobs_over,
   }
 }
 
-bool prem_gatekeeper_window_is_over(const prem_gatekeeper *keeper) {
+bool prem_gatekeeper_look(prem_gatekeeper *keeper) {
   const prem_free_part *part = keeper->part;
   const int64_t from = part->due_from[keeper->gate.index];
   const int64_t to = part->due_from[keeper->gate.index + 1];
@@ -450,6 +450,7 @@ bool prem_gatekeeper_window_is_over(const prem_gatekeeper *keeper) {
     if (keeper->jobs_over(keeper->jobs_over_of, part->due[i].task) <
         hyperperiod * part->jobs[part->due[i].task] + part->due[i].jobs)
       return false;
+  prem_gate_next(&keeper->gate, &part->closed);
   return true;
 }
 

@@ -99,22 +99,19 @@ static inline bool prem_is_gated(const prem_free_part *part, const prem_record *
   return part->ahead_ns[record->task * PREM_PHASE_COUNT + record->phase] > 0;
 }
 
-/** Has all ended that the window in the way was planned for? */
-bool prem_gatekeeper_window_is_over(const prem_gatekeeper *keeper);
+/** A record may not begin yet: has all ended that the window in the way was planned for? Then true,
+ *  and it is the next window's turn: read the clock again, and ask. */
+bool prem_gatekeeper_look(prem_gatekeeper *keeper);
 
-/** May the record begin at a reading of the clock? Then `now_ns`, else when to ask again; sooner
- *  where somebody says which jobs have ended. */
+/** May the record begin at a reading of the clock? Then `now_ns`, else when to ask again. */
 static inline int64_t prem_gatekeeper_ask(prem_gatekeeper *keeper, const prem_record *record,
                                           int64_t now_ns) {
   const prem_free_part *part = keeper->part;
   if (!keeper->is_gated || !prem_is_gated(part, record))
     return now_ns;
-  const int64_t ahead_ns = part->ahead_ns[record->task * PREM_PHASE_COUNT + record->phase];
-  int64_t from_ns = prem_gate_ask(&keeper->gate, &part->closed, now_ns, ahead_ns);
-  if (from_ns > now_ns && prem_gatekeeper_window_is_over(keeper)) {
-    prem_gate_next(&keeper->gate, &part->closed);
-    from_ns = prem_gate_ask(&keeper->gate, &part->closed, now_ns, ahead_ns);
-  }
+  const int64_t from_ns =
+      prem_gate_ask(&keeper->gate, &part->closed, now_ns,
+                    part->ahead_ns[record->task * PREM_PHASE_COUNT + record->phase]);
   if (from_ns > now_ns) {
     if (keeper->waits_since_ns < 0)
       keeper->waits_since_ns = now_ns;

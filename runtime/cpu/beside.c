@@ -21,7 +21,8 @@ bool prem_cpu_wait_at_gate(prem_cpu_block *block, const prem_record *record, int
     const int64_t from_ns = prem_gatekeeper_ask(keeper, record, *start_ns);
     if (from_ns <= *start_ns)
       return true;
-    if (!prem_cpu_wait_until(block, prem_min_i64(from_ns, *start_ns + look_ns), start_ns))
+    if (!prem_gatekeeper_look(keeper) && /* if so, the reading is from before the jobs' ends */
+        !prem_cpu_wait_until(block, prem_min_i64(from_ns, *start_ns + look_ns), start_ns))
       return false;
   }
 }

@@ -323,7 +323,10 @@ static void hold_tokens(simulator *sim, int32_t u, int64_t now_ns) {
 static void start_at_gate(simulator *sim, int32_t u, int64_t now_ns) {
   sim_unit *unit = &sim->units[u];
   const int64_t step_ns = sim->clock_step_ns, reading_ns = now_ns - now_ns % step_ns;
-  const int64_t from_ns = prem_gatekeeper_ask(&sim->keepers[u / 2], unit->record, reading_ns);
+  prem_gatekeeper *keeper = &sim->keepers[u / 2];
+  int64_t from_ns = prem_gatekeeper_ask(keeper, unit->record, reading_ns);
+  while (from_ns > reading_ns && prem_gatekeeper_look(keeper))
+    from_ns = prem_gatekeeper_ask(keeper, unit->record, reading_ns);
   if (from_ns > reading_ns) {
     set_unit(sim, u, UNIT_SCHEDULED, SIM_START((from_ns + step_ns - 1) / step_ns * step_ns));
     return;
