@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ttprem._data import Record, Table, copied, members, plain, stack, trace_table
-from ttprem._errors import ScheduleWarning, UnavailableError, UsageError, WrongError
+from ttprem._errors import ScheduleWarning, UnavailableError, WrongError
 from ttprem._library import NULL, Diag, ffi, lib, path_bytes, printed, stoppable, text
 
 
@@ -151,6 +151,9 @@ class Result:
     def judge(self) -> None:
         """WrongError where an output differs from its reference."""
         for row in self.rows:
+            if row.disturbed.jobs and not any(task.response_ns.count for task in row.tasks):
+                said = f"{row.mode}: all jobs were disturbed: the operating system took a core away"
+                warnings.warn(said, ScheduleWarning, 3)
             if row.output_checked and not row.output_ok:
                 wrong = row.verdict
                 error = WrongError(
@@ -270,8 +273,6 @@ class Isolation(_Study):
     @classmethod
     def measure(cls, handle: Any, backend: Any, machine: Any, options: Any) -> Isolation:
         diag, out = Diag(), ffi.new("prem_isolation **")
-        if any(handle.c.tasks[t].best_effort for t in range(handle.c.task_count)):
-            raise UsageError("a task is best effort, and only planned tasks can be isolated")
 
         def work(stop):
             options.stop = stop

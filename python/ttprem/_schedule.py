@@ -279,6 +279,17 @@ class Schedule:
         diag.tell(lib.prem_check(handle.c, machine, diag.c), self.name, stacklevel=4)
         return handle, found, machine
 
+    @staticmethod
+    def _modes(backend: Any, names: Sequence[str]) -> list[int]:
+        modes = [number("prem_mode", name, "mode") for name in names]
+        if len(set(modes)) != len(modes):
+            raise UsageError("a mode is named twice")
+        for name, mode in zip(names, modes):
+            if not lib.prem_backend_has_mode(backend, mode):
+                where = text(lib.prem_backend_name(backend))
+                raise UnavailableError(f"mode {name} is not available on backend {where}")
+        return modes
+
     def _sampling(self, handle, backend, out, asked: dict[str, Any]) -> None:
         measure, on_sim = handle.c.measure, text(lib.prem_backend_name(backend)) == "sim"
         scenarios = {"relaunch": lib.PREM_RELAUNCH, "resident": lib.PREM_RESIDENT}
@@ -299,25 +310,9 @@ class Schedule:
         out.rounds, out.seed = asked.get("rounds", 5), asked["seed"]
         out.max_records = asked.get("records", _MAX_RECORDS)
 
-    def run(
-        self,
-        backend: str = "auto",
-        mode: str = "tt",
-        *,
-        repeat: int | None = None,
-        duration: float | None = None,
-        scenario: str | None = None,
-        discard: int | None = None,
-        seed: int = 1,
-        records: int = _MAX_RECORDS,
-        cores: Sequence[int] = (),
-        fifo: int = 0,
-        inputs: Mapping[str, np.ndarray] | None = None,
-        outputs: Iterable[str] = (),
-    ) -> Result:
-        """Run it in one mode: see compare()."""
-        asked = {k: v for k, v in locals().items() if k not in ("self", "mode")}
-        return self._compare([mode], asked)
+    def run(self, backend: str = "auto", mode: str = "tt", **options: Any) -> Result:
+        """Run it in one mode and measure it, with the options of compare()."""
+        return self.compare(backend, [mode], **options)
 
     def compare(
         self,
@@ -343,32 +338,22 @@ class Schedule:
         `outputs` are the names of arrays that come back as `result.outputs`, as the last run
         left them. A wrong output is WrongError, with the result in its `result`.
         """
-        asked = {k: v for k, v in locals().items() if k not in ("self", "modes")}
-        return self._compare(modes, asked)
-
-    def _compare(self, modes: Sequence[str], asked: dict[str, Any]) -> Result:
-        handle, backend, _ = self._ready(asked["backend"])
-        options = ffi.new("prem_compare_options *")
-        file = handle.c.measure
-        numbers = [number("prem_mode", mode, "mode") for mode in modes]
-        if len(set(numbers)) != len(numbers):
-            raise UsageError("a mode is named twice")
-        for chosen in numbers:
-            if not lib.prem_backend_has_mode(backend, chosen):
-                name = text(lib.prem_mode_name(chosen))
-                raise UnavailableError(f"mode {name} is not available on {asked['backend']}")
+        asked = locals()
+        handle, found, _ = self._ready(backend)
+        options, file = ffi.new("prem_compare_options *"), handle.c.measure
+        numbers = self._modes(found, modes)
         numbers = numbers or [
-            m for m in list(file.modes)[: file.mode_count] if lib.prem_backend_has_mode(backend, m)
+            m for m in list(file.modes)[: file.mode_count] if lib.prem_backend_has_mode(found, m)
         ]
         options.modes[0 : len(numbers)], options.mode_count = numbers, len(numbers)
-        self._sampling(handle, backend, options.sampling, asked)
-        kept = set_up_cpu(options.cpu, asked["cores"], asked["fifo"])
+        self._sampling(handle, found, options.sampling, asked)
+        kept = set_up_cpu(options.cpu, cores, fifo)
         with tempfile.TemporaryDirectory(prefix="ttprem-") as folder:
-            with self._files(handle, asked["inputs"] or {}, folder):
-                session = open_session(backend, handle)
-            result = compare(session, handle, backend, options)
+            with self._files(handle, inputs or {}, folder):
+                session = open_session(found, handle)
+            result = compare(session, handle, found, options)
             del kept
-            result.outputs = self._outputs(handle, session, asked["outputs"], folder)
+            result.outputs = self._outputs(handle, session, outputs, folder)
         result.judge()
         return result
 
@@ -461,6 +446,7 @@ class Schedule:
         if text(lib.prem_backend_name(found)) == "sim":
             raise UsageError("the simulator takes its times from the file: measure on cpu or cuda")
         lib.prem_backend_measure(found, machine, NULL)  # what fails is not known, so not judged
+        _refuse_best_effort(handle)
         options = ffi.new("prem_profile_options *")
         options.times, options.margin_pct, options.quantile = conditions[times], margin, quantile
         self._sampling(handle, found, options.sampling, asked)
@@ -480,8 +466,9 @@ class Schedule:
         """Measure each task alone, with its neighbours and with hostile ones."""
         asked = locals()
         handle, found, machine = self._ready(backend)
+        _refuse_best_effort(handle)
         options = ffi.new("prem_isolate_options *")
-        numbers = [number("prem_mode", mode, "mode") for mode in modes]
+        numbers = self._modes(found, modes)
         options.modes[0 : len(numbers)], options.mode_count = numbers, len(numbers)
         self._sampling(handle, found, options.sampling, asked)
         return Isolation.measure(handle, found, machine, options)
@@ -490,6 +477,11 @@ class Schedule:
         """Open a live session: `with schedule.live("cpu") as live: ...`"""
         handle, found, _ = self._ready(backend)
         return Live(handle, found)
+
+
+def _refuse_best_effort(handle: _Handle) -> None:
+    if lib.prem_schedule_has_best_effort(handle.c):
+        raise UsageError("a task is best effort, and only planned tasks can be measured so")
 
 
 _AUTO = ffi.new("char[]", b"auto")
