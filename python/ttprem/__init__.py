@@ -34,4 +34,34 @@ from ttprem._results import Isolation, Profile, Result
 from ttprem._schedule import Schedule, check
 from ttprem._text import schedule_text
 
-__all__ = [name for name in dir() if not name.startswith("_")] + ["__version__"]
+__all__ = [
+    "CompileError",
+    "EndedError",
+    "Error",
+    "FileError",
+    "Frame",
+    "FullError",
+    "InfeasibleError",
+    "InterruptedError",
+    "InvalidError",
+    "Isolation",
+    "Kernel",
+    "Live",
+    "MachineError",
+    "NoMemoryError",
+    "ParseError",
+    "Problem",
+    "Profile",
+    "Record",
+    "Result",
+    "Schedule",
+    "ScheduleWarning",
+    "Table",
+    "TimeoutError",
+    "UnavailableError",
+    "UsageError",
+    "WrongError",
+    "check",
+    "schedule_text",
+    "__version__",
+]

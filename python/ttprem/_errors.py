@@ -55,7 +55,8 @@ class Error(Exception):
     @property
     def codes(self) -> list[str]:
         """Codes of the errors, each once, in the order in which they were found."""
-        return list(dict.fromkeys(p.code for p in self.problems if p.code and p.severity == "error"))
+        errors = (p.code for p in self.problems if p.code and p.severity == "error")
+        return list(dict.fromkeys(errors))
 
 
 class FileError(Error, OSError):

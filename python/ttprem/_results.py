@@ -299,7 +299,7 @@ class Isolation(_Study):
     def _task(pointer: Any) -> Record:
         task = plain(pointer[0])
         task.moved_ns = {
-            text(lib.prem_condition_name(condition)): lib.prem_isolation_moved_ns(pointer, condition)
-            for condition in (lib.PREM_CORUNNING, lib.PREM_STRESSED)
+            text(lib.prem_condition_name(beside)): lib.prem_isolation_moved_ns(pointer, beside)
+            for beside in (lib.PREM_CORUNNING, lib.PREM_STRESSED)
         }
         return task
