@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What was measured: bundles in evidence/, one a figure, and the numbers that pages have from them.
 #
-#   tools/evidence.sh list [NAME]              all bundles; or commit, GPU, date and command of each file of one
+#   tools/evidence.sh list [NAME]              all bundles; or commit, GPU, date, runs of a mode and command of each file of one
 #   tools/evidence.sh unpack NAME|all [FOLDER] their files into FOLDER (build/evidence)
 #   tools/evidence.sh draw NAME TTPREM [FOLDER]   that, and draws each of its findings: .svg and .txt
 #   tools/evidence.sh pack NAME FOLDER         makes the bundle of what is in FOLDER, and its checksum
@@ -48,15 +48,15 @@ list_files() { # NAME
   awk -F'\t' -v name="$1" '$1 == name {
     print $3; print "command  " $4; print "machine  " $5; print "GPU      " $6; print "driver   " $7
     print "commits  " $8; print "N        " $9; if ($10 != "-") print "note     " $10 }' "$index"
-  printf '\n%-60s %-8s %-9s %-11s %s\n' file commit GPU date command
+  printf '\n%-60s %-8s %-9s %-11s %-7s %s\n' file commit GPU date N command
   (cd "$folder" && find . -type f -printf '%P\n' | sort) | while IFS= read -r file; do
     case $file in
     *.json)
       jq -r --arg file "$file" '.provenance as $p | [$file, $p.commit[0:7], (($p.machine | objects | .uuid) // "-")[4:12],
-        $p.date[0:10], $p.command] | map(. // "-") | @tsv' "$folder/$file" 2>/dev/null || echo "$file" ;;
+        $p.date[0:10], ([.rows[]?.repeats?] | max), $p.command] | map(. // "-" | tostring) | @tsv' "$folder/$file" 2>/dev/null || echo "$file" ;;
     *) echo "$file" ;;
     esac
-  done | awk -F'\t' '{ printf "%-60s %-8s %-9s %-11s %s\n", $1, $2, $3, $4, $5 }' | sed 's/ *$//'
+  done | awk -F'\t' '{ printf "%-60s %-8s %-9s %-11s %-7s %s\n", $1, $2, $3, $4, $5, $6 }' | sed 's/ *$//'
   awk -F'\t' -v name="$1" '$5 == name && $6 == "raw" { ++n; bytes += $3 }
     END { if (n) printf "\n%d raw files of %.1f MB are in the history: evidence/left_out.tsv\n", n, bytes / 1e6 }' "$left_out"
 }
@@ -102,7 +102,7 @@ check_index() { # FOLDER: with all bundles unpacked
   extra=$(cut -f 2 "$scratch/members" | sort | uniq -d)
   [ -z "$extra" ] || complain "evidence: in two bundles: $extra"
   # bundle, file, commit, GPU of all JSONs; of each those that its line does not have
-  grep '\.json$' "$scratch/members" | cut -f 2 | (cd "$1" && xargs jq -r '.provenance as $p |
+  awk -F'\t' '$2 ~ /\.json$/ { print $2 }' "$scratch/members" | (cd "$1" && xargs jq -r '.provenance as $p |
     [input_filename, ($p.commit // "")[0:7], (($p.machine | objects | .uuid) // "")] | @tsv') |
     awk -F'\t' -v OFS='\t' 'FILENAME == ARGV[1] { of[$2] = $1; next } { print of[$1], $0 }' "$scratch/members" - |
     awk -F'\t' 'FILENAME == ARGV[1] { gpus[$1] = $6; commits[$1] = $8; next }
@@ -140,7 +140,7 @@ readonly words='
 '
 # Numbered expressions, of JSONs all at once, since jq takes long to begin: NUMBER, page, text, file, expression.
 json_values() {
-  local number file expression last= program="$words empty" files=()
+  local number file expression last="" program="$words empty" files=()
   while IFS=$'\t' read -r number _ _ file expression; do
     if [ "$file" != "$last" ]; then
       [ -z "$last" ] || program+=" else empty end)"
