@@ -36,7 +36,7 @@ install(TARGETS ttprem ttprem_base ttprem_measure ttprem_measure_base ttprem_ver
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libttprem-dev
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libttprem-dev)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ttprem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  COMPONENT libttprem-dev FILES_MATCHING PATTERN "*.h")
+  COMPONENT libttprem-dev FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 install(TARGETS ttprem_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ttprem)
 install(FILES ${PROJECT_SOURCE_DIR}/tools/ttprem.bash RENAME ttprem COMPONENT ttprem
