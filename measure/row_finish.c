@@ -80,7 +80,9 @@ static prem_status summarise_responses(const prem_campaign *campaign, prem_row *
     task->all = task->undisturbed = (prem_deadlines){-1, -1};
     return PREM_OK;
   }
-  const size_t room = (size_t)samples->response.count + 1;
+  const prem_trace *trace = campaign->trace; /* room for this task's alone: there may be many */
+  const int64_t hyperperiods = samples->response.count / prem_max_i64(trace->job_count, 1);
+  const size_t room = (size_t)(hyperperiods * (trace->first_job[t + 1] - trace->first_job[t])) + 1;
   int64_t *values = calloc(room, sizeof *values), *away_ns = calloc(room, sizeof *away_ns);
   const prem_status status = values && away_ns
                                  ? summarise_jobs(campaign, row, samples, t, values, away_ns)
