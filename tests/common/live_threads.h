@@ -405,7 +405,7 @@ END_TEST
 
 START_TEST(sessions_come_and_go) { /* E32, with the address sanitizer */
   prem_schedule *schedule = checked_schedule(queues(2));
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < (IS_EMULATED ? 12 : 30); ++i) {
     bench b = {.schedule = schedule, .live = open_live_on(LIVE_BACKEND, schedule), .y = 1};
     if (i % 3 > 0)
       start_live(b.live, &(prem_live_request){0});
@@ -484,7 +484,7 @@ START_TEST(arguments_are_those_that_were_applied_last) {
   b.x = prem_live_find(b.live, "x");
   b.y = prem_live_find(b.live, "y");
   start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < (IS_EMULATED ? 40 : 300); ++i) {
     const int32_t twice_the_same = i / 2 * 3;
     const double by = twice_the_same;
     float y;
@@ -535,7 +535,7 @@ static uint64_t switches_heard(prem_live *live) {
 
 /* The mode that was wished for before a frame is that of its hyperperiod. */
 START_TEST(each_frame_is_worked_in_its_mode) {
-  enum { MODED = 200 };
+  enum { MODED = IS_EMULATED ? 30 : 200 };
   bench b = {.schedule = moded_schedule()};
   b.live = open_live_on(LIVE_BACKEND, b.schedule);
   b.x = prem_live_find(b.live, "x");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tracker's baselines without a GPU: their steps, block by block on the CPU, follow targets as
  * the kernels' references do, up to what other transforms and sums round. */
+/* ctest: release */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

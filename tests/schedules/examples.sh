@@ -3,7 +3,7 @@
 # Every schedule that is shipped as an example works as it is shipped: `ttprem plan FILE`, and the
 # commands that its head comment names; without any, check and a run in the simulator.
 #   examples.sh TTPREM
-# ctest: TTPREM long
+# ctest: TTPREM long release
 set -euo pipefail
 ttprem=$(realpath "$1")
 examples=$(realpath "$(dirname "$0")/../../schedules/examples")

@@ -3,7 +3,7 @@
  * Planning within a time, by a clock that goes on by so much at each look: what is made within it
  * is known to the step.
  */
-/* ctest: timing */
+/* ctest: timing release */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <math.h>

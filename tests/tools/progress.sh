@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Long work says how far it is, on a terminal and nowhere else, and takes the line back.
 #   progress.sh TTPREM
-# ctest: TTPREM long timing
+# ctest: TTPREM long timing release
 set -euo pipefail
 ttprem=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
