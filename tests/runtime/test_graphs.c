@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random task graphs, made ready as a user does it: in the simulator their times are those of the
  * plan, on the CPU their outputs are right; and the judge of times finds what is wrong. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include "tests/common/graph_times.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
@@ -37,19 +37,24 @@ START_TEST(the_simulator_keeps_the_plan) {
 }
 END_TEST
 
-/* Its times are the operating system's. */
+/* Its times are the operating system's: what it measures on a busy machine may leave no plan. */
 START_TEST(the_cpu_makes_right_outputs) {
+  enum { TURNS = 8 };
   graph_setting setting = setting_on(
       "cpu", (graph_bounds){
                  .blocks = 4, .max_elements = 4096, .period_ns = 20000000, .reads_whole = true});
   setting.graphs = 4;
-  setting.seed = 5;
   setting.profiled = setting.runs = 2;
-  graph_totals totals = graphs_run(&setting);
-  graphs_print(&setting, &totals);
-  ck_assert_int_eq(totals.failed, 0);
-  ck_assert_int_ge(totals.graphs, setting.graphs / 2);
-  graph_totals_free(&totals);
+  int64_t graphs = 0;
+  for (int turn = 0; turn < TURNS && graphs < setting.graphs / 2; ++turn) {
+    setting.seed = 5 + (uint64_t)turn;
+    graph_totals totals = graphs_run(&setting);
+    graphs_print(&setting, &totals);
+    ck_assert_int_eq(totals.failed, 0);
+    graphs += totals.graphs;
+    graph_totals_free(&totals);
+  }
+  ck_assert_int_ge(graphs, setting.graphs / 2);
 }
 END_TEST
 
