@@ -9,6 +9,8 @@
 /* Exported: glibc finds it by name. */
 PREM_API const char *argp_program_version = "ttprem " PREM_VERSION;
 
+static command_verb verb_help; /* it knows the table */
+
 static const struct {
   const char *name;
   command_verb *run;
@@ -38,8 +40,10 @@ static const struct {
      OPTIONS_OF(KERNEL_TEST), "@files *.h"},
     {"experiment", verb_experiment, "repeat the tables and figures of the literature",
      OPTIONS_OF(EXPERIMENT), "@experiments"},
+    {"explain", verb_explain, "what a code such as E045 means, and what to do", 0, ""},
     {"info", verb_info, "the backends and what the machine can do", 0, ""},
     {"list", verb_list, "kernels, policies, backends and modes", 0, ""},
+    {"help", verb_help, "the verbs, or one verb's options", 0, "@verbs"},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0], KEY_COMPLETE = 256 };
 
@@ -70,7 +74,13 @@ static void print_completion(const char *name) {
   for (size_t i = 0; i < VERB_COUNT; ++i)
     if (!strcmp(name, verbs[i].name)) {
       command_list_options(verbs[i].options | OPTIONS_OF(COMMON), stdout);
-      printf("\t%s\n", verbs[i].arguments);
+      if (strcmp(verbs[i].arguments, "@verbs")) {
+        printf("\t%s\n", verbs[i].arguments);
+        continue;
+      }
+      for (size_t j = 0; j < VERB_COUNT; ++j)
+        printf("%s%s", j ? " " : "\t", verbs[j].name);
+      putchar('\n');
     }
 }
 
@@ -105,6 +115,54 @@ static const struct argp argp = {
     .help_filter = help_filter,
 };
 
+/* argv[0] is the verb. */
+static int run_verb(int argc, char **argv) {
+  for (size_t i = 0; i < VERB_COUNT; ++i) {
+    if (strcmp(argv[0], verbs[i].name))
+      continue;
+    char name[32];
+    snprintf(name, sizeof name, "ttprem %s", verbs[i].name);
+    argv[0] = name;
+    return verbs[i].run(argc, argv);
+  }
+  command_error("unknown verb '%s'; there are:", argv[0]);
+  print_verbs(stderr);
+  return COMMAND_USAGE;
+}
+
+static error_t parse_help(int key, char *text, struct argp_state *state) {
+  char **verb = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = NULL;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (*verb)
+      argp_error(state, "one verb at a time");
+    *verb = text;
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static int verb_help(int argc, char **argv) {
+  static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
+  static const struct argp help_argp = {
+      .parser = parse_help,
+      .children = children,
+      .args_doc = "[VERB]",
+      .doc = "List the verbs, or show what `ttprem VERB --help` shows.\v" COMMAND_EXIT_DOC,
+  };
+  char *verb = NULL, option[] = "--help";
+  command_parse(&help_argp, argc, argv, &verb);
+  if (verb)
+    return run_verb(2, (char *[]){verb, option, NULL});
+  print_verbs(stdout);
+  puts("\n`ttprem help VERB` tells more.");
+  return COMMAND_DONE;
+}
+
 /* argv as one line; kept until the end of the process. */
 static const char *join(int argc, char **argv) {
   char *line = NULL;
@@ -126,20 +184,10 @@ int main(int argc, char **argv) {
   argv[0] = "ttprem";
   int verb_at = 0;
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &verb_at);
-  for (size_t i = 0; i < VERB_COUNT; ++i) {
-    if (strcmp(argv[verb_at], verbs[i].name))
-      continue;
-    char name[32];
-    snprintf(name, sizeof name, "ttprem %s", verbs[i].name);
-    argv[verb_at] = name;
-    int status = verbs[i].run(argc - verb_at, argv + verb_at);
-    if ((fflush(stdout) || ferror(stdout)) && status == COMMAND_DONE) {
-      command_error("cannot write to stdout");
-      status = COMMAND_INVALID;
-    }
-    return status;
+  int status = run_verb(argc - verb_at, argv + verb_at);
+  if ((fflush(stdout) || ferror(stdout)) && status == COMMAND_DONE) {
+    command_error("cannot write to stdout");
+    status = COMMAND_INVALID;
   }
-  command_error("unknown verb '%s'; there are:", argv[verb_at]);
-  print_verbs(stderr);
-  return COMMAND_USAGE;
+  return status;
 }

@@ -54,7 +54,7 @@ static const struct argp argp = {
     .doc = "Judge schedules (`-` is stdin) and the plans in them against the machine of their "
            "`platform`, by code that the planners do not share. Nothing is planned or started.\v"
            "Every problem goes to stderr as `file:line: E017: key: reason`, a verdict for each "
-           "file to stdout.\n\n"
+           "file to stdout. `ttprem explain E017` says more of a code.\n\n"
            "JSON: files, each with file, verdict (ok, refused), problems; of one that is ok also "
            "name, sha256, and of its plan phases and hyperperiod_ns, with best-effort "
            "tasks closed, as `ttprem plan` has them.\n\n" COMMAND_EXIT_DOC,

@@ -82,6 +82,7 @@ expect '' run --repeat = ''
 expect 'kernel-test' ke
 expect 'one.h schedules' kernel-test ''
 expect '' list ''
+expect 'profile' help pro
 experiments=$("$ttprem" experiment list | awk '{ print $1 }' | sort | paste -sd' ')
 expect "$(echo "all thesis list result.json schedules $experiments" | tr ' ' '\n' | sort | paste -sd' ')" experiment ''
 expect 'result.json' experiment res
