@@ -60,6 +60,22 @@ prem_diag *command_diag(void) {
   return diag;
 }
 
+void command_print_wrapped(const char *head, const char *text) {
+  const size_t margin = strlen(head);
+  size_t column = margin;
+  fputs(head, stdout);
+  while (*text) {
+    const size_t length = strcspn(text, " ");
+    if (column > margin && column + 1 + length > 80) {
+      printf("\n%*s", (int)margin, "");
+      column = margin;
+    }
+    column += (size_t)printf("%s%.*s", column > margin ? " " : "", (int)length, text);
+    text += length + strspn(text + length, " ");
+  }
+  putchar('\n');
+}
+
 void command_print_diag(const prem_diag *diag) {
   for (size_t i = 0; i < prem_diag_count(diag); ++i) {
     const prem_problem *problem = prem_diag_at(diag, i);

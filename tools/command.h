@@ -29,9 +29,9 @@ enum {
 
 /** A verb. argv[0] is "ttprem VERB". Returns an exit status. */
 typedef int command_verb(int argc, char **argv);
-command_verb verb_check, verb_compare, verb_experiment, verb_explain, verb_info, verb_isolate,
-    verb_kernel_test, verb_list, verb_plan, verb_profile, verb_report, verb_run, verb_tune,
-    verb_trace;
+command_verb verb_check, verb_compare, verb_doctor, verb_experiment, verb_explain, verb_info,
+    verb_isolate, verb_kernel_test, verb_list, verb_plan, verb_profile, verb_report, verb_run,
+    verb_tune, verb_trace;
 
 /** The whole command line, for the provenance of results. */
 extern const char *command_line;
@@ -48,6 +48,9 @@ void command_error(const char *format, ...) PREM_PRINTF(1, 2);
 void command_note(const char *format, ...) PREM_PRINTF(1, 2);
 /** A text that may come from a stranger, such as the name of a file. */
 void command_show(const char *text, FILE *file);
+/** On stdout, `text` after `head`, cut into lines of 80 columns; all but the first begin where the
+ *  first one's text does. */
+void command_print_wrapped(const char *head, const char *text);
 /** All problems, one line each; notes and warnings unless --quiet. */
 void command_print_diag(const prem_diag *diag);
 /** The exit status that a library status stands for. */

@@ -147,6 +147,8 @@ static const struct {
      .doc = "runs, or hyperperiods when resident; default: the file's, on sim 1"},
     {OF(OBSERVING), "repeat", 'n', .arg = "N",
      .doc = "runs, or hyperperiods when resident, of each measurement; default: the file's"},
+    /* A copy of another machine's /proc and /sys. */
+    {OF(DOCTOR), "root", OPTION_ROOT, .arg = "DIR", .flags = OPTION_HIDDEN},
     {OF(OBSERVING), "rounds", OPTION_ROUNDS, .arg = "N",
      .doc = "over which the runs are spread, in random order in each; default 5"},
     {OF(TRACE), "run", OPTION_RUN, .arg = "N", .doc = "this run alone"},

@@ -13,7 +13,7 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 __attribute__((visibility("hidden"))) extern const char command_format_page[];
 
-enum { CELLS = 4, COLUMNS = 80 };
+enum { CELLS = 4 };
 
 /* A row of a table: of the code, what is wrong, what is refused and what to write instead; or, of
  * the codes that need it, the code and how exactly the checker reads its rule. */
@@ -41,30 +41,13 @@ static const char *next_row(const char *at, code_row *row) {
   return at - 1; /* the line's end begins the next row */
 }
 
-/* The text after `head`, cut into lines; all but the first begin at the width of `head`. */
-static void print_wrapped(const char *head, const char *text) {
-  const size_t margin = strlen(head);
-  size_t column = margin;
-  fputs(head, stdout);
-  while (*text) {
-    const size_t length = strcspn(text, " ");
-    if (column > margin && column + 1 + length > COLUMNS) {
-      printf("\n%*s", (int)margin, "");
-      column = margin;
-    }
-    column += (size_t)printf("%s%.*s", column > margin ? " " : "", (int)length, text);
-    text += length + strspn(text + length, " ");
-  }
-  putchar('\n');
-}
-
 static void list_codes(void) {
   code_row row;
   for (const char *at = command_format_page; (at = next_row(at, &row));) {
     char head[16];
     snprintf(head, sizeof head, "%.8s  ", row.cell[0]);
     if (row.count == CELLS)
-      print_wrapped(head, row.cell[1]);
+      command_print_wrapped(head, row.cell[1]);
   }
   puts("\n`ttprem explain CODE` tells more.");
 }
@@ -77,14 +60,14 @@ static bool explain(long code) {
       continue;
     found = true;
     if (row.count < CELLS) {
-      print_wrapped("  exactly: ", row.cell[1]);
+      command_print_wrapped("  exactly: ", row.cell[1]);
       continue;
     }
     char head[16];
     snprintf(head, sizeof head, "%.8s: ", row.cell[0]);
-    print_wrapped(head, row.cell[1]);
-    print_wrapped("  refused: ", row.cell[2]);
-    print_wrapped("  instead: ", row.cell[3]);
+    command_print_wrapped(head, row.cell[1]);
+    command_print_wrapped("  refused: ", row.cell[2]);
+    command_print_wrapped("  instead: ", row.cell[3]);
   }
   return found;
 }
