@@ -114,11 +114,16 @@ static void set_token(prem_token *token, prem_place place, const char *text, siz
   token->text[kept] = '\0';
 }
 
-static void surprise(scanner *s, const char *text, size_t bytes) {
+static void surprise_with(scanner *s, const char *text, size_t bytes, const char *advice) {
   if (s->scan->surprised)
     return;
   s->scan->surprised = true;
+  s->scan->advice = advice;
   set_token(&s->scan->surprise, place_of(s), text, bytes);
+}
+
+static void surprise(scanner *s, const char *text, size_t bytes) {
+  surprise_with(s, text, bytes, NULL);
 }
 
 static char innermost(const scanner *s) {
@@ -158,15 +163,18 @@ static void open_bracket(scanner *s, const char *text) {
 static void close_bracket(scanner *s, const char *text) {
   char opener = *text == '}' ? '{' : *text == ']' ? '[' : '(';
   bool is_empty = s->next == A_VALUE && text > current(s)->begin && opener != '{';
+  const char *advice = NULL;
   if (is_empty) {
     const char *before = text - 1;
     while (before > current(s)->begin && isspace((unsigned char)*before))
       --before;
     is_empty = *before != ',' && *before != '=' && *before != ':';
+    if (*before == ',')
+      advice = "take out the comma before it: none follows the last element";
   }
   bool may_close = s->next == AN_END || is_empty || (s->next == A_NAME && opener == '{');
   if (s->nesting == 0 || innermost(s) != opener || !may_close) {
-    surprise(s, text, 1);
+    surprise_with(s, text, 1, advice);
     return;
   }
   --s->nesting;
@@ -213,7 +221,20 @@ static void scalar(scanner *s, const char *text, size_t bytes) {
   s->next = AN_END;
 }
 
+/* `2ms`, in front of which libconfig read a number. */
+static void note_unit(scanner *s, const char *text, size_t bytes) {
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  const char *from = text;
+  while (from > current(s)->begin && (isdigit((unsigned char)from[-1]) || from[-1] == '.'))
+    --from;
+  for (size_t i = 0; from < text && i < sizeof units / sizeof units[0]; ++i)
+    if (strlen(units[i]) == bytes && memcmp(units[i], text, bytes) == 0)
+      surprise_with(s, from, (size_t)(text - from) + bytes,
+                    "put a time with a unit in quotes, as in \"1.5us\"");
+}
+
 static void word(scanner *s, const char *text, size_t bytes) {
+  note_unit(s, text, bytes);
   bool is_bool = (bytes == 4 && strncasecmp(text, "true", 4) == 0) ||
                  (bytes == 5 && strncasecmp(text, "false", 5) == 0);
   if (is_bool)
@@ -513,6 +534,9 @@ static void scan_tokens(scanner *s) {
     if (skip_blank(s))
       continue;
     bool is_string = *text == '"';
+    if (text == file->begin && strncmp(text, "\xef\xbb\xbf", 3) == 0)
+      surprise_with(s, text, 3,
+                    "the file begins with a byte order mark (BOM); save it as UTF-8 without one");
     if (is_string) {
       string(s);
     } else if (begins_number(text)) {

@@ -30,6 +30,7 @@ typedef struct prem_scan {
   bool surprised;  /* the syntax breaks here: */
   bool never_ends; /* a comment or string; libconfig does not always mind */
   prem_token surprise;
+  const char *advice; /* what to write instead; NULL: not known */
 } prem_scan;
 
 /**

@@ -125,6 +125,11 @@ prem_status prem_schedule_edit_policy(prem_schedule *schedule, const char *key, 
   const size_t from = (size_t)(text.at - own->source);
   while (text.at < text.end && (is_in_name(*text.at) || *text.at == '+'))
     ++text.at;
+  size_t to = (size_t)(text.at - own->source);
+  for (; text.at < text.end && *text.at == '"'; pass_space(&text)) { /* a time with a unit */
+    pass_string(&text);
+    to = (size_t)(++text.at - own->source);
+  }
   snprintf(written, sizeof written, "%" PRId64 "L", value_ns);
-  return replace(own, from, (size_t)(text.at - own->source), written);
+  return replace(own, from, to, written);
 }

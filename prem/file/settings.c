@@ -106,7 +106,7 @@ prem_shown prem_show(const char *word) {
   return out;
 }
 
-/* ---- groups and lists ----------------------------------------------------------------------- */
+/* ---- times with units ----------------------------------------------------------------------- */
 
 static bool is_among(const char *word, const char *const *words) {
   for (; *words; ++words)
@@ -115,14 +115,91 @@ static bool is_among(const char *word, const char *const *words) {
   return false;
 }
 
+typedef struct unit_advice {
+  char text[2 * PREM_NAME_BYTES];
+} unit_advice;
+
+/* A key such as period_us, where `keys` have period_ns: what to write instead; "" otherwise. */
+static unit_advice advise_unit(const config_setting_t *member, const char *const *keys) {
+  static const char *const units[] = {"us", "ms", "s", NULL};
+  const char *unit = strrchr(member->name, '_');
+  char key[PREM_NAME_BYTES], value[32] = "...";
+  unit_advice out = {""};
+  if (!unit || !is_among(unit + 1, units))
+    return out;
+  snprintf(key, sizeof key, "%.*s_ns", (int)(unit - member->name), member->name);
+  if (!is_among(key, keys))
+    return out;
+  if (member->type == CONFIG_TYPE_INT)
+    snprintf(value, sizeof value, "%d", member->value.ival);
+  else if (member->type == CONFIG_TYPE_INT64)
+    snprintf(value, sizeof value, "%lld", member->value.llval);
+  else if (member->type == CONFIG_TYPE_FLOAT)
+    snprintf(value, sizeof value, "%.9g", member->value.fval);
+  snprintf(out.text, sizeof out.text, "; write %s = \"%s%.2s\"", key, value, unit + 1);
+  return out;
+}
+
+/* "2ms", "1.5us" to nanoseconds, exactly. */
+static bool setting_text_time(prem_reader *reader, const config_setting_t *setting, int64_t *out) {
+  static const struct {
+    const char *name;
+    int64_t ns;
+  } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+  const char *text = setting->value.sval ? setting->value.sval : "", *at = text;
+  const bool below_zero = *at == '-';
+  at += below_zero;
+  const size_t whole = strspn(at, "0123456789"), dot = at[whole] == '.';
+  const char *const fraction = at + whole + dot;
+  const size_t digits = strspn(fraction, "0123456789");
+  const char *unit = fraction + digits + strspn(fraction + digits, " ");
+  int64_t unit_ns = 0;
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; ++i)
+    if (strcmp(unit, units[i].name) == 0)
+      unit_ns = units[i].ns;
+  if (whole == 0 || unit_ns == 0 || (dot && digits == 0)) {
+    prem_refuse(reader, 8, setting, NULL,
+                "\"%s\" is no time; write nanoseconds such as 1500L, or a number with one of the "
+                "units ns, us, ms and s, such as \"1.5us\"",
+                prem_show(text).text);
+    return false;
+  }
+  bool overflows = false, is_exact = true;
+  int64_t value = 0, step_ns = unit_ns;
+  for (size_t i = 0; i < whole; ++i)
+    overflows |= __builtin_mul_overflow(value, 10, &value) ||
+                 __builtin_add_overflow(value, at[i] - '0', &value);
+  overflows |= __builtin_mul_overflow(value, unit_ns, &value);
+  for (size_t i = 0; i < digits; ++i) {
+    step_ns /= 10;
+    is_exact &= step_ns > 0 || fraction[i] == '0';
+    overflows |= __builtin_add_overflow(value, step_ns * (fraction[i] - '0'), &value);
+  }
+  if (overflows || value > PREM_MAX_NS)
+    prem_refuse(reader, 9, setting, NULL, "\"%s\" is beyond the limit of 2^62 = %" PRId64 " ns",
+                prem_show(text).text, PREM_MAX_NS);
+  else if (!is_exact)
+    prem_refuse(
+        reader, 9, setting, NULL,
+        "\"%s\" is no whole number of nanoseconds; write \"%" PRId64 "ns\" or \"%" PRId64 "ns\"",
+        prem_show(text).text, below_zero ? -value - 1 : value, below_zero ? -value : value + 1);
+  else
+    *out = below_zero ? -value : value;
+  return is_exact && !overflows && value <= PREM_MAX_NS;
+}
+
+/* ---- groups and lists ----------------------------------------------------------------------- */
+
 void prem_read_known_keys(prem_reader *reader, const config_setting_t *group,
                           const char *const *keys) {
   int count = config_setting_length(group);
   for (int i = 0; i < count; ++i) {
     const config_setting_t *member = config_setting_get_elem(group, (unsigned)i);
-    if (!is_among(member->name, keys))
-      prem_refuse(reader, 5, member, NULL, "unknown key '%s'%s", prem_show(member->name).text,
-                  prem_suggest_word(member->name, keys).text);
+    if (is_among(member->name, keys))
+      continue;
+    const unit_advice advice = advise_unit(member, keys);
+    prem_refuse(reader, 5, member, NULL, "unknown key '%s'%s", prem_show(member->name).text,
+                *advice.text ? advice.text : prem_suggest_word(member->name, keys).text);
   }
 }
 
@@ -240,13 +317,16 @@ bool prem_setting_time(prem_reader *reader, const config_setting_t *setting, pre
                 value);
     return false;
   }
-  if (setting->type != CONFIG_TYPE_INT64) {
+  if (setting->type != CONFIG_TYPE_INT64 && setting->type != CONFIG_TYPE_STRING) {
     prem_refuse(reader, 8, setting, NULL,
-                "is %s, must be an integer number of nanoseconds such as 1500L",
+                "is %s, must be an integer number of nanoseconds such as 1500L, or a string such "
+                "as \"1.5us\"",
                 type_name(setting->type));
     return false;
   }
   int64_t value = setting->value.llval;
+  if (setting->type == CONFIG_TYPE_STRING && !setting_text_time(reader, setting, &value))
+    return false;
   if (cut || value > PREM_MAX_NS || value < -PREM_MAX_NS) {
     char text[sizeof reader->scan.cut[0].text];
     snprintf(text, sizeof text, "%" PRId64, value);

@@ -37,8 +37,9 @@ static void report_syntax(prem_reader *reader, const char *bytes, const config_t
     prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL, "duplicate key near '%s'; take one out",
                   near.text);
   else if (surprise)
-    prem_diag_add(reader->diag, PREM_ERROR, 2, surprise->place, NULL, "%s near '%s'", text,
-                  surprise->text);
+    prem_diag_add(reader->diag, PREM_ERROR, 2, surprise->place, NULL, "%s near '%s'%s%s", text,
+                  surprise->text, reader->scan.advice ? "; " : "",
+                  reader->scan.advice ? reader->scan.advice : "");
   else
     prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL, "%s near '%s'", text, near.text);
 }

@@ -45,6 +45,47 @@ static prem_schedule *read_text(const char *source) {
 
 #define HEAD "version = 1; name = \"n\"; platform: { blocks = 8; };\n"
 
+/* ---- times with units ------------------------------------------------------------------------ */
+
+START_TEST(a_string_with_a_unit_is_the_time_to_the_nanosecond) {
+  static const struct {
+    const char *written;
+    int64_t ns;
+  } times[] = {{"300ns", 300},
+               {"250us", 250000},
+               {"1.5us", 1500},
+               {"2ms", 2000000},
+               {"2 ms", 2000000},
+               {"1s", 1000000000},
+               {"0.000000001s", 1},
+               {"1.000000000000s", 1000000000},
+               {"007us", 7000},
+               {"4611686018427387904ns", INT64_C(1) << 62},
+               {"1.999999999s", 1999999999}};
+  for (size_t i = 0; i < sizeof times / sizeof times[0]; ++i) {
+    prem_schedule *schedule =
+        read_text(text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
+                            "  period_ns = \"%s\"; compute: { wcet_ns = \"1ns\"; }; } );",
+                       times[i].written));
+    ck_assert_int_eq(schedule->tasks[0].period_ns, times[i].ns);
+    ck_assert_int_eq(schedule->tasks[0].phase[PREM_COMPUTE].wcet_ns, 1);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
+START_TEST(starts_of_a_plan_may_have_units) {
+  prem_schedule *schedule =
+      read_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;\n"
+                     "  compute: { wcet_ns = \"1us\"; }; } );\n"
+                     "plan: { hyperperiod_ns = \"10us\"; starts = ( { task = \"a\"; phase = "
+                     "\"compute\"; block = 0;\n  start_ns = [ \"0ns\", \"2.5us\" ]; } ); };");
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 10000);
+  ck_assert_int_eq(schedule->plan->starts[0].start_ns[1], 2500);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- examples ------------------------------------------------------------------------------- */
 
 static void load_all(const char *path) {
@@ -662,6 +703,8 @@ int main(void) {
   TCase *cases = tcase_create("good files");
   tcase_add_checked_fixture(cases, make_folder, remove_folder);
   tcase_set_timeout(cases, 240);
+  tcase_add_test(cases, a_string_with_a_unit_is_the_time_to_the_nanosecond);
+  tcase_add_test(cases, starts_of_a_plan_may_have_units);
   tcase_add_test(cases, examples_load);
   tcase_add_test(cases, what_was_read_is_closed);
   tcase_add_test(cases, comments_end_where_they_end);

@@ -105,13 +105,42 @@ static const refusal refusals[] = {
      "alue; write 500L"},
     {TIME("1000L"), TIME("1000.0"), TIME("1000L"),
      "12: E008: tasks.a.period_ns: is a float, must be an integer number of na"
-     "noseconds such as 1500L"},
+     "noseconds such as 1500L, or a string such as \"1.5us\""},
     {TIME("1000L"), TIME("\"1000L\""), TIME("1000L"),
-     "12: E008: tasks.a.period_ns: is a string, must be an integer number of n"
-     "anoseconds such as 1500L"},
+     "12: E008: tasks.a.period_ns: \"1000L\" is no time; write nanoseconds such as 1500L, or a "
+     "number with one of the units ns, us, ms and s, such as \"1.5us\""},
+    {TIME("1000L"), TIME("\".5us\""), TIME("\"1 us\""),
+     "12: E008: tasks.a.period_ns: \".5us\" is no time; write nanoseconds such as 1500L, or a "
+     "number with one of the units ns, us, ms and s, such as \"1.5us\""},
+    {TIME("1000L"), TIME("\"1.us\""), TIME("\"1.0us\""),
+     "12: E008: tasks.a.period_ns: \"1.us\" is no time; write nanoseconds such as 1500L, or a "
+     "number with one of the units ns, us, ms and s, such as \"1.5us\""},
+    {TIME("1000L"), TIME("\"0.0010001ms\""), TIME("\"0.0010000ms\""),
+     "12: E009: tasks.a.period_ns: \"0.0010001ms\" is no whole number of nanoseconds; write "
+     "\"1000ns\" or \"1001ns\""},
+    {TIME("1000L"), TIME("\"4611686018.427387905s\""), TIME("\"0.000001s\""),
+     "12: E009: tasks.a.period_ns: \"4611686018.427387905s\" is beyond the limit of 2^62 = "
+     "4611686018427387904 ns"},
+    {TIME("1000L"), TIME("\"99999999999999999999ns\""), TIME("\"1000ns\""),
+     "12: E009: tasks.a.period_ns: \"99999999999999999999ns\" is beyond the limit of 2^62 = "
+     "4611686018427387904 ns"},
+    {TIME("1000L"), TIME("\"-1us\""), TIME("\"1us\""),
+     "12: E014: tasks.a.period_ns: a period of -1000 ns; it must be above 0 (leave it out for a "
+     "one-shot task)"},
+    {TIME("1000L"), TIME("1us"), TIME("\"1us\""),
+     "12: E002: syntax error near '1us'; put a time with a unit in quotes, as in \"1.5us\""},
+    {TIME("1000L"), "period_us = 1;\n    prefetch", TIME("1000L"),
+     "12: E005: tasks.a.period_us: unknown key 'period_us'; write period_ns = \"1us\""},
+    {TIME("1000L"), "period_ms = 0.001;\n    prefetch", TIME("\"0.001ms\""),
+     "12: E005: tasks.a.period_ms: unknown key 'period_ms'; write period_ns = \"0.001ms\""},
+    {TIME("1000L"), "color_us = 1;\n    prefetch", TIME("1000L"),
+     "12: E005: tasks.a.color_us: unknown key 'color_us'"},
+    {"version = 1;", "\xef\xbb\xbfversion = 1;", "version = 1; ",
+     "1: E002: syntax error near '\xef\xbb\xbf'; the file begins with a byte order mark (BOM); "
+     "save it as UTF-8 without one"},
     {TIME("1000L"), TIME("true"), TIME("0x3E8L"),
      "12: E008: tasks.a.period_ns: is a boolean, must be an integer number of "
-     "nanoseconds such as 1500L"},
+     "nanoseconds such as 1500L, or a string such as \"1.5us\""},
     {"tiles = 4;", "tiles = 4.5;", "tiles = 4L;",
      "12: E008: tasks.a.tiles: is a float, must be an integer"},
     {"arrays: { in = \"x\"; out = \"y\"; }", "arrays: { in = 1; out = \"y\"; }",
@@ -149,7 +178,7 @@ static const refusal refusals[] = {
      "26: E007: plan.runs[0].start_ns: 0 lacks the suffix of a 64-bit value; write 0L"},
     {"start_ns = 0L;\n", "start_ns = 0.5;\n", "start_ns = 0L;\n",
      "26: E008: plan.runs[0].start_ns: is a float, must be an integer number of nanoseconds such "
-     "as 1500L"},
+     "as 1500L, or a string such as \"1.5us\""},
     {"blocks = [ 0 ]", "blocks = [ 0, 1L ]", "blocks = [ 0L, 1L ]",
      "12: E010: an array of mixed types near '{ name = \"a\"; kernel = \"none\""
      "; blocks = [ 0, 1L ]; tiles = 4; p'; all its values must be of one type "
@@ -482,7 +511,8 @@ static const file_pair file_pairs[] = {
     {HEAD "tasks = ( " A C "};", HEAD "tasks = ( " A C "} );", "2: E002: syntax error near ';'"},
     {HEAD "tasks = ( " A C "}", HEAD "tasks = ( " A C "} )",
      "2: E002: syntax error near 'end of file'"},
-    {HEAD "tasks = ( " A C "}, );", HEAD "tasks = ( " A C "} );", "2: E002: syntax error near ')'"},
+    {HEAD "tasks = ( " A C "}, );", HEAD "tasks = ( " A C "} );",
+     "2: E002: syntax error near ')'; take out the comma before it: none follows the last element"},
     {HEAD "tasks = ( " A C "} );\n$", HEAD "tasks = ( " A C "} );\n",
      "3: E002: syntax error near '$'"},
     {HEAD "tasks = ( " A C "} );\n@import \"x\"", HEAD "tasks = ( " A C "} );\n# @import \"x\"",
@@ -543,7 +573,7 @@ START_TEST(all_problems_in_one_go) {
       "one-shot "
       "task)\n"
       "7: E008: tasks.a.compute.wcet_ns: is a float, must be an integer number of nanoseconds such "
-      "as 1500L\n"
+      "as 1500L, or a string such as \"1.5us\"\n"
       "6: E006: tasks: two tasks are called 'a'; the other one is in line 4\n"
       "7: E024: tasks.a.after[0].task: there is no task 'z'\n"
       "9: E003: plan.hyperperiod_ns: missing; give the least common multiple of the periods, or "

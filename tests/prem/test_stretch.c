@@ -123,6 +123,10 @@ START_TEST(one_number_is_changed_and_nothing_else) {
                 "  prefetch_offset_ns\t= 0x40L ; }; # tail\n",
                 "policy: { /* prefetch_offset_ns = 5L; */ use = \"prefetch_offset_ns = 6L\";\n"
                 "  prefetch_offset_ns\t= 777L ; }; # tail\n");
+  assert_edited("policy: { prefetch_offset_ns = \"0.5us\"; use = \"tile_kernelwise\"; };\n",
+                "policy: { prefetch_offset_ns = 777L; use = \"tile_kernelwise\"; };\n");
+  assert_edited("policy: { prefetch_offset_ns = \"1\" /* of */ \"us\" ; };\n",
+                "policy: { prefetch_offset_ns = 777L ; };\n");
 }
 END_TEST
 
