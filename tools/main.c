@@ -41,6 +41,8 @@ static const struct {
     {"experiment", verb_experiment, "repeat the tables and figures of the literature",
      OPTIONS_OF(EXPERIMENT), "@experiments"},
     {"explain", verb_explain, "what a code such as E045 means, and what to do", 0, ""},
+    {"new", verb_new, "a folder with a project that runs at once, to begin with", OPTIONS_OF(NEW),
+     ""},
     {"doctor", verb_doctor, "what disturbs runs on this machine, and the command against it",
      OPTIONS_OF(DOCTOR), ""},
     {"info", verb_info, "the backends and what the machine can do", 0, ""},
