@@ -41,6 +41,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ttprem DESTINATION ${CMAKE_INSTA
 install(TARGETS ttprem_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ttprem)
 install(FILES ${PROJECT_SOURCE_DIR}/tools/ttprem.bash RENAME ttprem COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${PROJECT_SOURCE_DIR}/tools/ttprem.zsh RENAME _ttprem COMPONENT ttprem
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${PROJECT_SOURCE_DIR}/tools/ttprem.fish COMPONENT ttprem
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/schedules COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DATADIR}/ttprem FILES_MATCHING PATTERN "*.cfg" PATTERN "*.png")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ COMPONENT ttprem

@@ -107,7 +107,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-/* For tools/ttprem.bash. */
+/* For the shells: tools/ttprem.bash, .zsh and .fish. */
 static const struct argp_option options_list[] = {
     {.name = "complete", .key = KEY_COMPLETE, .arg = "VERB", .flags = OPTION_HIDDEN}, {0}};
 static const struct argp argp = {

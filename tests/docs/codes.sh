@@ -22,8 +22,8 @@ names=$(grep -rhoE '\bE0[0-9]{2}\b' prem schedules kernels runtime measure repor
   sed 's/E0*//' | sort -un)
 [ "$(wc -w <<<"$numbers")" -ge 45 ] || fail "the calls that report a code are not found: $numbers"
 [ "$(wc -w <<<"$names")" -ge 45 ] || fail "no codes in headers and expectations: $names"
-for code in $(sort -un <<<"$numbers
-$names"); do
+mapfile -t codes < <(sort -un <<<"$numbers"$'\n'"$names")
+for code in "${codes[@]}"; do
   [ "$code" -ne 0 ] || continue
   said=$("$ttprem" explain "$code" 2>&1) || { fail "E0$code is given and not explained"; continue; }
   grep -q '^  refused: .' <<<"$said" || fail "E0$code: no example that is refused"
