@@ -24,7 +24,7 @@ for name in camera_loop monitor; do
 done
 
 run() { # NAME SCHEDULE BACKEND OUT
-  timeout 120 "$place/$1/build/$1" "$place/$1/$2" "$3" >"$place/$4" 2>&1 || fail "$1 on $3: $(cat "$place/$4")"
+  timeout 600 "$place/$1/build/$1" "$place/$1/$2" "$3" >"$place/$4" 2>&1 || fail "$1 on $3: $(cat "$place/$4")"
 }
 run camera_loop camera.cfg sim first
 run camera_loop camera.cfg sim second

@@ -234,7 +234,7 @@ run tiny --backend sim --frames 3 --box 10,10,20,20
 
 refuses() { # STATUS TEXT OPTION...
   local status=0
-  timeout 60 "$tracker" -o none "${@:3}" >said 2>&1 || status=$?
+  timeout 300 "$tracker" -o none "${@:3}" >said 2>&1 || status=$?
   [ "$status" -eq "$1" ] && grep -q -- "$2" said && [ ! -e none ] || fail "${*:3}: status $status: $(cat said)"
 }
 refuses 2 'is no box' --box 1,2,3
@@ -258,7 +258,7 @@ head -c 400000 frames.pgm >cut.pgm
 for options in "--backend plain" "--backend sim" "--backend sim --camera"; do
   status=0
   # shellcheck disable=SC2086 # words
-  timeout 60 "$tracker" $options --truth truth.csv -o cut cut.pgm >said 2>&1 || status=$?
+  timeout 300 "$tracker" $options --truth truth.csv -o cut cut.pgm >said 2>&1 || status=$?
   [ "$status" -eq 1 ] && grep -q 'cut.pgm: frame 5 is cut short' said || fail "cut short: $options: $status: $(cat said)"
   [ "$(wc -l <cut/track.csv)" -eq 6 ] && [ -s cut/track.png ] || fail "cut short: $options: $(cat said)"
   rm -r cut

@@ -9,7 +9,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for run in "conv2d bulk" "increment vector"; do
   read -r schedule engine <<<"$run"
-  if ! timeout 240 "$1" compare "$schedule.cfg" --backend cuda --modes tt,free,lock --engine "$engine" --repeat 1 >"$log" 2>&1; then
+  if ! timeout 900 "$1" compare "$schedule.cfg" --backend cuda --modes tt,free,lock --engine "$engine" --repeat 1 >"$log" 2>&1; then
     echo "$schedule by $engine:"
     cat "$log"
     exit 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page of `ttprem report` in a real browser: everything is drawn, nothing is complained about, it
 # can be zoomed by its address, seen in the dark and printed: report_browser.sh TTPREM
-# ctest: TTPREM long release
+# ctest: TTPREM long timing release
 set -euo pipefail
 ttprem=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -26,7 +26,7 @@ cd "$scratch"
 browse() { # ADDRESS OPTIONS...: what the browser writes; what it complains about to `complaints`
   address=$1
   shift
-  timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/user" \
+  timeout 600 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/user" \
     --virtual-time-budget=2000 --window-size=1280,2000 --enable-logging=stderr "$@" \
     "file://$scratch/$address" 2>log
   grep -a 'CONSOLE' log >>complaints || true
