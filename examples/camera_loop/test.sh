@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The schedule can be planned, the program builds, and on the simulator no frame is lost and none late.
 #   sh test.sh        with ttprem on PATH
 set -eu

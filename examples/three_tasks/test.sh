@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The schedule can be planned, the checker accepts the plan, and on the simulator it keeps every instant.
 #   sh test.sh        with ttprem on PATH
 set -eu
