@@ -107,12 +107,12 @@ try blocks 0 'ok, 12000 phases' check -q
 try blocks 0 'backend sim' run -q --backend sim
 
 # Many tasks, measured many times.
-awk -v head="$head" 'BEGIN { n = 20000; print head " tasks = ( { name = \"a\"; copies = " n "; kernel = \"none\";"
+awk -v head="$head" 'BEGIN { n = 16000; print head " tasks = ( { name = \"a\"; copies = " n "; kernel = \"none\";"
   print "blocks = \"0\"; tiles = 1; compute: { wcet_ns = 1L; }; } ); plan: { hyperperiod_ns = " n "L; runs = ("
   for (i = 0; i < n; ++i)
     printf "{ task = \"a.%d\"; phase = \"compute\"; start_ns = %dL; }%s\n", i, i, i < n - 1 ? "," : ""
   print "); };" }' >measured.cfg
-try measured 0 'backend sim' run -q --backend sim --repeat 50
+try measured 0 'backend sim' run -q --backend sim --repeat 60
 
 # An array that is read by many and then written.
 awk -v head="$head $xy" -v blend="$blend" 'BEGIN { n = 20000; print head
