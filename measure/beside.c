@@ -42,3 +42,8 @@ void prem_beside_fold(const prem_best_effort_trace *trace, int64_t run, prem_row
   row->gated = trace->gated;
   row->open_share = trace->open_share;
 }
+
+bool prem_row_is_partial(const prem_row *row) {
+  return row->output_checked && row->output_ok && row->partly_verified > 0 &&
+         row->partly_verified == row->verified_hyperperiods;
+}

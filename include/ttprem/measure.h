@@ -257,10 +257,7 @@ typedef struct prem_row {
 } prem_row;
 
 /** Were outputs of best-effort tasks never compared, and those of the others right? */
-static inline bool prem_row_is_partial(const prem_row *row) {
-  return row->output_checked && row->output_ok && row->partly_verified > 0 &&
-         row->partly_verified == row->verified_hyperperiods;
-}
+PREM_API bool prem_row_is_partial(const prem_row *row);
 
 /** A mode that was asked for and could not be measured here. */
 typedef struct prem_left_out {

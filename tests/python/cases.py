@@ -54,7 +54,11 @@ def queue(shape=(16, 16), buffers=3, kind="queuing", **more):
     }
 
 
+# A shell starts what runs in its background with Ctrl-C ignored, and Python leaves it at that.
+HEARS_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 def alone(code):
     """Run code in a Python of its own: what it prints, and its exit status, below 0 for a crash."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", HEARS_CTRL_C + code], capture_output=True, text=True, timeout=300)
     return done.stdout + done.stderr, done.returncode

@@ -8,7 +8,7 @@ import unittest
 
 import numpy as np
 import ttprem
-from cases import CAMERA, ROOT, increment
+from cases import HEARS_CTRL_C, CAMERA, ROOT, increment
 
 
 class Text(unittest.TestCase):
@@ -158,7 +158,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted", schedule.is_planned != planned)
 """
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([sys.executable, "-c", HEARS_CTRL_C + code], stdout=subprocess.PIPE, text=True)
         self.assertEqual(process.stdout.readline(), "searching\n")
         time.sleep(0.3)
         if process.poll() is None:
