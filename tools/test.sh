@@ -5,8 +5,8 @@
 #   format  sources are as .clang-format would write them, and say their licence
 #   test    release build with warnings as errors, with the GPU backend where there is a CUDA compiler;
 #           suites, CLI tests, dependency law, installing, a kernel out of tree
-#   shared  the same as a shared library: installing and a kernel out of tree; without a GPU the tutorial and the
-#           tracker here, without device code
+#   shared  the same as a shared library: installing and a kernel out of tree; without a GPU the tutorial, the
+#           tracker and the templates of `ttprem new` here, without device code
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers, device code as well
 #   tsan    the suites that start threads under the thread sanitizer
 #   fuzz    libFuzzer on the reader, the checker, kept plans and traces at the same time, for FUZZ_SECONDS (default 10)
@@ -130,7 +130,7 @@ step_test() {
   local left_out=()
   if ! has_gpu; then
     gpus=(-DTTPREM_CUDA_ARCHITECTURES=90a-real "-DCMAKE_CUDA_FLAGS=$(quick_device_code)")
-    left_out=(-E '^(tutorial|tracker)$') # the next step runs them
+    left_out=(-E '^(tutorial|tracker|templates)$') # the next step runs them
   fi
   suites test all "${left_out[@]}"
   gpus=()
@@ -146,7 +146,7 @@ step_shared() {
   gpus=()
   local name names=(install own_kernel) long=()
   # Without a GPU nobody runs the device code of strangers' kernels: own_kernel alone has compiled it, in the step before.
-  if ! has_gpu; then long=(tutorial tracker); fi
+  if ! has_gpu; then long=(tutorial tracker templates); fi
   local -A process
   for name in "${long[@]}"; do
     "tests/cmake/$name.sh" build-shared >"build-shared/$name.log" 2>&1 &
