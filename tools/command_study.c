@@ -94,14 +94,16 @@ int study_open(study_options *options, bool keep_plan, const prem_backend **back
   if (status != COMMAND_DONE)
     return status;
   const char *const paths[] = {options->json, options->picture};
-  if (!command_keep_apart(*schedule, &(command_outputs){.paths = paths, .count = 2})) {
-    prem_schedule_free(*schedule);
-    *schedule = NULL;
-    return COMMAND_USAGE;
-  }
-  status = judge_classes(options, *schedule);
+  if (!command_keep_apart(*schedule, &(command_outputs){.paths = paths, .count = 2}))
+    status = COMMAND_USAGE;
+  if (status == COMMAND_DONE)
+    status = judge_classes(options, *schedule);
   if (status == COMMAND_DONE && keep_plan && !(*schedule)->plan)
     status = sampling_plan(*schedule, machine);
+  if (status != COMMAND_DONE) {
+    prem_schedule_free(*schedule);
+    *schedule = NULL;
+  }
   return status;
 }
 

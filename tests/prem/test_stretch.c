@@ -110,6 +110,7 @@ static const char *saved(void) {
 }
 
 static void assert_edited(const char *policy, const char *expected) {
+  prem_schedule_free(schedule);
   schedule = schedule_from_text(text(two, policy));
   ck_assert_int_eq(prem_schedule_edit_policy(schedule, "prefetch_offset_ns", 777, diag), PREM_OK);
   char *whole = strdup(text(two, expected));
