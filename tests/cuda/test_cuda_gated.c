@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ctest: timing */
 /* Best-effort tasks on the GPU: an executive of their own beside that of the critical ones, which
  * passes the gate, counts what it does, and ends with the run. Exit status 77 without a GPU, or in
  * a build without the backend. */

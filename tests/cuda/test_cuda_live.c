@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ctest: timing */
 /*
  * Live sessions on the GPU: what holds on threads, and frames that lie in memory of two kinds. Exit
  * status 77 without a GPU, or in a build without the backend.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ctest: timing */
 /*
  * Live sessions on a GPU that others use: a kernel that holds it while one starts, another process
  * that takes turns with one that runs. Exit status 77 without a GPU, or in a build without the

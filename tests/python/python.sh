@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Python package of a build: its suites, its tutorial's code and its notebook.
 #   python.sh BUILD [SUITE...]
-# ctest: BUILD threads long release
+# ctest: BUILD threads timing long release
 set -euo pipefail
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Best-effort tasks on the host: threads of their own that stand back at the gate, and end with the
  * run, however it ends. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

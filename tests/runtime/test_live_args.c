@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of kernels that are changed while a live session runs: whole snapshots, at
  * hyperperiods. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include "tests/common/live.h"
 
 enum { MS = 1000000, X = 0, Y = 1, Z = 2, A = 0, B = 1 };

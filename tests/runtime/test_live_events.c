@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events of live sessions: what a health monitor hears, when, and what it has missed. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include "tests/common/live.h"
 
 #include <pthread.h>

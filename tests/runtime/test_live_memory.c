@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live frames in memory of the application: nothing is copied, nothing beside them is touched. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include "tests/common/live_memory.h"
 
 static const char *const backends[] = {"sim", "cpu"};

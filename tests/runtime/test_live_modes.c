@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operating modes of live sessions: which jobs they leave out, from when on, and who switches. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include "tests/common/live.h"
 #include "tests/common/longer.h"
 
@@ -253,10 +253,12 @@ START_TEST(a_hyperperiod_is_in_one_mode) { /* E21 */
   /* of hyperperiods before the first frame neither */
   ck_assert_uint_eq(y.frames + y.missing + y.dropped, (uint64_t)state.hyperperiods);
   ck_assert_uint_le(y.frames + y.dropped + z.frames + z.dropped, (uint64_t)state.hyperperiods);
-  int64_t gaps = 0;
-  for (int64_t job = 0; job < jobs; ++job)
+  int64_t gaps = 0, first = 0; /* any number go by before the first frame is fed */
+  while (first < jobs && seen[first] == 0)
+    ++first;
+  for (int64_t job = first; job < jobs; ++job)
     gaps += seen[job] == 0;
-  ck_assert_int_le(gaps, (int64_t)(y.dropped + z.dropped) + 3); /* 3: before the first frame */
+  ck_assert_int_le(gaps, (int64_t)(y.dropped + z.dropped));
   free(seen);
   prem_live_close(live);
   prem_schedule_free(schedule);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live sessions of several tasks and many tiles: who sees which frame, what is skipped with what,
  * data to the last bit, numbers that wrap, overload by arithmetic. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include "tests/common/live.h"
 
 #include "runtime/core/arrays.h"

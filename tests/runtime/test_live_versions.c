@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State arrays in live sessions: jobs that lack a frame, overrun, are skipped, given up or off in a
  * mode leave the state as it was, and everybody sees the same. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include "tests/common/longer.h"
 #include "tests/common/rounds.h"
 

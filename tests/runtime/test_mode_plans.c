@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operating modes with plans of their own: each hyperperiod is worked by the plan of its mode, on
  * all blocks, and what is shown is right across every switch. */
-/* ctest: threads */
+/* ctest: threads timing */
 #include "tests/common/longer.h"
 #include "tests/common/mode_plans.h"
 
