@@ -179,17 +179,20 @@ static prem_status find_bounds(prem_free_part *part) {
 typedef struct naming {
   prem_free_part *part;
   const prem_schedule *whole;
+  int32_t *critical;       /* [task]: as the critical part counts it */
   int64_t *first_ns;       /* [window]: where the first phase in it begins */
   int64_t count, capacity; /* of part->due */
   int64_t warm_ns;         /* of warm-up tiles the plan says no instants up to here */
 } naming;
 
-/* As the critical part counts tasks. */
-static int32_t critical_index(const prem_schedule *whole, int32_t task) {
-  int32_t index = 0;
-  for (int32_t t = 0; t < task; ++t)
-    index += !whole->tasks[t].best_effort;
-  return index;
+static void count_critical(naming *n) {
+  int32_t count = 0;
+  for (int32_t t = 0; t < n->whole->task_count; ++t) {
+    const prem_task *task = &n->whole->tasks[t];
+    n->critical[t] = count;
+    if (!task->best_effort)
+      n->part->jobs[count++] = (int32_t)prem_task_jobs(n->whole, task);
+  }
 }
 
 static bool add_due(naming *n, const prem_due *due) {
@@ -225,7 +228,7 @@ static bool note_slot(naming *n, const prem_slot *slot) {
                 end_ns = slot->planned_ns + slot->length_ns;
   const int64_t start_ns = slot->flags & PREM_SLOT_CHAINED ? slot->head_ns : slot->planned_ns;
   const bool joined = (slot->flags & PREM_SLOT_JOINED) && task->joined.exists;
-  prem_due due = {.task = critical_index(n->whole, slot->task)};
+  prem_due due = {.task = n->critical[slot->task]};
   if ((slot->flags & PREM_SLOT_WARMUP) ||
       (task->phase[slot->phase].demand[0] == 0 && !(joined && task->joined.demand[0] > 0)))
     return true;
@@ -273,6 +276,7 @@ static prem_status name_windows(prem_free_part *part, const prem_schedule *whole
   const size_t windows = (size_t)part->closed.count;
   naming n = {.part = part,
               .whole = whole,
+              .critical = calloc((size_t)whole->task_count + 1, sizeof *n.critical),
               .first_ns = malloc((windows + 1) * sizeof *n.first_ns),
               .warm_ns = whole->plan->warmup_tiles > 0 ? whole->plan->warmup_ns : 0};
   prem_slot *slots = NULL;
@@ -281,19 +285,18 @@ static prem_status name_windows(prem_free_part *part, const prem_schedule *whole
   part->due_from = calloc(windows + 1, sizeof *part->due_from);
   part->jobs = calloc((size_t)whole->task_count + 1, sizeof *part->jobs);
   prem_status status = PREM_ERR_MEMORY;
-  if (n.first_ns && part->closed_for && part->due_from && part->jobs)
+  if (n.critical && n.first_ns && part->closed_for && part->due_from && part->jobs)
     status = prem_plan_expand(whole, whole->plan, &slots, &count, diag);
   if (status == PREM_OK) {
     for (size_t w = 0; w < windows; ++w)
       n.first_ns[w] = INT64_MAX;
-    for (int32_t t = 0; t < whole->task_count; ++t)
-      if (!whole->tasks[t].best_effort)
-        part->jobs[critical_index(whole, t)] = (int32_t)prem_task_jobs(whole, &whole->tasks[t]);
+    count_critical(&n);
     for (int64_t i = 0; i < count && windows > 0 && status == PREM_OK; ++i)
       status = note_slot(&n, &slots[i]) ? PREM_OK : PREM_ERR_MEMORY;
     if (status == PREM_OK)
       sort_due(&n);
   }
+  free(n.critical);
   free(n.first_ns);
   free(slots);
   return status;

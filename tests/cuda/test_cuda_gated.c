@@ -249,12 +249,11 @@ START_TEST(what_was_measured_is_kept_when_the_run_is_stopped) {
 }
 END_TEST
 
-static void assert_refused(setting s, int code, const char *key) {
-  prem_schedule *schedule = prepared_schedule(text_of(s));
+static void assert_refused(const char *source, prem_status status, int code, const char *key) {
+  prem_schedule *schedule = prepared_schedule(source);
   prem_session *session = NULL;
   prem_diag *diag = prem_diag_new();
-  ck_assert_int_eq(prem_session_open(prem_backend_find("cuda"), schedule, &session, diag),
-                   PREM_ERR_INVALID);
+  ck_assert_int_eq(prem_session_open(prem_backend_find("cuda"), schedule, &session, diag), status);
   ck_assert_uint_gt(prem_diag_count(diag), 0);
   const prem_problem *problem = prem_diag_at(diag, prem_diag_count(diag) - 1);
   ck_assert_int_eq(problem->code, code);
@@ -267,10 +266,30 @@ START_TEST(what_finds_no_room_on_an_sm_is_refused) {
   setting s = usual();
   s.buffers = 4;
   s.tile = ELEMENTS / 2; /* 4 x 2 x 32 KiB */
-  assert_refused(s, 41, "platform.best_effort");
+  assert_refused(text_of(s), PREM_ERR_INVALID, 41, "platform.best_effort");
   s = usual();
   s.threads = 2016; /* more than a block holds */
-  assert_refused(s, 42, "platform.block_threads");
+  assert_refused(text_of(s), PREM_ERR_INVALID, 42, "platform.block_threads");
+}
+END_TEST
+
+/* An interval's computes read and write arrays. */
+START_TEST(what_no_gate_could_hold_is_refused) {
+  assert_refused(
+      text("version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = %dL;"
+           "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
+           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; },"
+           "  { name = \"maze\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; } );"
+           "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = "
+           "[ 64 ]; arrays: { in = \"x\"; out = \"new\"; }; period_ns = 9600000L;"
+           "  prefetch: { wcet_ns = 9600L; }; compute: { wcet_ns = 9600L; };"
+           "  writeback: { wcet_ns = 9600L; }; },"
+           "{ name = \"load\"; kernel = \"walk\"; class = \"best_effort\"; blocks = [ 1 ];"
+           "  tile = [ 8 ]; args: { walkers = 16; steps = 2; };"
+           "  arrays: { vector = \"maze\"; out = \"new\"; };"
+           "  compute: { wcet_ns = 9600L; }; } );",
+           CLOCK_NS),
+      PREM_ERR_UNAVAILABLE, 0, "tasks.load.compute");
 }
 END_TEST
 
@@ -287,6 +306,7 @@ int main(void) {
   tcase_add_test(cases, what_outlives_its_bound_is_counted_and_named);
   tcase_add_test(cases, what_was_measured_is_kept_when_the_run_is_stopped);
   tcase_add_test(cases, what_finds_no_room_on_an_sm_is_refused);
+  tcase_add_test(cases, what_no_gate_could_hold_is_refused);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

@@ -16,7 +16,7 @@ prem_status prem_cuda_judge_beside(const prem_free_part *part, prem_diag *diag) 
   for (int32_t t = 0; part && t < part->schedule->task_count; ++t) {
     const prem_task *task = &part->schedule->tasks[t];
     char key[PREM_NAME_BYTES + 16];
-    if (part->ahead_ns[t * PREM_PHASE_COUNT + PREM_COMPUTE] == 0)
+    if (!task->definition->compatible && part->ahead_ns[t * PREM_PHASE_COUNT + PREM_COMPUTE] == 0)
       continue;
     snprintf(key, sizeof key, "tasks.%s.compute", task->name);
     prem_diag_add(diag, PREM_ERROR, 0, task->phase[PREM_COMPUTE].place, key,
