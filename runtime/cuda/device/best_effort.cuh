@@ -26,6 +26,7 @@ __device__ __forceinline__ prem_device_state *meeting_of(const prem_launch &,
 /** Both gates at the start. One thread, when S is known. */
 __device__ __forceinline__ void gates_open(block_state *own) {
   own->gates[0] = own->gates[1] = prem_gate_new(&own->gated.closed, own->start_ns);
+  own->look_ns[0] = own->look_ns[1] = 0;
   for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     own->ended[phase] = 0;
 }
@@ -33,6 +34,22 @@ __device__ __forceinline__ void gates_open(block_state *own) {
 /** The whole warp goes by what one lane read. */
 __device__ __forceinline__ int64_t agreed_instant(int64_t due_ns) {
   return __shfl_sync(FULL_WARP, (long long)wait_until(due_ns), 0);
+}
+
+/** Where memory and computes keep up with each other no wait is long enough for a look at the abort
+ *  word, and these tasks have no last hyperperiod: so look now and then. One warp.
+ *  @param now_ns  read again after a look, which takes long
+ *  @return false: the run is over */
+__device__ __forceinline__ bool goes_on_at(block_state *own, int32_t warp, int64_t due_ns,
+                                           int64_t *now_ns) {
+  enum { LOOK_EVERY_NS = 100000 };
+  if (__any_sync(FULL_WARP, *now_ns < own->look_ns[warp]))
+    return true;
+  const bool over = __any_sync(FULL_WARP, abort_look(own));
+  if (lane_number() == 0)
+    own->look_ns[warp] = *now_ns + LOOK_EVERY_NS;
+  *now_ns = agreed_instant(due_ns);
+  return !over;
 }
 
 /**
@@ -47,7 +64,10 @@ __device__ __noinline__ int64_t gate_await(int32_t warp, in_flight_phase *of, in
   const prem_gate_list *closed = &own->gated.closed;
   prem_memory_gate gate = own->gates[warp];
   const int64_t ahead_ns = own->gated.is_gated ? of->record.start_ns : 0;
-  int64_t now_ns = agreed_instant(due_ns), asked_ns = now_ns;
+  int64_t now_ns = agreed_instant(due_ns);
+  if (!goes_on_at(own, warp, due_ns, &now_ns))
+    return -1;
+  const int64_t asked_ns = now_ns;
   for (int64_t from_ns; ahead_ns > 0;) {
     from_ns = prem_gate_ask(&gate, closed, now_ns, ahead_ns);
     if (from_ns <= now_ns)

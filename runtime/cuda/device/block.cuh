@@ -159,6 +159,7 @@ struct block_state {
 #if PREM_GATED
   prem_device_gated gated;
   prem_memory_gate gates[2];       /* of the starter, of the writer */
+  int64_t look_ns[2];              /* when they look at the abort word again */
   int64_t ended[PREM_PHASE_COUNT]; /* phases that count */
 #endif
 #if PREM_LIVE

@@ -174,10 +174,15 @@ static prem_status divide_sm(prem_cuda *cuda, int64_t kept_bytes, prem_diag *dia
   return PREM_OK;
 }
 
-/* How many blocks of a variant an SM holds. */
+/* How many blocks of a variant an SM holds. A variant's limit is the GPU's, since other sessions of
+ * the process launch it with other scratchpads. */
 static cudaError_t ask_occupancy(const prem_cuda *cuda, const void *variant, int *blocks) {
-  cudaError_t error = cudaFuncSetAttribute(variant, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           (int)cuda->scratch_bytes);
+  struct cudaFuncAttributes attributes;
+  cudaError_t error = cudaFuncGetAttributes(&attributes, variant);
+  if (error == cudaSuccess)
+    error = cudaFuncSetAttribute(variant, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)(cuda->gpu->properties.sharedMemPerBlockOptin -
+                                       attributes.sharedSizeBytes));
   if (error == cudaSuccess)
     error = cudaFuncSetAttribute(variant, cudaFuncAttributePreferredSharedMemoryCarveout,
                                  cudaSharedmemCarveoutMaxShared);
