@@ -79,20 +79,20 @@ static int report(const isolate_options *options, const prem_isolation *isolatio
   return status;
 }
 
-/* Best-effort tasks run in two modes, one of which has the gate. */
+/* Best-effort tasks run in most modes, one of which has the gate. */
 static int judge_modes(const isolate_options *options, const prem_isolate_options *isolate) {
   bool has_tt = false;
   for (int i = 0; i < isolate->mode_count; ++i) {
     has_tt |= isolate->modes[i] == PREM_MODE_TT;
-    if (isolate->modes[i] == PREM_MODE_TT || isolate->modes[i] == PREM_MODE_FREE)
+    if (isolate->modes[i] != PREM_MODE_LOCK && isolate->modes[i] != PREM_MODE_COPY)
       continue;
-    command_error("%s: mode %s runs no best-effort tasks; name tt, or tt,free",
+    command_error("%s: mode %s runs no best-effort tasks; name tt, and others beside it",
                   options->common.file, prem_mode_name(isolate->modes[i]));
     return COMMAND_UNAVAILABLE;
   }
   if (has_tt)
     return COMMAND_DONE;
-  command_error("%s: only mode tt has the gate that is asked about; name tt, or tt,free",
+  command_error("%s: only mode tt has the gate that is asked about; name tt, and others beside it",
                 options->common.file);
   return COMMAND_UNAVAILABLE;
 }

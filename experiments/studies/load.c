@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALONE, GATE, NO_GATE, COMPANIES };
-static const char *const companies[COMPANIES] = {"alone", "gate", "no gate"};
+/* Parted: mode partition with one split of the SMs each. */
+enum { ALONE, COLD, GATE, NO_GATE, PARTED, SPLITS = 3, COMPANIES = PARTED + SPLITS };
 
 /** A variant for each company. */
 typedef struct load_study {
@@ -21,37 +21,122 @@ typedef struct load_study {
   const prem_isolate_options *options;
   prem_load_isolation *result;
   prem_variant variants[COMPANIES];
-  prem_schedule *alone, *open; /* owned */
+  prem_schedule *made[COMPANIES]; /* owned; NULL: the caller's */
+  char names[COMPANIES][32];
+  int32_t companies; /* without splits that nobody asked for */
   prem_disturbance *disturbance;
   prem_diag *diag;
 } load_study;
 
+/** One line of the tables. */
+typedef struct load_row {
+  int company;
+  prem_mode mode;
+} load_row;
+
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-/* The same instants, and no closed windows. */
-static prem_status make_open(load_study *study) {
+static bool has_mode(const load_study *study, prem_mode mode) {
+  for (int m = 0; m < study->options->mode_count; ++m)
+    if (study->options->modes[m] == mode)
+      return true;
+  return false;
+}
+
+static prem_status copy_schedule(load_study *study, int company) {
   bool *keep = malloc((size_t)study->schedule->task_count * sizeof *keep);
   if (!keep)
     return PREM_ERR_MEMORY;
   memset(keep, true, (size_t)study->schedule->task_count * sizeof *keep);
-  const prem_status status = prem_schedule_subset(study->schedule, keep, &study->open);
-  if (status == PREM_OK)
-    study->open->plan->closed_count = 0;
+  const prem_status status = prem_schedule_subset(study->schedule, keep, &study->made[company]);
   free(keep);
   return status;
 }
 
-/* In mode free there is no gate, so that the second company would be the third. */
-static prem_status open_variants(load_study *study) {
-  prem_status status = prem_schedule_critical(study->schedule, &study->alone, NULL);
-  if (status == PREM_OK)
-    status = make_open(study);
-  const prem_schedule *const schedules[COMPANIES] = {study->alone, study->schedule, study->open};
-  for (int c = 0; c < COMPANIES && status == PREM_OK; ++c) {
-    study->variants[c].schedule = schedules[c];
-    study->variants[c].modes = 1U << PREM_MODE_TT | (c == GATE ? 0 : 1U << PREM_MODE_FREE);
-    status = prem_variant_open(&study->variants[c], study->backend, study->diag);
+/* Half of the shortest gap between two windows. */
+static int64_t half_gap_ns(const prem_plan *plan) {
+  int64_t shortest_ns = plan->hyperperiod_ns;
+  for (int32_t w = 0; w < plan->closed_count; ++w) {
+    const bool is_last = w + 1 == plan->closed_count;
+    const int64_t next_ns =
+        plan->closed[is_last ? 0 : w + 1].start_ns + (is_last ? plan->hyperperiod_ns : 0);
+    shortest_ns = prem_min_i64(shortest_ns, next_ns - plan->closed[w].end_ns);
   }
+  return shortest_ns / 2;
+}
+
+/* The load ends long before each window, so that the memory is idle in it, and the caches hold what
+ * the load has left there. The first window may begin in the hyperperiod before: it is the last
+ * then.
+ */
+static void keep_far(prem_plan *plan) {
+  const int64_t far_ns = half_gap_ns(plan);
+  for (int32_t w = 0; w < plan->closed_count; ++w)
+    plan->closed[w].start_ns -= far_ns;
+  if (plan->closed_count == 0 || plan->closed[0].start_ns >= 0)
+    return;
+  prem_closed_window first = plan->closed[0];
+  first.start_ns += plan->hyperperiod_ns;
+  first.end_ns += plan->hyperperiod_ns;
+  memmove(plan->closed, plan->closed + 1, (size_t)(plan->closed_count - 1) * sizeof first);
+  plan->closed[plan->closed_count - 1] = first;
+}
+
+/* The same instants, and no closed windows. */
+static prem_status make_open(load_study *study, int company) {
+  const prem_status status = copy_schedule(study, company);
+  if (status == PREM_OK)
+    study->made[company]->plan->closed_count = 0;
+  return status;
+}
+
+static prem_status make_splits(load_study *study) {
+  static const int32_t parts[SPLITS] = {8, 4, 2};
+  const int32_t sms = prem_session_machine(study->variants[NO_GATE].session)->cores;
+  const int64_t given = study->schedule->measure.partition_sms;
+  prem_status status = PREM_OK;
+  for (int i = 0; i < (given ? 1 : SPLITS) && status == PREM_OK; ++i) {
+    const int company = PARTED + i;
+    const int64_t own = given ? given : sms / parts[i];
+    status = make_open(study, company);
+    if (status != PREM_OK)
+      break;
+    study->made[company]->measure.partition_sms = own;
+    snprintf(study->names[company], sizeof study->names[company], "%" PRId64 " SMs of %d", own,
+             sms);
+    ++study->companies;
+  }
+  return status;
+}
+
+static prem_status open_variant(load_study *study, int company, uint32_t modes) {
+  prem_variant *variant = &study->variants[company];
+  variant->schedule = study->made[company] ? study->made[company] : study->schedule;
+  variant->modes = modes;
+  return prem_variant_open(variant, study->backend, study->diag);
+}
+
+/* The gate is there in mode tt alone. What the load does to caches needs to be seen but once. */
+static prem_status open_variants(load_study *study) {
+  static const char *const names[] = {"alone", "cold", "gate", "no gate"};
+  const uint32_t tt = 1U << PREM_MODE_TT, partition = 1U << PREM_MODE_PARTITION;
+  for (int c = 0; c < PARTED; ++c)
+    snprintf(study->names[c], sizeof study->names[c], "%s", names[c]);
+  study->companies = PARTED;
+  prem_status status = prem_schedule_critical(study->schedule, &study->made[ALONE], NULL);
+  if (status == PREM_OK)
+    status = copy_schedule(study, COLD);
+  if (status == PREM_OK)
+    keep_far(study->made[COLD]->plan);
+  if (status == PREM_OK)
+    status = make_open(study, NO_GATE);
+  const uint32_t modes[PARTED] = {~0U, tt, tt, ~partition};
+  for (int c = 0; c < PARTED && status == PREM_OK; ++c)
+    status = open_variant(study, c, modes[c]);
+  if (status == PREM_OK && has_mode(study, PREM_MODE_PARTITION))
+    status = make_splits(study);
+  for (int c = PARTED; c < study->companies && status == PREM_OK; ++c)
+    status = open_variant(study, c, partition);
   return status;
 }
 
@@ -67,6 +152,7 @@ static prem_status measure(load_study *study) {
   prem_interleave_options interleave = {.backend = study->backend,
                                         .mode_count = options->mode_count,
                                         .sampling = options->sampling,
+                                        .leave_out = true,
                                         .disturbed_apart = true,
                                         .engine = options->engine,
                                         .stop = options->stop,
@@ -76,28 +162,56 @@ static prem_status measure(load_study *study) {
                                         .round_context = study->disturbance};
   interleave.sampling.rounds = prem_min_i64(options->sampling.rounds, options->sampling.samples);
   memcpy(interleave.modes, options->modes, sizeof interleave.modes);
-  return prem_interleave(study->variants, COMPANIES, &interleave, study->diag);
+  return prem_interleave(study->variants, study->companies, &interleave, study->diag);
 }
 
 /* ---- findings ------------------------------------------------------------------------------- */
+
+/* The rows of the tables, one after the other; false: there are no more. */
+static bool next_row(const load_study *study, int *at, load_row *row) {
+  for (; *at < study->options->mode_count * study->companies; ++*at) {
+    const prem_mode mode = study->options->modes[*at / study->companies];
+    const int company = *at % study->companies;
+    if (!(study->variants[company].modes & 1U << mode))
+      continue;
+    *row = (load_row){.company = company, .mode = mode};
+    ++*at;
+    return true;
+  }
+  return false;
+}
 
 static void name_columns(prem_table *table, const char *const *columns) {
   for (; *columns; columns += 2)
     prem_table_column(table, columns[0], columns[1]);
 }
 
-static const prem_variant_times *observed_in(const load_study *study, int company, prem_mode mode) {
-  return &study->variants[company].observed[mode];
+static const prem_variant_times *observed_in(const load_study *study, load_row row) {
+  return &study->variants[row.company].observed[row.mode];
 }
 
-static prem_summary response_in(const load_study *study, int company, prem_mode mode,
-                                const char *task) {
-  const int32_t t = prem_schedule_find_task(study->variants[company].schedule, task);
-  const prem_series *series = &observed_in(study, company, mode)->responses[t];
-  prem_summary summary = {0};
+static const prem_series *responses_in(const load_study *study, load_row row, const char *task) {
+  const int32_t t = prem_schedule_find_task(study->variants[row.company].schedule, task);
+  return &observed_in(study, row)->responses[t];
+}
+
+static prem_summary response_in(const load_study *study, load_row row, const char *task) {
+  const prem_series *series = responses_in(study, row, task);
+  prem_summary summary = {.p50 = INT64_MIN, .p99 = INT64_MIN, .p9999 = INT64_MIN, .max = INT64_MIN};
   if (series->count > 0)
     prem_summarise(series->ns, series->count, &summary);
   return summary;
+}
+
+/* With nothing else there: of the mode in which the longest is shortest. */
+static prem_summary alone_in_fastest(const load_study *study, const char *task) {
+  prem_summary best = {.max = INT64_MIN, .p9999 = INT64_MIN};
+  for (int m = 0; m < study->options->mode_count; ++m) {
+    const prem_summary took = response_in(study, (load_row){ALONE, study->options->modes[m]}, task);
+    if (took.count > 0 && (best.count == 0 || took.max < best.max))
+      best = took;
+  }
+  return best;
 }
 
 static void add_known(prem_table *table, int64_t ns) {
@@ -112,24 +226,24 @@ static double ratio(int64_t of, int64_t to) {
 }
 
 static void add_response(const load_study *study, prem_table *table, const prem_task *task,
-                         int company, prem_mode mode) {
-  const prem_summary took = response_in(study, company, mode, task->name);
-  const prem_summary alone = response_in(study, ALONE, mode, task->name);
-  const int32_t t = prem_schedule_find_task(study->variants[company].schedule, task->name);
-  const prem_series *series = &observed_in(study, company, mode)->responses[t];
+                         load_row row) {
+  const prem_summary took = response_in(study, row, task->name);
+  const prem_summary alone = response_in(study, (load_row){ALONE, row.mode}, task->name);
+  const prem_series *series = responses_in(study, row, task->name);
   int64_t missed = 0;
-  if (took.count == 0 && observed_in(study, company, mode)->disturbed == 0)
+  if (took.count == 0 && observed_in(study, row)->disturbed == 0)
     return;
   for (int64_t i = 0; i < series->count; ++i)
     missed += task->deadline_ns > 0 && series->ns[i] > task->deadline_ns;
   prem_table_add_text(table, task->name);
-  prem_table_add_text(table, companies[company]);
-  prem_table_add_text(table, prem_mode_name(mode));
+  prem_table_add_text(table, study->names[row.company]);
+  prem_table_add_text(table, prem_mode_name(row.mode));
   prem_table_add_int(table, took.count);
-  prem_table_add_int(table, observed_in(study, company, mode)->disturbed);
-  add_known(table, took.count > 0 ? took.p50 : INT64_MIN);
-  add_known(table, took.count > 0 ? took.p99 : INT64_MIN);
-  add_known(table, took.count > 0 ? took.max : INT64_MIN);
+  prem_table_add_int(table, observed_in(study, row)->disturbed);
+  add_known(table, took.p50);
+  add_known(table, took.p99);
+  add_known(table, took.p9999);
+  add_known(table, took.max);
   prem_table_add_real(table, ratio(took.p50, alone.p50));
   prem_table_add_real(table, ratio(took.max, alone.max));
   add_known(table, task->deadline_ns > 0 ? missed : INT64_MIN);
@@ -137,40 +251,61 @@ static void add_response(const load_study *study, prem_table *table, const prem_
 
 static void add_responses(const load_study *study, prem_findings *findings) {
   static const char *const columns[] = {
-      "task",   "",   "company", "",   "mode",    "",   "jobs",         "", "disturbed",        "",
-      "p50",    "ns", "p99",     "ns", "longest", "ns", "p50_of_alone", "", "longest_of_alone", "",
-      "missed", "",   NULL};
+      "task",   "",          "company", "",    "mode",         "",    "jobs",
+      "",       "disturbed", "",        "p50", "ns",           "p99", "ns",
+      "p99.99", "ns",        "longest", "ns",  "p50_of_alone", "",    "longest_of_alone",
+      "",       "missed",    "",        NULL};
   prem_table *table =
       prem_findings_table(findings, "responses", "Response times of critical tasks", NULL);
   name_columns(table, columns);
+  load_row row;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
-    for (int m = 0; m < study->options->mode_count && !study->schedule->tasks[t].best_effort; ++m)
-      for (int company = 0; company < COMPANIES; ++company)
-        add_response(study, table, &study->schedule->tasks[t], company, study->options->modes[m]);
+    for (int at = 0; !study->schedule->tasks[t].best_effort && next_row(study, &at, &row);)
+      add_response(study, table, &study->schedule->tasks[t], row);
 }
 
 /* Bytes in a nanosecond, or tiles where a task has no kernel; 0: it did not run. */
-static double rate_in(const load_study *study, int company, prem_mode mode, int32_t t) {
-  const prem_variant_times *observed = observed_in(study, company, mode);
+static double rate_in(const load_study *study, load_row row, int32_t t) {
+  const prem_variant_times *observed = observed_in(study, row);
+  if (row.company == ALONE || observed->beside_ns == 0)
+    return 0;
   const prem_best_effort_counts *counts = &observed->beside[t];
   const int64_t done = counts->bytes > 0 ? counts->bytes : counts->tiles;
-  return observed->beside_ns > 0 ? (double)done / (double)observed->beside_ns : 0;
+  return (double)done / (double)observed->beside_ns;
 }
 
-static void add_load(const load_study *study, prem_table *table, int32_t t, int company,
-                     prem_mode mode) {
-  const prem_variant_times *observed = observed_in(study, company, mode);
-  const prem_best_effort_counts *counts = &observed->beside[t];
-  const double open_rate = rate_in(study, NO_GATE, PREM_MODE_TT, t);
-  if (observed->beside_ns == 0)
+/* What tasks get done without a gate: tiled in modes tt and free, or as ordinary kernels in others.
+ * @param t  -1: all of them */
+static double open_rate(const load_study *study, bool is_tiled, int32_t t) {
+  double best = 0;
+  load_row row;
+  for (int at = 0; next_row(study, &at, &row);) {
+    double all = 0;
+    if (row.company < NO_GATE || prem_mode_has_phases(row.mode) != is_tiled)
+      continue;
+    for (int32_t other = 0; other < study->schedule->task_count; ++other)
+      all += t < 0 || other == t ? rate_in(study, row, other) : 0;
+    best = all > best ? all : best;
+  }
+  return best;
+}
+
+static double share(double of, double all) {
+  return all > 0 ? of / all : (double)NAN;
+}
+
+static void add_load(const load_study *study, prem_table *table, int32_t t, load_row row) {
+  const prem_variant_times *observed = observed_in(study, row);
+  const double rate = rate_in(study, row, t);
+  if (row.company == ALONE || observed->beside_ns == 0)
     return;
+  const prem_best_effort_counts *counts = &observed->beside[t];
   prem_table_add_text(table, study->schedule->tasks[t].name);
-  prem_table_add_text(table, companies[company]);
-  prem_table_add_text(table, prem_mode_name(mode));
+  prem_table_add_text(table, study->names[row.company]);
+  prem_table_add_text(table, prem_mode_name(row.mode));
   prem_table_add_int(table, counts->tiles);
-  prem_table_add_real(table, counts->bytes > 0 ? rate_in(study, company, mode, t) : (double)NAN);
-  prem_table_add_real(table,
-                      open_rate > 0 ? rate_in(study, company, mode, t) / open_rate : (double)NAN);
+  prem_table_add_real(table, counts->bytes > 0 ? rate : (double)NAN);
+  prem_table_add_real(table, share(rate, open_rate(study, prem_mode_has_phases(row.mode), t)));
   prem_table_add_int(table, counts->waits);
   prem_table_add_int(table, counts->overruns);
 }
@@ -182,48 +317,94 @@ static void add_loads(const load_study *study, prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "load", "What best-effort tasks got done", NULL);
   name_columns(table, columns);
+  load_row row;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
-    for (int m = 0; m < study->options->mode_count && study->schedule->tasks[t].best_effort; ++m)
-      for (int company = GATE; company < COMPANIES; ++company)
-        add_load(study, table, t, company, study->options->modes[m]);
+    for (int at = 0; study->schedule->tasks[t].best_effort && next_row(study, &at, &row);)
+      add_load(study, table, t, row);
 }
 
-/* Of all best-effort tasks together, of what they do in mode tt without a gate. */
-static double load_kept(const load_study *study, int company, prem_mode mode) {
-  double with = 0, without = 0;
-  for (int32_t t = 0; t < study->schedule->task_count; ++t) {
-    with += rate_in(study, company, mode, t);
-    without += rate_in(study, NO_GATE, PREM_MODE_TT, t);
-  }
-  return without > 0 ? with / without : (double)NAN;
+/* Of all best-effort tasks together, of what they do without a gate. */
+static double load_kept(const load_study *study, load_row row) {
+  double with = 0;
+  for (int32_t t = 0; t < study->schedule->task_count; ++t)
+    with += rate_in(study, row, t);
+  return row.company == ALONE ? 0
+                              : share(with, open_rate(study, prem_mode_has_phases(row.mode), -1));
+}
+
+static const char *load_name(const load_study *study) {
+  for (int32_t t = 0; t < study->schedule->task_count; ++t)
+    if (study->schedule->tasks[t].best_effort)
+      return study->schedule->tasks[t].name;
+  return "";
+}
+
+static void add_point(const load_study *study, prem_table *table, const char *task, load_row row) {
+  const prem_summary took = response_in(study, row, task);
+  const prem_summary alone = alone_in_fastest(study, task);
+  const prem_plan *plan = study->schedule->plan;
+  char point[64];
+  if (took.count == 0)
+    return;
+  snprintf(point, sizeof point, "%s, %s", prem_mode_name(row.mode), study->names[row.company]);
+  prem_table_add_text(table, task);
+  prem_table_add_text(table, load_name(study));
+  prem_table_add_text(table, study->names[row.company]);
+  prem_table_add_text(table, prem_mode_name(row.mode));
+  prem_table_add_text(table, point);
+  prem_table_add_int(table, took.count);
+  add_known(table, took.p50);
+  add_known(table, took.p9999);
+  add_known(table, took.max);
+  add_known(table, alone.p9999);
+  add_known(table, alone.max);
+  prem_table_add_real(table, load_kept(study, row));
+  prem_table_add_real(table, row.company == GATE
+                                 ? (double)plan->open_ns / (double)plan->hyperperiod_ns
+                                 : (double)NAN);
 }
 
 static void add_points(const load_study *study, prem_findings *findings) {
-  static const char *const columns[] = {"task", "",        "company", "",  "kept",
-                                        "",     "longest", "ns",      NULL};
+  static const char *const columns[] = {"workload",
+                                        "",
+                                        "load",
+                                        "",
+                                        "company",
+                                        "",
+                                        "mode",
+                                        "",
+                                        "point",
+                                        "",
+                                        "jobs",
+                                        "",
+                                        "p50_ns",
+                                        "",
+                                        "p9999_ns",
+                                        "",
+                                        "longest_ns",
+                                        "",
+                                        "alone_p9999_ns",
+                                        "",
+                                        "alone_longest_ns",
+                                        "",
+                                        "load_kept",
+                                        "",
+                                        "open_share",
+                                        "",
+                                        NULL};
   prem_table *table =
       prem_findings_table(findings, "points", "Longest response against load kept", NULL);
   name_columns(table, columns);
+  load_row row;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
-    for (int i = 0; i < 2 * COMPANIES && !study->schedule->tasks[t].best_effort; ++i) {
-      const prem_mode mode = i < COMPANIES ? PREM_MODE_TT : PREM_MODE_FREE;
-      const char *task = study->schedule->tasks[t].name;
-      const prem_summary took = response_in(study, i % COMPANIES, mode, task);
-      char company[32];
-      if (took.count == 0)
-        continue;
-      snprintf(company, sizeof company, "%s, %s", companies[i % COMPANIES], prem_mode_name(mode));
-      prem_table_add_text(table, task);
-      prem_table_add_text(table, company);
-      prem_table_add_real(table, load_kept(study, i % COMPANIES, mode));
-      prem_table_add_int(table, took.max);
-    }
+    for (int at = 0; !study->schedule->tasks[t].best_effort && next_row(study, &at, &row);)
+      add_point(study, table, study->schedule->tasks[t].name, row);
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_POINTS,
                                               .title = "Longest response against load kept",
                                               .table = "points",
-                                              .x = "kept",
-                                              .y = "longest",
-                                              .series = "company",
+                                              .x = "load_kept",
+                                              .y = "longest_ns",
+                                              .series = "point",
                                               .log_y = true});
 }
 
@@ -235,22 +416,35 @@ static void add_verdict(const load_study *study, prem_findings *findings) {
     const char *name = study->schedule->tasks[t].name;
     if (study->schedule->tasks[t].best_effort)
       continue;
-    const prem_summary alone = response_in(study, ALONE, PREM_MODE_TT, name);
-    const prem_summary gate = response_in(study, GATE, PREM_MODE_TT, name);
-    const prem_summary open = response_in(study, NO_GATE, PREM_MODE_TT, name);
-    if (alone.count == 0 || gate.count == 0 || open.count == 0)
+    const prem_summary alone = response_in(study, (load_row){ALONE, PREM_MODE_TT}, name);
+    const prem_summary cold = response_in(study, (load_row){COLD, PREM_MODE_TT}, name);
+    const prem_summary gate = response_in(study, (load_row){GATE, PREM_MODE_TT}, name);
+    const prem_summary open = response_in(study, (load_row){NO_GATE, PREM_MODE_TT}, name);
+    if (alone.count == 0 || cold.count == 0 || gate.count == 0 || open.count == 0)
       used += (size_t)snprintf(text + used, sizeof text - used,
                                "%s: all jobs of a company were disturbed; ", name);
     else
       used += (size_t)snprintf(text + used, sizeof text - used,
-                               "%s: longest response %.2f x alone with the gate, %.2f x without; ",
-                               name, ratio(gate.max, alone.max), ratio(open.max, alone.max));
+                               "%s: longest response with the gate %.2f x alone, %.2f x alone with "
+                               "caches that the load has used; without a gate %.2f x alone; ",
+                               name, ratio(gate.max, alone.max), ratio(gate.max, cold.max),
+                               ratio(open.max, alone.max));
   }
   prem_findings_verdict(findings, "%sthe load keeps %.3f of what it does without a gate. %s%s.",
-                        text, load_kept(study, GATE, PREM_MODE_TT),
+                        text, load_kept(study, (load_row){GATE, PREM_MODE_TT}),
                         result->valid ? "Valid: nothing disturbed it"
                                       : "INVALID, the machine was disturbed: ",
                         result->disturbed);
+}
+
+/* What was not possible, and why. */
+static void add_left_out(const load_study *study, prem_findings *findings) {
+  load_row row;
+  for (int at = 0; next_row(study, &at, &row);)
+    if (study->variants[row.company].left_out[row.mode][0])
+      prem_findings_note(findings, "Left out: mode %s, %s: %s", prem_mode_name(row.mode),
+                         study->names[row.company],
+                         study->variants[row.company].left_out[row.mode]);
 }
 
 static prem_status make_findings(const load_study *study) {
@@ -265,13 +459,17 @@ static prem_status make_findings(const load_study *study) {
   add_points(study, findings);
   prem_findings_note(
       findings,
-      "%" PRId64 " samples of each company and mode, interleaved. Alone: critical "
-      "tasks without best-effort ones. Gate: by the plan, with its closed windows. No "
-      "gate: these are left out.",
+      "%" PRId64 " samples of each company and mode, interleaved. Alone: critical tasks without "
+      "best-effort ones. Cold: the load ends half a gap before each closed window, so that its "
+      "traffic is over, and its data are in the caches. Gate: by the plan, with its closed "
+      "windows. "
+      "No gate: without these.",
       study->options->sampling.samples);
+  add_left_out(study, findings);
   prem_findings_note(findings, "Disturbed: hyperperiods in which the operating system took a core "
                                "away from critical tasks; their jobs are left out.");
-  prem_findings_note(findings, "Kept: of what the task gets done in mode tt without a gate.");
+  prem_findings_note(findings, "Kept: of what the task gets done at most without a gate, as tiles "
+                               "(modes tt and free) or as ordinary kernels (other modes).");
   add_verdict(study, findings);
   if (study->result->interrupted)
     prem_findings_incomplete(findings);
@@ -286,12 +484,12 @@ static prem_status make_findings(const load_study *study) {
 static prem_status fold(load_study *study) {
   prem_load_isolation *result = study->result;
   result->output_ok = true;
-  for (int c = 0; c < COMPANIES; ++c)
-    for (int m = 0; m < PREM_MODE_COUNT; ++m)
-      result->output_ok &= !study->variants[c].observed[m].output_wrong;
-  result->valid = prem_disturbance_none(
-      study->disturbance, study->options->sampling.samples * COMPANIES * study->options->mode_count,
-      result->disturbed, sizeof result->disturbed);
+  load_row row;
+  int64_t rows = 0;
+  for (int at = 0; next_row(study, &at, &row); ++rows)
+    result->output_ok &= !observed_in(study, row)->output_wrong;
+  result->valid = prem_disturbance_none(study->disturbance, study->options->sampling.samples * rows,
+                                        result->disturbed, sizeof result->disturbed);
   return make_findings(study);
 }
 
@@ -299,7 +497,7 @@ static bool can_be_isolated(const prem_schedule *schedule, const prem_isolate_op
   bool has_tt = false, all = true;
   for (int32_t m = 0; m < options->mode_count; ++m) {
     has_tt |= options->modes[m] == PREM_MODE_TT;
-    all &= options->modes[m] == PREM_MODE_TT || options->modes[m] == PREM_MODE_FREE;
+    all &= options->modes[m] != PREM_MODE_LOCK && options->modes[m] != PREM_MODE_COPY;
   }
   return schedule->plan && prem_schedule_has_best_effort(schedule) && has_tt && all &&
          options->sampling.samples >= 1;
@@ -316,19 +514,23 @@ prem_status prem_isolate_load(const prem_schedule *schedule, const prem_backend 
                       .options = options,
                       .diag = diag,
                       .result = calloc(1, sizeof *study.result)};
-  study.disturbance = prem_disturbance_new(prem_backend_name(backend), study.variants, COMPANIES);
-  prem_status status = study.result && study.disturbance ? open_variants(&study) : PREM_ERR_MEMORY;
+  prem_status status = study.result ? open_variants(&study) : PREM_ERR_MEMORY;
+  if (status == PREM_OK) {
+    study.disturbance =
+        prem_disturbance_new(prem_backend_name(backend), study.variants, study.companies);
+    status = study.disturbance ? PREM_OK : PREM_ERR_MEMORY;
+  }
   if (status == PREM_OK)
     status = measure(&study);
-  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
+  if (study.disturbance && (status == PREM_OK || status == PREM_ERR_INTERRUPTED)) {
     study.result->interrupted = status == PREM_ERR_INTERRUPTED;
     const prem_status folded = fold(&study);
     status = folded == PREM_OK ? status : folded;
   }
-  for (int c = 0; c < COMPANIES; ++c)
+  for (int c = 0; c < COMPANIES; ++c) {
     prem_variant_close(&study.variants[c]);
-  prem_schedule_free(study.alone);
-  prem_schedule_free(study.open);
+    prem_schedule_free(study.made[c]);
+  }
   prem_disturbance_free(study.disturbance);
   if (study.result && study.result->findings)
     *out = study.result;

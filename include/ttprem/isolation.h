@@ -137,12 +137,15 @@ PREM_API prem_findings *prem_isolation_findings(const prem_isolation *isolation,
 /**
  * The same question of a schedule with best-effort tasks, which are the company: its critical tasks
  * run alone, beside the load with the plan's closed windows, and beside it without any, interleaved
- * in random order. In mode free there is no gate, and so no row for it.
+ * in random order; once more beside a load that ends long before each window, for what it does to
+ * the caches. The gate is there in mode tt alone. Mode partition is measured with several splits of
+ * the SMs, or with the one that the file names.
  *
- * @param options   modes: tt, and free if wanted.
+ * @param options   modes: tt, and any others but lock and copy. What is not possible of these is
+ *                  left out, and the findings say why.
  * @param[out] out  also when interrupted; free with prem_load_isolation_free().
- * @retval PREM_ERR_ARGUMENT     no plan, no best-effort task, no sample, mode tt missing or another
- *                               than tt and free
+ * @retval PREM_ERR_ARGUMENT     no plan, no best-effort task, no sample, mode tt missing, or mode
+ *                               lock or copy
  * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; those of prem_session_open() and
  *                               prem_session_run()
  */

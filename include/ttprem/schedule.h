@@ -197,9 +197,11 @@ typedef struct prem_chain {
 /** The file's `measure` group: defaults of run and compare. */
 typedef struct prem_measure {
   prem_scenario scenario;
-  int64_t runs;         /* relaunches (relaunch) */
-  int64_t hyperperiods; /* of one launch (resident) */
-  int64_t discard;      /* runs or hyperperiods not counted, at the start */
+  int64_t runs;          /* relaunches (relaunch) */
+  int64_t hyperperiods;  /* of one launch (resident) */
+  int64_t discard;       /* runs or hyperperiods not counted, at the start */
+  int64_t partition_sms; /* mode partition beside best-effort tasks: SMs of the critical ones, which
+                            these have the rest of; 0: half */
   prem_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
   bool given_modes;   /* the file names them */

@@ -507,8 +507,8 @@ static void read_modes(prem_reader *reader, const config_setting_t *group) {
 }
 
 void prem_read_measure(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"scenario", "runs", "hyperperiods", "discard", "modes",
-                                     "chains",   NULL};
+  static const char *const keys[] = {"scenario",      "runs",  "hyperperiods", "discard",
+                                     "partition_sms", "modes", "chains",       NULL};
   static const char *const scenarios[] = {"relaunch", "resident", NULL};
   prem_measure *measure = &reader->schedule->measure;
   const config_setting_t *group =
@@ -523,6 +523,7 @@ void prem_read_measure(prem_reader *reader, const config_setting_t *root) {
   prem_read_integer(reader, group, "runs", 1, INT32_MAX, &measure->runs);
   prem_read_integer(reader, group, "hyperperiods", 1, INT32_MAX, &measure->hyperperiods);
   prem_read_integer(reader, group, "discard", 0, INT32_MAX, &measure->discard);
+  prem_read_integer(reader, group, "partition_sms", 1, INT32_MAX, &measure->partition_sms);
   read_modes(reader, group);
   prem_read_chains(reader, group);
 }

@@ -359,10 +359,10 @@ void prem_free_part_free(prem_free_part *part) {
 }
 
 prem_status prem_free_part_judge(const prem_free_part *part, prem_mode mode, prem_diag *diag) {
-  if (!part || mode == PREM_MODE_TT || mode == PREM_MODE_FREE)
+  if (!part || (mode != PREM_MODE_LOCK && mode != PREM_MODE_COPY))
     return PREM_OK;
   prem_diag_add(diag, PREM_NOTE, 0, part->schedule->tasks[0].place, "",
-                "mode '%s' runs no best-effort tasks, and task '%s' is one; use tt or free",
+                "mode '%s' runs no best-effort tasks, and task '%s' is one; use another mode",
                 prem_mode_name(mode), part->schedule->tasks[0].name);
   return PREM_ERR_UNAVAILABLE;
 }

@@ -153,8 +153,14 @@ static prem_status run_baseline(prem_cuda *cuda, const prem_run_request *request
                                    .arrays = &cuda->arrays,
                                    .host = cuda->host,
                                    .sm_count = cuda->sm_count};
+  const prem_cuda *other = cuda->beside;
+  const prem_native_place beside = {.program = other ? other->program : NULL,
+                                    .arrays = other ? &other->arrays : NULL,
+                                    .host = other ? other->host : NULL,
+                                    .sm_count = cuda->sm_count};
   if (!cuda->baselines)
-    cuda->baselines = prem_baselines_new(&place, cuda->leader ? cuda->leader->baselines : NULL);
+    cuda->baselines = prem_baselines_new(&place, &beside, other ? other->part : NULL,
+                                         cuda->leader ? cuda->leader->baselines : NULL);
   if (!cuda->baselines)
     return PREM_ERR_MEMORY;
   const prem_status status = prem_baselines_run(cuda->baselines, request, trace, diag);

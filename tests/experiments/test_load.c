@@ -62,7 +62,7 @@ END_TEST
 static void stop_after_one(void *context, int64_t done, int64_t all) {
   (void)context;
   stop = done == 1;
-  ck_assert_int_eq(all, 6);
+  ck_assert_int_eq(all, 8);
 }
 
 START_TEST(what_was_measured_is_kept) {

@@ -8,26 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cuda/baselines/load.h"
 #include "runtime/cuda/baselines/native_round.h"
 #include "runtime/cuda/baselines/partition.h"
 
 #define DEFAULT_TIMEOUT_NS INT64_C(5000000000)
 
 struct prem_baselines {
-  prem_native_place place;
+  prem_native_place place, beside;
+  const prem_free_part *part;   /* NULL: no best-effort tasks */
   const prem_baselines *leader; /* NULL: none */
   prem_native
       *of_mode[PREM_MODE_COUNT]; /* NULL: not made; that of legacy serves launched and graph */
-  bool tuned;                    /* that of legacy */
+  prem_native *load_of_mode[PREM_MODE_COUNT]; /* the same of best-effort tasks */
+  bool tuned;                                 /* those of legacy */
   cudaGraphExec_t graph;
   prem_partition *partition;
   char mode_note[PREM_MODE_COUNT][PREM_MODE_NOTE_BYTES];
 };
 
-prem_baselines *prem_baselines_new(const prem_native_place *place, const prem_baselines *leader) {
+prem_baselines *prem_baselines_new(const prem_native_place *place, const prem_native_place *beside,
+                                   const prem_free_part *part, const prem_baselines *leader) {
   prem_baselines *baselines = calloc(1, sizeof *baselines);
   if (baselines)
-    *baselines = (prem_baselines){.place = *place, .leader = leader};
+    *baselines = (prem_baselines){.place = *place, .part = part, .leader = leader};
+  if (baselines && part)
+    baselines->beside = *beside;
   return baselines;
 }
 
@@ -36,8 +42,10 @@ void prem_baselines_free(prem_baselines *baselines) {
     return;
   if (baselines->graph)
     cudaGraphExecDestroy(baselines->graph);
-  for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
+  for (int mode = 0; mode < PREM_MODE_COUNT; ++mode) {
     prem_native_free(baselines->of_mode[mode]);
+    prem_native_free(baselines->load_of_mode[mode]);
+  }
   prem_partition_free(baselines->partition);
   free(baselines);
 }
@@ -55,7 +63,8 @@ const char *prem_baselines_mode_note(const prem_baselines *baselines, prem_mode 
 bool prem_baselines_are_lost(const prem_baselines *baselines) {
   bool lost = false;
   for (int mode = 0; baselines && mode < PREM_MODE_COUNT; ++mode)
-    lost = lost || prem_native_is_lost(baselines->of_mode[mode]);
+    lost = lost || prem_native_is_lost(baselines->of_mode[mode]) ||
+           prem_native_is_lost(baselines->load_of_mode[mode]);
   return lost;
 }
 
@@ -86,7 +95,7 @@ static prem_status tune(const prem_baselines *baselines, prem_native *native, pr
   if (status == PREM_OK && leader)
     prem_native_follow(native, leader);
   if (status == PREM_OK)
-    status = prem_native_report(prem_cuda_arrays_poison(baselines->place.arrays), diag);
+    status = prem_native_report(prem_cuda_arrays_poison(native->place.arrays), diag);
   return status;
 }
 
@@ -98,6 +107,32 @@ static void drop(prem_baselines *baselines, prem_mode mode) {
   baselines->of_mode[mode] = NULL;
 }
 
+/* Best-effort tasks in a mode.
+ * @param streams  taken over; NULL: plain ones */
+static prem_status ready_load(prem_baselines *baselines, prem_mode mode,
+                              const cudaStream_t *streams, const prem_run_request *request,
+                              prem_diag *diag) {
+  prem_native **load = &baselines->load_of_mode[mode];
+  const prem_native *plain = baselines->load_of_mode[PREM_MODE_LEGACY];
+  if (*load)
+    return PREM_OK;
+  prem_native_place place = baselines->beside;
+  if (mode == PREM_MODE_PARTITION)
+    place.sm_count = prem_partition_rest(baselines->partition);
+  prem_status status = prem_native_new(&place, streams, load, diag);
+  if (status == PREM_OK && plain && prem_native_follow(*load, plain))
+    return PREM_OK;
+  if (status == PREM_OK)
+    status = prem_native_tune(*load, request, diag);
+  if (status == PREM_OK)
+    status = prem_native_report(prem_cuda_arrays_poison(place.arrays), diag);
+  if (status != PREM_OK && !prem_native_is_lost(*load)) {
+    prem_native_free(*load);
+    *load = NULL;
+  }
+  return status;
+}
+
 static prem_status ready_native(prem_baselines *baselines, const prem_run_request *request,
                                 prem_diag *diag) {
   prem_native **native = &baselines->of_mode[PREM_MODE_LEGACY];
@@ -106,6 +141,8 @@ static prem_status ready_native(prem_baselines *baselines, const prem_run_reques
   prem_status status = *native ? PREM_OK : prem_native_new(&baselines->place, NULL, native, diag);
   if (status == PREM_OK)
     status = tune(baselines, *native, PREM_MODE_LEGACY, request, diag);
+  if (status == PREM_OK && baselines->part)
+    status = ready_load(baselines, PREM_MODE_LEGACY, NULL, request, diag);
   baselines->tuned = status == PREM_OK;
   return status;
 }
@@ -122,11 +159,14 @@ static prem_status ready_graph(prem_baselines *baselines, prem_diag *diag) {
   return status;
 }
 
-/* Lower numbers are higher priorities. */
-static cudaError_t make_priorities(cudaStream_t *streams, int32_t count, int32_t *level_count) {
+/* Lower numbers are higher priorities. The lowest is that of best-effort tasks, where there are
+ * any.
+ */
+static cudaError_t make_priorities(cudaStream_t *streams, int32_t count, bool keeps_lowest,
+                                   int32_t *level_count) {
   int min = 0, greatest = 0;
   cudaError_t error = cudaDeviceGetStreamPriorityRange(&min, &greatest);
-  *level_count = min - greatest + 1;
+  *level_count = min - greatest + 1 - (keeps_lowest && min > greatest);
   for (int32_t t = 0; t < count && error == cudaSuccess; ++t) {
     const int64_t level = count <= *level_count ? t : (int64_t)t * *level_count / count;
     error = cudaStreamCreateWithPriority(&streams[t], cudaStreamNonBlocking, greatest + (int)level);
@@ -138,7 +178,7 @@ static prem_status new_priority(prem_baselines *baselines, cudaStream_t *streams
                                 prem_diag *diag) {
   prem_native **native = &baselines->of_mode[PREM_MODE_PRIORITY];
   const int32_t tasks = task_count(baselines);
-  const cudaError_t error = make_priorities(streams, tasks, levels);
+  const cudaError_t error = make_priorities(streams, tasks, baselines->part != NULL, levels);
   if (error == cudaSuccess)
     return prem_native_new(&baselines->place, streams, native, diag);
   for (int32_t t = 0; t < tasks; ++t)
@@ -147,7 +187,29 @@ static prem_status new_priority(prem_baselines *baselines, cudaStream_t *streams
   return prem_native_report(error, diag);
 }
 
-static prem_status ready_priority(prem_baselines *baselines, prem_diag *diag) {
+static prem_status ready_lowest(prem_baselines *baselines, const prem_run_request *request,
+                                prem_diag *diag) {
+  const int32_t tasks = baselines->part ? baselines->part->schedule->task_count : 0;
+  cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof(cudaStream_t));
+  if (!streams)
+    return PREM_ERR_MEMORY;
+  int min = 0, greatest = 0;
+  cudaError_t error = cudaDeviceGetStreamPriorityRange(&min, &greatest);
+  for (int32_t t = 0; t < tasks && error == cudaSuccess; ++t)
+    error = cudaStreamCreateWithPriority(&streams[t], cudaStreamNonBlocking, min);
+  const prem_status status = error != cudaSuccess ? prem_native_report(error, diag)
+                             : tasks > 0
+                                 ? ready_load(baselines, PREM_MODE_PRIORITY, streams, request, diag)
+                                 : PREM_OK;
+  for (int32_t t = 0; t < tasks && error != cudaSuccess; ++t)
+    if (streams[t])
+      cudaStreamDestroy(streams[t]);
+  free(streams);
+  return status;
+}
+
+static prem_status ready_priority(prem_baselines *baselines, const prem_run_request *request,
+                                  prem_diag *diag) {
   const int32_t tasks = task_count(baselines);
   int32_t levels = 0;
   if (baselines->of_mode[PREM_MODE_PRIORITY])
@@ -155,15 +217,20 @@ static prem_status ready_priority(prem_baselines *baselines, prem_diag *diag) {
   cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof(cudaStream_t));
   if (!streams)
     return PREM_ERR_MEMORY;
-  const prem_status status = new_priority(baselines, streams, &levels, diag);
+  prem_status status = new_priority(baselines, streams, &levels, diag);
   free(streams);
-  if (status != PREM_OK)
+  if (status == PREM_OK)
+    status = ready_lowest(baselines, request, diag);
+  if (status != PREM_OK) {
+    drop(baselines, PREM_MODE_PRIORITY);
     return status;
+  }
   prem_native_take_ways(baselines->of_mode[PREM_MODE_PRIORITY],
                         baselines->of_mode[PREM_MODE_LEGACY]);
   snprintf(mode_note_of(baselines, PREM_MODE_PRIORITY), PREM_MODE_NOTE_BYTES,
-           "the file's first task highest, %d of the GPU's %d levels of priority in use",
-           tasks < levels ? tasks : levels, levels);
+           "the file's first task highest, %d of the GPU's %d levels of priority in use%s",
+           tasks < levels ? tasks : levels, levels,
+           baselines->part ? "; best effort has another one, the lowest" : "");
   return PREM_OK;
 }
 
@@ -186,7 +253,8 @@ static prem_status part_as(prem_baselines *baselines, const prem_baselines *lead
   cudaStream_t *all = calloc((size_t)shares + 1, sizeof(cudaStream_t));
   if (!all)
     return PREM_ERR_MEMORY;
-  const prem_status status = prem_partition_new(shares, all, &baselines->partition, diag);
+  const prem_status status =
+      prem_partition_new(shares, 0, all, 0, NULL, &baselines->partition, diag);
   for (int32_t t = 0; t < own->task_count && status == PREM_OK; ++t) {
     const int32_t share =
         prem_schedule_find_task(leader->place.program->schedule, own->tasks[t].name);
@@ -200,14 +268,35 @@ static prem_status part_as(prem_baselines *baselines, const prem_baselines *lead
   return status;
 }
 
+/* Critical tasks share the SMs that the file grants them, or half of all; the rest is best
+ * effort's, whose tasks have one share. */
+static prem_status part_in_two(prem_baselines *baselines, cudaStream_t *streams,
+                               const prem_run_request *request, prem_diag *diag) {
+  const prem_schedule *own = baselines->place.program->schedule;
+  const int32_t tasks = baselines->part->schedule->task_count;
+  const int64_t given =
+      own->measure.partition_sms > 0 ? own->measure.partition_sms : baselines->place.sm_count / 2;
+  const int64_t each = given / own->task_count > 0 ? given / own->task_count : 1;
+  cudaStream_t *rest = calloc((size_t)tasks + 1, sizeof(cudaStream_t));
+  if (!rest)
+    return PREM_ERR_MEMORY;
+  prem_status status = prem_partition_new(own->task_count, (int32_t)each, streams, tasks, rest,
+                                          &baselines->partition, diag);
+  if (status == PREM_OK)
+    status = ready_load(baselines, PREM_MODE_PARTITION, rest, request, diag);
+  free(rest);
+  return status;
+}
+
 /* What is best on the whole GPU need not be so on a share of it. */
 static prem_status new_partition(prem_baselines *baselines, cudaStream_t *streams,
                                  const prem_run_request *request, prem_diag *diag) {
   prem_native **native = &baselines->of_mode[PREM_MODE_PARTITION];
   const prem_baselines *leader = parting_leader(baselines);
-  prem_status status =
-      leader ? part_as(baselines, leader, streams, diag)
-             : prem_partition_new(task_count(baselines), streams, &baselines->partition, diag);
+  prem_status status = baselines->part ? part_in_two(baselines, streams, request, diag)
+                       : leader        ? part_as(baselines, leader, streams, diag)
+                                : prem_partition_new(task_count(baselines), 0, streams, 0, NULL,
+                                                     &baselines->partition, diag);
   if (status != PREM_OK)
     return status;
   prem_native_place place = baselines->place;
@@ -229,9 +318,9 @@ static prem_status ready_partition(prem_baselines *baselines, const prem_run_req
   free(streams);
   if (status == PREM_OK) {
     snprintf(mode_note_of(baselines, PREM_MODE_PARTITION), PREM_MODE_NOTE_BYTES,
-             "%d SMs for each task, %d of %d for none; ways to launch chosen on these shares",
+             "%d SMs for each task, %d of %d for %s; ways to launch chosen on these shares",
              prem_partition_share(baselines->partition), prem_partition_rest(baselines->partition),
-             baselines->place.sm_count);
+             baselines->place.sm_count, baselines->part ? "best effort" : "none");
     return PREM_OK;
   }
   drop(baselines, PREM_MODE_PARTITION);
@@ -317,7 +406,7 @@ static prem_status make_ready(prem_baselines *baselines, const prem_run_request 
   case PREM_MODE_GRAPH:
     return ready_graph(baselines, diag);
   case PREM_MODE_PRIORITY:
-    return ready_priority(baselines, diag);
+    return ready_priority(baselines, request, diag);
   case PREM_MODE_PARTITION:
     return ready_partition(baselines, request, diag);
   default:
@@ -350,19 +439,75 @@ static void keep_copy_end(const prem_native *copy, const int64_t *ends_ns, int64
     to[job] = trace->epoch_ns[hyperperiod] + end_ns;
 }
 
-prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request *request,
-                               prem_trace *trace, prem_diag *diag) {
-  const prem_mode mode = request->mode;
-  prem_status status = make_ready(baselines, request, diag);
-  if (status != PREM_OK)
-    return status;
-  prem_native *native = baselines->of_mode[has_own(mode) ? mode : PREM_MODE_LEGACY];
-  int64_t *ends_ns = calloc((size_t)native->order.job_count + 1, sizeof *ends_ns);
-  if (!ends_ns)
+/* ---- with best-effort tasks beside ----------------------------------------------------------- */
+
+/* Who is at work beside the rounds of a run. */
+typedef struct company {
+  prem_native_load *load; /* NULL: nobody */
+  int64_t began_ns, passes;
+} company;
+
+static prem_status company_begin(const prem_baselines *baselines, const prem_run_request *request,
+                                 company *of, prem_diag *diag) {
+  const prem_mode mode = has_own(request->mode) ? request->mode : PREM_MODE_LEGACY;
+  *of = (company){0};
+  if (!baselines->part)
+    return PREM_OK;
+  const prem_status status =
+      prem_native_load_start(baselines->load_of_mode[mode], request->stop, &of->load, diag);
+  of->began_ns = prem_host_clock_ns();
+  of->passes = status == PREM_OK ? prem_native_load_passes(of->load) : 0;
+  return status;
+}
+
+/* A hyperperiod begins no earlier than by the plan. */
+static void turn_await(const prem_baselines *baselines, const company *of, int64_t hyperperiod,
+                       const volatile sig_atomic_t *stop) {
+  const int64_t from_ns = of->began_ns + hyperperiod * baselines->place.program->hyperperiod_ns;
+  while (of->load && prem_host_clock_ns() < from_ns && !(stop && *stop))
+    ;
+}
+
+/* What the tasks did in passes over all of them, as their tiles would have been counted. */
+static prem_status count_passes(const prem_free_part *part, int64_t passes,
+                                prem_best_effort_trace *out) {
+  const prem_program *program = part->program;
+  int64_t *ended = calloc((size_t)program->block_count * PREM_PHASE_COUNT + 1, sizeof *ended);
+  if (!ended)
     return PREM_ERR_MEMORY;
-  prem_trace_begin_periodically(trace, native->place.program->hyperperiod_ns,
-                                request->hyperperiods);
+  for (int32_t b = 0; b < program->block_count; ++b)
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      ended[b * PREM_PHASE_COUNT + phase] = passes * program->blocks[b].phase_count[phase];
+  const int64_t through = prem_free_part_count(part, ended, out->counts);
+  free(ended);
+  return through < 0 ? PREM_ERR_MEMORY : PREM_OK;
+}
+
+/* A pass that was under way at the begin counts, the last ones, which were not over, do not. */
+static prem_status company_end(const prem_baselines *baselines, company *of, prem_trace *trace,
+                               prem_diag *diag) {
+  prem_best_effort_trace *out = trace->best_effort;
+  if (!of->load)
+    return PREM_OK;
+  const int64_t all = prem_native_load_passes(of->load);
+  out->length_ns = prem_host_clock_ns() - of->began_ns;
+  out->gated = false;
+  out->open_share = baselines->part->open_share;
+  out->trace->hyperperiods = all;
+  const prem_status status = prem_native_load_end(of->load, diag);
+  const prem_status counted = count_passes(baselines->part, all - of->passes, out);
+  return status == PREM_OK ? counted : status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static prem_status run_rounds(prem_baselines *baselines, const company *beside,
+                              const prem_run_request *request, int64_t *ends_ns, prem_trace *trace,
+                              prem_diag *diag) {
+  const prem_mode mode = request->mode;
+  prem_native *native = baselines->of_mode[has_own(mode) ? mode : PREM_MODE_LEGACY];
   const int64_t called_at_ns = prem_host_clock_ns();
+  prem_status status = PREM_OK;
   for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
     prem_native_round round = {.order = &native->order,
                                .gated = has_own(mode),
@@ -371,6 +516,7 @@ prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request
                                .timeout_ns = request->timeout_ns > 0 ? request->timeout_ns
                                                                      : DEFAULT_TIMEOUT_NS,
                                .ends_ns = ends_ns};
+    turn_await(baselines, beside, h, request->stop);
     status = prem_native_round_run(native, &round, diag);
     if (status != PREM_OK)
       break;
@@ -382,6 +528,26 @@ prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request
     if (h == 0)
       trace->launch_ns = round.host_start_ns - called_at_ns;
   }
-  free(ends_ns);
   return status;
+}
+
+prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request *request,
+                               prem_trace *trace, prem_diag *diag) {
+  prem_status status = make_ready(baselines, request, diag), ended;
+  if (status != PREM_OK)
+    return status;
+  const prem_native *native =
+      baselines->of_mode[has_own(request->mode) ? request->mode : PREM_MODE_LEGACY];
+  int64_t *ends_ns = calloc((size_t)native->order.job_count + 1, sizeof *ends_ns);
+  if (!ends_ns)
+    return PREM_ERR_MEMORY;
+  company beside;
+  prem_trace_begin_periodically(trace, native->place.program->hyperperiod_ns,
+                                request->hyperperiods);
+  status = company_begin(baselines, request, &beside, diag);
+  if (status == PREM_OK)
+    status = run_rounds(baselines, &beside, request, ends_ns, trace, diag);
+  ended = company_end(baselines, &beside, trace, diag);
+  free(ends_ns);
+  return status == PREM_OK ? ended : status;
 }

@@ -24,6 +24,11 @@
  * writes as many bytes as the tasks' inputs and outputs have, each once a job; by cudaMemcpyAsync
  * or by a plain kernel, what is faster. No ordinary kernel can be faster than moving its bytes.
  *
+ * Best-effort tasks run beside the first five as ordinary kernels too, again and again on streams
+ * of their own (load.h): with priorities on those of the lowest, with a partition on the SMs that
+ * the critical tasks leave. A hyperperiod then begins no earlier than the period after the one
+ * before, so that critical tasks ask no more of the GPU than by the plan.
+ *
  * What is measured: the end of a job is when its last block has issued its last store, stamped by
  * the blocks themselves on %globaltimer. (When the store is visible to other SMs is not waited for:
  * less than a microsecond, to the baseline's benefit. Behind cudaMemcpyAsync one thread stamps.) It
@@ -32,13 +37,17 @@
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_BASELINES_H
 #define TTPREM_RUNTIME_CUDA_BASELINES_BASELINES_H
 
+#include "runtime/core/best_effort.h"
 #include "runtime/cuda/baselines/native.h"
 
 typedef struct prem_baselines prem_baselines;
 
 /** NULL without memory. Nothing is made ready before it is asked for.
+ *  @param part    the best-effort tasks beside those of the place, which are at `beside`; NULL:
+ * none
  *  @param leader  whose ways and shares are taken, see prem_session_follow(); NULL: nobody's */
-prem_baselines *prem_baselines_new(const prem_native_place *place, const prem_baselines *leader);
+prem_baselines *prem_baselines_new(const prem_native_place *place, const prem_native_place *beside,
+                                   const prem_free_part *part, const prem_baselines *leader);
 /** Not if they are lost: freeing would wait for a kernel. */
 void prem_baselines_free(prem_baselines *baselines);
 /**

@@ -128,8 +128,8 @@ static cudaError_t queue_release(const prem_native *native, const prem_untiled_j
   return cudaSuccess;
 }
 
-static cudaError_t queue_job(const prem_native *native, const prem_native_round *round,
-                             int64_t number) {
+cudaError_t prem_native_queue_job(const prem_native *native, const prem_native_round *round,
+                                  int64_t number) {
   const prem_untiled_job *job = &round->order->jobs[number];
   const prem_native_task *task = &native->tasks[job->task];
   cudaError_t error;
@@ -189,7 +189,7 @@ static cudaError_t queue_gated(const prem_native *native, prem_native_round *rou
     if (number == QUEUED_AHEAD)
       open_gates(native, round);
     CUDA_TRY(lap_wait(native, round, number));
-    CUDA_TRY(queue_job(native, round, number));
+    CUDA_TRY(prem_native_queue_job(native, round, number));
   }
   if (count <= QUEUED_AHEAD && !is_stopped(round))
     open_gates(native, round);
@@ -224,7 +224,7 @@ static cudaError_t queue_as_launched(const prem_native *native, prem_native_roun
     if (!host_wait_until(round, round->host_start_ns + round->order->jobs[number].release_ns))
       break;
     CUDA_TRY(lap_wait(native, round, number));
-    CUDA_TRY(queue_job(native, round, number));
+    CUDA_TRY(prem_native_queue_job(native, round, number));
   }
   return cudaSuccess;
 }

@@ -61,6 +61,10 @@ typedef struct prem_native_round {
  * @retval PREM_ERR_MACHINE      a device error, or a kernel that does not end
  */
 prem_status prem_native_round_run(prem_native *native, prem_native_round *round, prem_diag *diag);
+/** Queue a job on its task's stream, behind what it follows; where the round is gated, its gate
+ *  first. */
+cudaError_t prem_native_queue_job(const prem_native *native, const prem_native_round *round,
+                                  int64_t number);
 /** Streams, events and words, once tasks and order are there. */
 prem_status prem_native_make_room(prem_native *native, prem_diag *diag);
 /** What launches a job. `work` is filled; the kernel's one argument. */

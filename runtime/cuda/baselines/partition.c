@@ -104,36 +104,36 @@ static unsigned int shares_of(const green_driver *driver, const CUdevResource *a
   return result == CUDA_SUCCESS ? count : 0;
 }
 
-/* The largest share of which there are enough; 0: there is none. */
+/* The largest share of which there are enough, `each` where that is given; 0: there is none. */
 static parting choose_parting(const green_driver *driver, const CUdevResource *all,
-                              unsigned int count) {
+                              unsigned int count, unsigned int each) {
   static const unsigned int flags[] = {0, CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING};
-  parting how = {.share = all->sm.smCount / count};
-  for (; how.share > 0; --how.share)
+  parting how = {.share = each ? each : all->sm.smCount / count};
+  for (const unsigned int least = each ? each : 1; how.share >= least; --how.share)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; ++i) {
       how.flags = flags[i];
       if (shares_of(driver, all, how) >= count)
         return how;
     }
-  return how;
+  return (parting){0};
 }
 
-static prem_status part(prem_partition *partition, unsigned int count, CUdevResource *shares,
-                        prem_diag *diag) {
+static prem_status part(prem_partition *partition, unsigned int count, unsigned int each,
+                        CUdevResource *shares, CUdevResource *rest, prem_diag *diag) {
   const green_driver *driver = &partition->driver;
-  CUdevResource all, rest;
+  CUdevResource all;
   CUresult result = driver->device_resource(partition->device, &all, CU_DEV_RESOURCE_TYPE_SM);
   if (result != CUDA_SUCCESS)
     return refuse_call(driver, diag, "cuDeviceGetDevResource", result);
-  const parting how = choose_parting(driver, &all, count);
+  const parting how = choose_parting(driver, &all, count, each);
   if (how.share == 0) {
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
-                  "cuda: mode partition: %u tasks, and the driver does not part %u SMs in so many",
-                  count, all.sm.smCount);
+                  "cuda: mode partition: %u tasks%s, and the driver does not part %u SMs so", count,
+                  each ? " of the size that the file wants" : "", all.sm.smCount);
     return PREM_ERR_UNAVAILABLE;
   }
   unsigned int made = count;
-  result = driver->split(shares, &made, &all, &rest, how.flags, how.share);
+  result = driver->split(shares, &made, &all, rest, how.flags, how.share);
   if (result != CUDA_SUCCESS)
     return refuse_call(driver, diag, "cuDevSmResourceSplitByCount", result);
   if (made < count)
@@ -155,11 +155,11 @@ static bool takes_events(cudaStream_t stream) {
 }
 
 /* Nothing is believed unmeasured: a driver that launches elsewhere is none. */
-static prem_status judge_share(const prem_partition *partition, int32_t sm_count,
-                               cudaStream_t stream, prem_diag *diag) {
+static prem_status judge_share(int32_t share, int32_t sm_count, cudaStream_t stream,
+                               prem_diag *diag) {
   int32_t seen = 0;
   const cudaError_t error = prem_count_sms(stream, sm_count, &seen);
-  if (error == cudaSuccess && seen <= partition->share)
+  if (error == cudaSuccess && seen <= share)
     return PREM_OK;
   if (error != cudaSuccess)
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
@@ -167,41 +167,56 @@ static prem_status judge_share(const prem_partition *partition, int32_t sm_count
                   cudaGetErrorString(error));
   else
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
-                  "cuda: mode partition: the blocks of a share of %d SMs came to %d of them",
-                  partition->share, seen);
+                  "cuda: mode partition: the blocks of a share of %d SMs came to %d of them", share,
+                  seen);
   return PREM_ERR_UNAVAILABLE;
 }
 
-static prem_status make_context(prem_partition *partition, CUdevResource *share,
-                                cudaStream_t *stream, prem_diag *diag) {
+static prem_status make_stream(const prem_partition *partition, cudaStream_t *stream,
+                               prem_diag *diag) {
   const green_driver *driver = &partition->driver;
-  CUdevResourceDesc description;
-  CUresult result = driver->describe(&description, share, 1);
-  if (result != CUDA_SUCCESS)
-    return refuse_call(driver, diag, "cuDevResourceGenerateDesc", result);
-  CUgreenCtx *context = &partition->contexts[partition->count];
-  result = driver->create(context, description, partition->device, CU_GREEN_CTX_DEFAULT_STREAM);
-  if (result != CUDA_SUCCESS)
-    return refuse_call(driver, diag, "cuGreenCtxCreate", result);
-  ++partition->count;
-  result = driver->stream_create(stream, *context, CU_STREAM_NON_BLOCKING, 0);
+  const CUresult result = driver->stream_create(stream, partition->contexts[partition->count - 1],
+                                                CU_STREAM_NON_BLOCKING, 0);
   if (result != CUDA_SUCCESS)
     return refuse_call(driver, diag, "cuGreenCtxStreamCreate", result);
   return takes_events(*stream) ? PREM_OK
                                : refuse(diag, "the driver records no events on its streams");
 }
 
-static prem_status make_contexts(prem_partition *partition, int32_t count, cudaStream_t *streams,
+/* A context on some SMs, with so many streams, which really are there. */
+static prem_status make_context(prem_partition *partition, CUdevResource *share, int32_t sm_count,
+                                int32_t stream_count, cudaStream_t *streams, prem_diag *diag) {
+  const green_driver *driver = &partition->driver;
+  const int32_t own = (int32_t)share->sm.smCount;
+  CUdevResourceDesc description;
+  CUresult result = driver->describe(&description, share, 1);
+  if (result != CUDA_SUCCESS)
+    return refuse_call(driver, diag, "cuDevResourceGenerateDesc", result);
+  result = driver->create(&partition->contexts[partition->count], description, partition->device,
+                          CU_GREEN_CTX_DEFAULT_STREAM);
+  if (result != CUDA_SUCCESS)
+    return refuse_call(driver, diag, "cuGreenCtxCreate", result);
+  ++partition->count;
+  prem_status status = PREM_OK;
+  for (int32_t i = 0; i < stream_count && status == PREM_OK; ++i)
+    status = make_stream(partition, &streams[i], diag);
+  return status == PREM_OK ? judge_share(own, sm_count, streams[0], diag) : status;
+}
+
+static prem_status make_contexts(prem_partition *partition, int32_t count, int32_t each,
+                                 cudaStream_t *streams, int32_t rest_count, cudaStream_t *rest,
                                  prem_diag *diag) {
-  CUdevResource *shares = calloc((size_t)count, sizeof *shares);
+  CUdevResource *shares = calloc((size_t)count, sizeof *shares), left;
   if (!shares)
     return PREM_ERR_MEMORY;
-  prem_status status = part(partition, (unsigned int)count, shares, diag);
-  for (int32_t i = 0; i < count && status == PREM_OK; ++i)
-    status = make_context(partition, &shares[i], &streams[i], diag);
+  prem_status status =
+      part(partition, (unsigned int)count, (unsigned int)each, shares, &left, diag);
   const int32_t all = count * partition->share + partition->rest;
   for (int32_t i = 0; i < count && status == PREM_OK; ++i)
-    status = judge_share(partition, all, streams[i], diag);
+    status = make_context(partition, &shares[i], all, 1, &streams[i], diag);
+  if (status == PREM_OK && rest_count > 0)
+    status = partition->rest > 0 ? make_context(partition, &left, all, rest_count, rest, diag)
+                                 : refuse(diag, "the shares leave no SM for best-effort tasks");
   free(shares);
   return status;
 }
@@ -215,20 +230,23 @@ static prem_status find_device(prem_partition *partition, prem_diag *diag) {
                                 : refuse_call(&partition->driver, diag, "cuDeviceGet", result);
 }
 
-prem_status prem_partition_new(int32_t shares, cudaStream_t *streams, prem_partition **out,
+prem_status prem_partition_new(int32_t shares, int32_t each, cudaStream_t *streams,
+                               int32_t rest_count, cudaStream_t *rest, prem_partition **out,
                                prem_diag *diag) {
   *out = NULL;
   prem_partition *partition = calloc(1, sizeof *partition);
   if (!partition)
     return PREM_ERR_MEMORY;
   memset(streams, 0, (size_t)shares * sizeof(cudaStream_t));
-  partition->contexts = calloc((size_t)shares, sizeof(CUgreenCtx));
+  for (int32_t i = 0; i < rest_count; ++i)
+    rest[i] = NULL;
+  partition->contexts = calloc((size_t)shares + 1, sizeof(CUgreenCtx));
   prem_status status =
       partition->contexts ? find_driver(&partition->driver, diag) : PREM_ERR_MEMORY;
   if (status == PREM_OK)
     status = find_device(partition, diag);
   if (status == PREM_OK)
-    status = make_contexts(partition, shares, streams, diag);
+    status = make_contexts(partition, shares, each, streams, rest_count, rest, diag);
   if (status == PREM_OK) {
     *out = partition;
     return PREM_OK;
@@ -236,6 +254,9 @@ prem_status prem_partition_new(int32_t shares, cudaStream_t *streams, prem_parti
   for (int32_t i = 0; i < shares; ++i)
     if (streams[i])
       cudaStreamDestroy(streams[i]);
+  for (int32_t i = 0; i < rest_count; ++i)
+    if (rest[i])
+      cudaStreamDestroy(rest[i]);
   prem_partition_free(partition);
   return status;
 }
@@ -259,9 +280,10 @@ int32_t prem_partition_rest(const prem_partition *partition) {
 
 #else /* a compiler older than the functions */
 
-prem_status prem_partition_new(int32_t shares, cudaStream_t *streams, prem_partition **out,
+prem_status prem_partition_new(int32_t shares, int32_t each, cudaStream_t *streams,
+                               int32_t rest_count, cudaStream_t *rest, prem_partition **out,
                                prem_diag *diag) {
-  (void)shares, (void)streams;
+  (void)shares, (void)each, (void)streams, (void)rest_count, (void)rest;
   *out = NULL;
   return refuse(diag, "built with a CUDA older than 12.5, which has no green contexts");
 }

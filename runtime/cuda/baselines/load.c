@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Best-effort tasks as ordinary kernels, see load.h. */
+#include "runtime/cuda/baselines/load.h"
+
+#include "prem/base/clock.h"
+#include "runtime/cuda/baselines/native_round.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+  AHEAD = 8,      /* passes that are queued */
+  POLL_NS = 5000, /* the thread's look at them */
+};
+#define LAST_NS INT64_C(5000000000) /* for the last ones to end */
+
+struct prem_native_load {
+  prem_native *native;
+  pthread_t thread;
+  int device;
+  int64_t period_ns;           /* 0: as fast as they can */
+  cudaEvent_t *ended;          /* [pass % AHEAD][task] */
+  _Atomic int64_t passes;      /* that have ended */
+  atomic_bool ends;            /* no more launches */
+  _Atomic cudaError_t failure; /* of the thread */
+};
+
+static void pause_for(int64_t ns) {
+  const struct timespec pause = {.tv_sec = 0, .tv_nsec = (long)ns};
+  nanosleep(&pause, NULL);
+}
+
+/* Of a pass all tasks; cudaErrorNotReady: some have not ended. */
+static cudaError_t ask(const prem_native_load *load, int64_t pass) {
+  const int32_t tasks = load->native->task_count;
+  cudaError_t error = cudaSuccess;
+  for (int32_t t = 0; t < tasks && error == cudaSuccess; ++t)
+    error = cudaEventQuery(load->ended[pass % AHEAD * tasks + t]);
+  return error;
+}
+
+static cudaError_t queue_pass(const prem_native_load *load, int64_t pass) {
+  const prem_native *native = load->native;
+  const prem_native_round round = {.order = &native->order};
+  cudaError_t error = cudaSuccess;
+  for (int64_t number = 0; number < native->order.job_count && error == cudaSuccess; ++number)
+    error = prem_native_queue_job(native, &round, number);
+  for (int32_t t = 0; t < native->task_count && error == cudaSuccess; ++t)
+    error = cudaEventRecord(load->ended[pass % AHEAD * native->task_count + t],
+                            native->tasks[t].stream);
+  return error;
+}
+
+/* Jobs begin at their rate, or as soon as there is room in the queue. */
+static bool may_queue(const prem_native_load *load, int64_t queued, int64_t began_ns) {
+  return queued - load->passes < AHEAD &&
+         (load->period_ns == 0 || prem_host_clock_ns() - began_ns >= queued * load->period_ns);
+}
+
+static void *launch_again_and_again(void *of) {
+  prem_native_load *load = of;
+  const int64_t began_ns = prem_host_clock_ns();
+  cudaError_t error = cudaSetDevice(load->device);
+  for (int64_t queued = 0; error == cudaSuccess && !load->ends;) {
+    const bool queues = may_queue(load, queued, began_ns);
+    if (queues)
+      error = queue_pass(load, queued++);
+    if (error == cudaSuccess && load->passes < queued)
+      error = ask(load, load->passes);
+    if (error == cudaSuccess && load->passes < queued)
+      ++load->passes;
+    else if (!queues)
+      pause_for(POLL_NS);
+    error = error == cudaErrorNotReady ? cudaSuccess : error;
+  }
+  load->failure = error;
+  return NULL;
+}
+
+/* ---- the caller's side ----------------------------------------------------------------------- */
+
+static void load_free(prem_native_load *load) {
+  for (int32_t i = 0; load->ended && i < AHEAD * load->native->task_count; ++i)
+    if (load->ended[i])
+      cudaEventDestroy(load->ended[i]);
+  free(load->ended);
+  free(load);
+}
+
+static cudaError_t make_events(prem_native_load *load) {
+  cudaError_t error = cudaGetDevice(&load->device);
+  load->ended = calloc((size_t)(AHEAD * load->native->task_count), sizeof *load->ended);
+  if (!load->ended)
+    return cudaErrorMemoryAllocation;
+  for (int32_t i = 0; i < AHEAD * load->native->task_count && error == cudaSuccess; ++i)
+    error = cudaEventCreateWithFlags(&load->ended[i], cudaEventDisableTiming);
+  return error;
+}
+
+static prem_status judge_lags(const prem_native *native, prem_diag *diag) {
+  const prem_untiled_order *order = &native->order;
+  for (int64_t number = 0; number < order->job_count; ++number)
+    for (int32_t p = 0; p < order->jobs[number].pred_count; ++p) {
+      if (order->preds[order->jobs[number].first_pred + p].lag_ns == 0)
+        continue;
+      const prem_task *task = &native->place.program->schedule->tasks[order->jobs[number].task];
+      prem_diag_add(diag, PREM_NOTE, 0, task->place, "",
+                    "cuda: ordinary kernels: best-effort task '%s' follows another one with a lag, "
+                    "which streams do not keep",
+                    task->name);
+      return PREM_ERR_UNAVAILABLE;
+    }
+  return PREM_OK;
+}
+
+static prem_status first_pass_await(prem_native_load *load, const volatile sig_atomic_t *stop,
+                                    prem_diag *diag) {
+  const int64_t give_up_ns = prem_host_clock_ns() + LAST_NS;
+  while (load->passes == 0 && load->failure == cudaSuccess) {
+    if (stop && *stop)
+      return PREM_ERR_INTERRUPTED;
+    if (prem_host_clock_ns() > give_up_ns) {
+      prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
+                    "ordinary kernels: best-effort tasks do not end");
+      return PREM_ERR_MACHINE;
+    }
+    pause_for(POLL_NS);
+  }
+  return PREM_OK; /* the end tells of a failure */
+}
+
+prem_status prem_native_load_start(prem_native *native, const volatile sig_atomic_t *stop,
+                                   prem_native_load **out, prem_diag *diag) {
+  *out = NULL;
+  prem_status status = judge_lags(native, diag);
+  prem_native_load *load = status == PREM_OK ? calloc(1, sizeof *load) : NULL;
+  if (!load)
+    return status == PREM_OK ? PREM_ERR_MEMORY : status;
+  load->native = native;
+  load->period_ns = native->place.program->schedule->period_lcm_ns;
+  status = prem_native_report(make_events(load), diag);
+  if (status == PREM_OK && pthread_create(&load->thread, NULL, launch_again_and_again, load) != 0)
+    status = PREM_ERR_MEMORY;
+  if (status != PREM_OK) {
+    load_free(load);
+    return status;
+  }
+  status = first_pass_await(load, stop, diag);
+  if (status == PREM_OK)
+    *out = load;
+  else
+    prem_native_load_end(load, diag);
+  return status;
+}
+
+int64_t prem_native_load_passes(const prem_native_load *load) {
+  return load->passes;
+}
+
+static cudaError_t drain(const prem_native_load *load) {
+  const int64_t give_up_ns = prem_host_clock_ns() + LAST_NS;
+  for (int32_t t = 0; t < load->native->task_count;) {
+    const cudaError_t error = cudaStreamQuery(load->native->tasks[t].stream);
+    if (error == cudaSuccess)
+      ++t;
+    else if (error != cudaErrorNotReady || prem_host_clock_ns() > give_up_ns)
+      return error;
+    else
+      pause_for(POLL_NS);
+  }
+  return cudaSuccess;
+}
+
+prem_status prem_native_load_end(prem_native_load *load, prem_diag *diag) {
+  if (!load)
+    return PREM_OK;
+  load->ends = true;
+  pthread_join(load->thread, NULL);
+  const cudaError_t drained = drain(load);
+  const cudaError_t error = load->failure != cudaSuccess ? load->failure : drained;
+  if (drained == cudaErrorNotReady) {
+    load->native->lost = true;
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
+                  "ordinary kernels of best-effort tasks do not end: the GPU is free again when "
+                  "this process ends");
+    return PREM_ERR_MACHINE; /* events cannot be destroyed */
+  }
+  load_free(load);
+  return prem_native_report(error, diag);
+}
