@@ -41,7 +41,7 @@ usage() {
 # ---- what is checked and measured ----------------------------------------------------------------
 
 readonly modes=(tt free lock legacy launched) engines=(bulk cp_async vector)
-readonly baselines=legacy,launched,graph,priority,partition,copy
+readonly baselines=legacy,launched,graph,gated_graph,priority,partition,copy
 readonly tiled_modes=tt,free,lock all_modes=tt,free,lock,$baselines
 
 # limit NAME SECONDS COMMAND...: the command's output goes to NAME.log

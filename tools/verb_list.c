@@ -19,6 +19,7 @@ static const char *const mode_summaries[PREM_MODE_COUNT] = {
     [PREM_MODE_PRIORITY] = "as legacy, on streams with priorities: the file's first task highest",
     [PREM_MODE_PARTITION] = "as legacy, each task on SMs of its own (green contexts)",
     [PREM_MODE_COPY] = "a limit: the bytes that legacy has to move, copied; computes nothing",
+    [PREM_MODE_GATED_GRAPH] = "as graph, but launched before its start, which it waits for",
 };
 
 static void line(const char *name, const char *summary) {

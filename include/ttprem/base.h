@@ -88,16 +88,17 @@ typedef enum prem_phase {
 
 /** How the releases of a run are given. */
 typedef enum prem_mode {
-  PREM_MODE_TT = 0,        /* time-triggered: each phase at its instant */
-  PREM_MODE_FREE = 1,      /* the same tiles, each as soon as it can */
-  PREM_MODE_LOCK = 2,      /* event-triggered PREM: memory phases take their demand as a token */
-  PREM_MODE_LEGACY = 3,    /* the best ordinary untiled kernels, begun together */
-  PREM_MODE_LAUNCHED = 4,  /* the same, the cost of launching them included */
-  PREM_MODE_GRAPH = 5,     /* as launched, all of them by one launch of a CUDA graph */
-  PREM_MODE_PRIORITY = 6,  /* as legacy, on streams with priorities: tasks in the file's order */
-  PREM_MODE_PARTITION = 7, /* as legacy, each task on its own share of the GPU's SMs */
-  PREM_MODE_COPY = 8,      /* a limit: the bytes that legacy has to move, moved by a plain copy */
-  PREM_MODE_COUNT = 9
+  PREM_MODE_TT = 0,          /* time-triggered: each phase at its instant */
+  PREM_MODE_FREE = 1,        /* the same tiles, each as soon as it can */
+  PREM_MODE_LOCK = 2,        /* event-triggered PREM: memory phases take their demand as a token */
+  PREM_MODE_LEGACY = 3,      /* the best ordinary untiled kernels, begun together */
+  PREM_MODE_LAUNCHED = 4,    /* the same, the cost of launching them included */
+  PREM_MODE_GRAPH = 5,       /* as launched, all of them by one launch of a CUDA graph */
+  PREM_MODE_PRIORITY = 6,    /* as legacy, on streams with priorities: tasks in the file's order */
+  PREM_MODE_PARTITION = 7,   /* as legacy, each task on its own share of the GPU's SMs */
+  PREM_MODE_COPY = 8,        /* a limit: the bytes that legacy has to move, moved by a plain copy */
+  PREM_MODE_GATED_GRAPH = 9, /* as graph, but launched before its start, which it waits for */
+  PREM_MODE_COUNT = 10
 } prem_mode;
 
 PREM_EXTERN_C_BEGIN
@@ -108,8 +109,8 @@ PREM_API const char *prem_version(void);
 PREM_API const char *prem_status_text(prem_status status);
 /** "prefetch", "compute", "writeback". Thread-safe. */
 PREM_API const char *prem_phase_name(prem_phase phase);
-/** "tt", "free", "lock", "legacy", "launched", "graph", "priority", "partition", "copy".
- *  Thread-safe. */
+/** "tt", "free", "lock", "legacy", "launched", "graph", "priority", "partition", "copy",
+ *  "gated_graph". Thread-safe. */
 PREM_API const char *prem_mode_name(prem_mode mode);
 /** Does a run in this mode work tile by tile, so that there are phases to measure? tt, free and
  * lock do. Thread-safe. */

@@ -71,7 +71,7 @@ typedef struct prem_launch_candidate {
 } prem_launch_candidate;
 
 /** What a session tried before its first run in a mode of ordinary kernels: legacy, launched,
- * graph, priority, partition. */
+ * graph, gated_graph, priority, partition. */
 typedef struct prem_launch_search {
   prem_launch_candidate *candidates;
   int32_t candidate_count;

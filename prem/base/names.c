@@ -6,7 +6,8 @@
 
 static const char *const phase_names[PREM_PHASE_COUNT] = {"prefetch", "compute", "writeback"};
 static const char *const mode_names[PREM_MODE_COUNT] = {
-    "tt", "free", "lock", "legacy", "launched", "graph", "priority", "partition", "copy"};
+    "tt",    "free",     "lock",      "legacy", "launched",
+    "graph", "priority", "partition", "copy",   "gated_graph"};
 
 const char *prem_version(void) {
   return PREM_VERSION;

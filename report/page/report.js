@@ -54,7 +54,7 @@ function samplesWord(row) {
 const MODES = {
   tt: 'time-triggered', free: 'running free', lock: 'taking the memory in turn (lock)',
   legacy: 'as ordinary kernels', launched: 'as ordinary kernels with their launches',
-  graph: 'as one CUDA graph with its launch', priority: 'as ordinary kernels with priorities',
+  graph: 'as one CUDA graph with its launch', gated_graph: 'as one CUDA graph', priority: 'as ordinary kernels with priorities',
   partition: 'as ordinary kernels on SMs of their own', copy: 'as a mere copy of the same bytes',
 };
 

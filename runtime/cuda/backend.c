@@ -206,7 +206,8 @@ const prem_backend prem_backend_cuda = {
     .summary = "one persistent kernel on the GPU, releases by %globaltimer",
     .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK |
              1u << PREM_MODE_LEGACY | 1u << PREM_MODE_LAUNCHED | 1u << PREM_MODE_GRAPH |
-             1u << PREM_MODE_PRIORITY | 1u << PREM_MODE_PARTITION | 1u << PREM_MODE_COPY,
+             1u << PREM_MODE_PRIORITY | 1u << PREM_MODE_PARTITION | 1u << PREM_MODE_COPY |
+             1u << PREM_MODE_GATED_GRAPH,
     .probe = prem_cuda_probe,
     .measure = prem_cuda_measure,
     .open = cuda_open,

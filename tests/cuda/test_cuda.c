@@ -124,8 +124,9 @@ static void stop_and_go(prem_session *session, const char *name, prem_mode mode,
 /* One launch a job. Every way that was tried at the first run has to give the right output. */
 static void run_ordinary(prem_session *session, const prem_schedule *schedule, const char *name,
                          prem_trace *trace, prem_diag *diag) {
-  for (int mode = PREM_MODE_LEGACY; mode <= PREM_MODE_PARTITION; ++mode) {
-    if (!run(session, name, (prem_mode)mode, PREM_ENGINE_BEST, trace, diag))
+  for (int mode = PREM_MODE_LEGACY; mode < PREM_MODE_COUNT; ++mode) {
+    if (mode == PREM_MODE_COPY ||
+        !run(session, name, (prem_mode)mode, PREM_ENGINE_BEST, trace, diag))
       continue;
     judge_ends(schedule, name, trace, diag);
     stop_and_go(session, name, (prem_mode)mode, trace, diag);

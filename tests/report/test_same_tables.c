@@ -249,7 +249,7 @@ static void draw_kept(prem_row *row, const prem_schedule *schedule) {
 }
 
 static void draw_row(prem_row *row, const prem_schedule *schedule) {
-  row->mode = (prem_mode)draw(0, PREM_MODE_COUNT - 1);
+  row->mode = (prem_mode)draw(0, PREM_MODE_COPY);
   const char *name = prem_mode_name(row->mode);
   snprintf(row->label, sizeof row->label, "%s%s", name, chance(6) ? ", as long as any label" : "");
   snprintf(row->mode_note, sizeof row->mode_note, "%s", chance(2) ? "" : draw_words());
@@ -307,7 +307,7 @@ static void draw_break(prem_result *result) {
   prem_break *of = &result->broke;
   result->break_ns = chance(2) ? 0 : draw(1, 3);
   of->found = result->break_ns > 0 && chance(2);
-  of->mode = (prem_mode)draw(0, PREM_MODE_COUNT - 1);
+  of->mode = (prem_mode)draw(0, PREM_MODE_COPY);
   of->task = draw(0, TASKS - 1);
   of->phase = (prem_phase)draw(0, PREM_PHASE_COUNT - 1);
   of->lateness_ns = draw_ns();
@@ -357,7 +357,7 @@ static prem_result *draw_result(int number, const prem_schedule *schedule) {
   }
   result->left_out_count = draw(0, 2);
   for (int32_t i = 0; i < result->left_out_count; ++i) {
-    result->left_out[i].mode = (prem_mode)draw(0, PREM_MODE_COUNT - 1);
+    result->left_out[i].mode = (prem_mode)draw(0, PREM_MODE_COPY);
     snprintf(result->left_out[i].reason, sizeof result->left_out[i].reason, "%s", draw_words());
   }
   return result;

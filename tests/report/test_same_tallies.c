@@ -195,7 +195,7 @@ static void tell_printed(FILE *file, const prem_tally *tally,
 
 static void tell_tally(FILE *file, const prem_schedule *schedule) {
   prem_tally *tally = NULL;
-  const prem_mode mode = (prem_mode)draw(0, PREM_MODE_COUNT - 1);
+  const prem_mode mode = (prem_mode)draw(0, PREM_MODE_COPY);
   const int64_t interval_ns = draw_ns(11);
   ck_assert_int_eq(prem_tally_new(schedule, "sim", mode, interval_ns, &tally), PREM_OK);
   tally->state.start_ns = draw_ns(4);

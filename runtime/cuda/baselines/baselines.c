@@ -19,10 +19,12 @@ struct prem_baselines {
   const prem_free_part *part;   /* NULL: no best-effort tasks */
   const prem_baselines *leader; /* NULL: none */
   prem_native
-      *of_mode[PREM_MODE_COUNT]; /* NULL: not made; that of legacy serves launched and graph */
+      *of_mode[PREM_MODE_COUNT]; /* NULL: not made; that of legacy serves launched and graphs */
   prem_native *load_of_mode[PREM_MODE_COUNT]; /* the same of best-effort tasks */
   bool tuned;                                 /* those of legacy */
-  cudaGraphExec_t graph;
+  cudaGraphExec_t graph[2];                   /* without and with gates of its own */
+  int64_t node_count[2];
+  bool graph_has_gates; /* gated: which one is launched */
   prem_partition *partition;
   char mode_note[PREM_MODE_COUNT][PREM_MODE_NOTE_BYTES];
 };
@@ -40,8 +42,9 @@ prem_baselines *prem_baselines_new(const prem_native_place *place, const prem_na
 void prem_baselines_free(prem_baselines *baselines) {
   if (!baselines)
     return;
-  if (baselines->graph)
-    cudaGraphExecDestroy(baselines->graph);
+  for (int has_gates = 0; has_gates < 2; ++has_gates)
+    if (baselines->graph[has_gates])
+      cudaGraphExecDestroy(baselines->graph[has_gates]);
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode) {
     prem_native_free(baselines->of_mode[mode]);
     prem_native_free(baselines->load_of_mode[mode]);
@@ -147,15 +150,51 @@ static prem_status ready_native(prem_baselines *baselines, const prem_run_reques
   return status;
 }
 
-static prem_status ready_graph(prem_baselines *baselines, prem_diag *diag) {
-  int64_t node_count = 0;
-  if (baselines->graph)
+static prem_status new_graph(prem_baselines *baselines, bool has_gates, prem_diag *diag) {
+  if (baselines->graph[has_gates])
     return PREM_OK;
-  prem_status status = prem_native_graph_new(baselines->of_mode[PREM_MODE_LEGACY],
-                                             &baselines->graph, &node_count, diag);
+  return prem_native_graph_new(baselines->of_mode[PREM_MODE_LEGACY], has_gates,
+                               &baselines->graph[has_gates], &baselines->node_count[has_gates],
+                               diag);
+}
+
+static prem_status ready_graph(prem_baselines *baselines, prem_diag *diag) {
+  const prem_status status = new_graph(baselines, false, diag);
   if (status == PREM_OK)
     snprintf(mode_note_of(baselines, PREM_MODE_GRAPH), PREM_MODE_NOTE_BYTES,
-             "one graph of %lld nodes, one launch a hyperperiod", (long long)node_count);
+             "one graph of %lld nodes, one launch a hyperperiod",
+             (long long)baselines->node_count[false]);
+  return status;
+}
+
+/* Which of the two ways to hold a graph back lets it end sooner? */
+static prem_status choose_gated_graph(prem_baselines *baselines, const prem_run_request *request,
+                                      prem_diag *diag) {
+  int64_t median_ns[2] = {0};
+  prem_status status = PREM_OK;
+  for (int has_gates = 0; has_gates < 2 && status == PREM_OK; ++has_gates) {
+    status = new_graph(baselines, has_gates, diag);
+    if (status == PREM_OK)
+      status =
+          prem_native_graph_time(baselines->of_mode[PREM_MODE_LEGACY], baselines->graph[has_gates],
+                                 has_gates, request, &median_ns[has_gates], diag);
+  }
+  baselines->graph_has_gates = median_ns[true] < median_ns[false];
+  return status;
+}
+
+static prem_status ready_gated_graph(prem_baselines *baselines, const prem_run_request *request,
+                                     prem_diag *diag) {
+  if (mode_note_of(baselines, PREM_MODE_GATED_GRAPH)[0])
+    return PREM_OK;
+  prem_status status = choose_gated_graph(baselines, request, diag);
+  if (status == PREM_OK)
+    status = prem_native_report(prem_cuda_arrays_poison(baselines->place.arrays), diag);
+  if (status == PREM_OK)
+    snprintf(mode_note_of(baselines, PREM_MODE_GATED_GRAPH), PREM_MODE_NOTE_BYTES,
+             "one graph of %lld nodes, launched before S; what waits for S is %s",
+             (long long)baselines->node_count[baselines->graph_has_gates],
+             baselines->graph_has_gates ? "its first node" : "a kernel before it");
   return status;
 }
 
@@ -405,6 +444,8 @@ static prem_status make_ready(prem_baselines *baselines, const prem_run_request 
   switch (request->mode) {
   case PREM_MODE_GRAPH:
     return ready_graph(baselines, diag);
+  case PREM_MODE_GATED_GRAPH:
+    return ready_gated_graph(baselines, request, diag);
   case PREM_MODE_PRIORITY:
     return ready_priority(baselines, request, diag);
   case PREM_MODE_PARTITION:
@@ -416,8 +457,19 @@ static prem_status make_ready(prem_baselines *baselines, const prem_run_request 
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static bool has_own(prem_mode mode) {
+static bool is_gated(prem_mode mode) {
   return mode != PREM_MODE_LAUNCHED && mode != PREM_MODE_GRAPH;
+}
+
+/* Whose streams and kernels serve a mode. */
+static prem_mode mode_of_natives(prem_mode mode) {
+  return is_gated(mode) && mode != PREM_MODE_GATED_GRAPH ? mode : PREM_MODE_LEGACY;
+}
+
+static cudaGraphExec_t graph_of(const prem_baselines *baselines, prem_mode mode) {
+  if (mode != PREM_MODE_GRAPH && mode != PREM_MODE_GATED_GRAPH)
+    return NULL;
+  return baselines->graph[mode == PREM_MODE_GATED_GRAPH && baselines->graph_has_gates];
 }
 
 static void keep_ends(const prem_native *native, const int64_t *ends_ns, int64_t hyperperiod,
@@ -449,12 +501,11 @@ typedef struct company {
 
 static prem_status company_begin(const prem_baselines *baselines, const prem_run_request *request,
                                  company *of, prem_diag *diag) {
-  const prem_mode mode = has_own(request->mode) ? request->mode : PREM_MODE_LEGACY;
+  prem_native *native = baselines->load_of_mode[mode_of_natives(request->mode)];
   *of = (company){0};
   if (!baselines->part)
     return PREM_OK;
-  const prem_status status =
-      prem_native_load_start(baselines->load_of_mode[mode], request->stop, &of->load, diag);
+  const prem_status status = prem_native_load_start(native, request->stop, &of->load, diag);
   of->began_ns = prem_host_clock_ns();
   of->passes = status == PREM_OK ? prem_native_load_passes(of->load) : 0;
   return status;
@@ -505,13 +556,14 @@ static prem_status run_rounds(prem_baselines *baselines, const company *beside,
                               const prem_run_request *request, int64_t *ends_ns, prem_trace *trace,
                               prem_diag *diag) {
   const prem_mode mode = request->mode;
-  prem_native *native = baselines->of_mode[has_own(mode) ? mode : PREM_MODE_LEGACY];
+  prem_native *native = baselines->of_mode[mode_of_natives(mode)];
   const int64_t called_at_ns = prem_host_clock_ns();
   prem_status status = PREM_OK;
   for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
     prem_native_round round = {.order = &native->order,
-                               .gated = has_own(mode),
-                               .graph = mode == PREM_MODE_GRAPH ? baselines->graph : NULL,
+                               .gated = is_gated(mode),
+                               .graph = graph_of(baselines, mode),
+                               .graph_has_gates = baselines->graph_has_gates,
                                .stop = request->stop,
                                .timeout_ns = request->timeout_ns > 0 ? request->timeout_ns
                                                                      : DEFAULT_TIMEOUT_NS,
@@ -536,8 +588,7 @@ prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request
   prem_status status = make_ready(baselines, request, diag), ended;
   if (status != PREM_OK)
     return status;
-  const prem_native *native =
-      baselines->of_mode[has_own(request->mode) ? request->mode : PREM_MODE_LEGACY];
+  const prem_native *native = baselines->of_mode[mode_of_natives(request->mode)];
   int64_t *ends_ns = calloc((size_t)native->order.job_count + 1, sizeof *ends_ns);
   if (!ends_ns)
     return PREM_ERR_MEMORY;

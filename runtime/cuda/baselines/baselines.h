@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Modes legacy, launched, graph, priority, partition and copy: what a user would pick otherwise.
+ * Modes legacy, launched, graph, gated_graph, priority, partition and copy: what a user would pick
+ * otherwise.
  *
- * The first five run the same tasks as ordinary kernels, one launch a job over the whole array, in
- * the ways that are best where every task has a stream of its own (native_tune.c, at the first run
- * of a session). Hyperperiods run one after the other; the host waits for the end of each. They
+ * All but the last run the same tasks as ordinary kernels, one launch a job over the whole array,
+ * in the ways that are best where every task has a stream of its own (native_tune.c, at the first
+ * run of a session). Hyperperiods run one after the other; the host waits for the end of each. They
  * differ in how the launches reach the GPU:
  *
  * - legacy: a stream a task, `after` by cudaStreamWaitEvent. Gated: all is queued behind one gate a
@@ -16,6 +17,8 @@
  * by the host's clock.
  * - graph: as launched; all jobs of a hyperperiod in one CUDA graph, one launch of it. Releases and
  *   lags are gates in the graph.
+ * - gated_graph: gated; the graph is launched before S. It waits for a gate before it in its
+ * stream, or at gates that are its first nodes: what ends sooner.
  * - priority: gated; the streams have priorities, the file's first task the highest. Where there
  * are more tasks than levels, neighbours in the file share one.
  * - partition: gated; every task on an equal share of the SMs, by green contexts, in the ways that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ordinary kernels of one hyperperiod as a CUDA graph. A node a job; releases and lags are gates.
- */
+/* Ordinary kernels of one hyperperiod as a CUDA graph. A node a job; releases and lags are gates,
+ * and so may be the start. */
 #include <stdlib.h>
 
 #include "runtime/cuda/baselines/native_round.h"
@@ -20,6 +20,7 @@ typedef struct building {
   cudaGraphNode_t *of_task; /* its last one so far; NULL: none */
   cudaGraphNode_t *awaited; /* by the next node */
   size_t awaited_count;
+  cudaGraphNode_t start; /* the gate that ends at S; NULL: S comes before the graph */
   int64_t node_count;
 } building;
 
@@ -48,13 +49,16 @@ static cudaError_t add_gate(building *at, cudaGraphNode_t awaited, prem_native_g
   return add_node(at, &awaited, awaited ? 1 : 0, launch, &gate, out);
 }
 
-/* Behind the task's job before it, and its own release. */
+/* Behind the task's job before it, and its own release. A gate that ends at a release waits for S
+ * itself. */
 static cudaError_t await_turn(building *at, const prem_untiled_job *job) {
   cudaGraphNode_t before = at->of_task[job->task];
   cudaError_t error;
   if (job->release_ns > 0)
     CUDA_TRY(
         add_gate(at, before, prem_native_gate_until(at->native, NULL, job->release_ns), &before));
+  else if (!before && job->pred_count == 0)
+    before = at->start;
   await(at, before);
   return cudaSuccess;
 }
@@ -86,9 +90,17 @@ static cudaError_t add_job(building *at, int64_t number) {
   return cudaSuccess;
 }
 
-static cudaError_t build(building *at, cudaGraphExec_t *out) {
+static cudaError_t add_start(building *at) {
+  prem_native_gate gate = prem_native_gate_until(at->native, NULL, 0);
+  gate.arrived = prem_native_arrival_of(at->native, 0);
+  return add_gate(at, NULL, gate, &at->start);
+}
+
+static cudaError_t build(building *at, bool has_gates, cudaGraphExec_t *out) {
   cudaError_t error;
   CUDA_TRY(cudaGraphCreate(&at->graph, 0));
+  if (has_gates)
+    CUDA_TRY(add_start(at));
   for (int64_t number = 0; number < at->native->order.job_count; ++number)
     CUDA_TRY(add_job(at, number));
   CUDA_TRY(cudaGraphInstantiateWithFlags(out, at->graph, 0));
@@ -103,13 +115,13 @@ static size_t max_awaited(const prem_untiled_order *order) {
   return (size_t)max + 1;
 }
 
-prem_status prem_native_graph_new(const prem_native *native, cudaGraphExec_t *out,
+prem_status prem_native_graph_new(const prem_native *native, bool has_gates, cudaGraphExec_t *out,
                                   int64_t *node_count, prem_diag *diag) {
   const prem_untiled_order *order = &native->order;
   *out = NULL;
   if (order->job_count > MAX_JOBS) {
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
-                  "cuda: mode graph: %lld jobs in a hyperperiod, a graph takes %d at most",
+                  "cuda: %lld jobs in a hyperperiod, a graph takes %d at most",
                   (long long)order->job_count, MAX_JOBS);
     return PREM_ERR_UNAVAILABLE;
   }
@@ -119,7 +131,7 @@ prem_status prem_native_graph_new(const prem_native *native, cudaGraphExec_t *ou
                  .awaited = calloc(max_awaited(order), sizeof(cudaGraphNode_t))};
   prem_status status = PREM_ERR_MEMORY;
   if (at.of_job && at.of_task && at.awaited)
-    status = prem_native_report(build(&at, out), diag);
+    status = prem_native_report(build(&at, has_gates, out), diag);
   if (at.graph)
     cudaGraphDestroy(at.graph);
   free(at.of_job);

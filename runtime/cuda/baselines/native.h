@@ -43,8 +43,14 @@ void prem_native_take_ways(prem_native *native, const prem_native *from);
 bool prem_native_follow(prem_native *native, const prem_native *from);
 
 /** All jobs as a graph of `*node_count` nodes, to be launched after any number of others. The
- *  caller destroys it. */
-prem_status prem_native_graph_new(const prem_native *native, cudaGraphExec_t *out,
+ *  caller destroys it.
+ *  @param has_gates  its first nodes are gates, which end at S */
+prem_status prem_native_graph_new(const prem_native *native, bool has_gates, cudaGraphExec_t *out,
                                   int64_t *node_count, prem_diag *diag);
+/** What such a graph takes from S on, launched before: the median of a few runs, which leave right
+ *  outputs behind. Without gates of its own, it waits for one before it in its stream. */
+prem_status prem_native_graph_time(prem_native *native, cudaGraphExec_t graph, bool has_gates,
+                                   const prem_run_request *request, int64_t *median_ns,
+                                   prem_diag *diag);
 
 #endif

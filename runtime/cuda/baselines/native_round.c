@@ -45,7 +45,7 @@ static void say_word(const prem_native *native, prem_native_word word) {
   __atomic_store_n(&native->words[0], (uint32_t)word, __ATOMIC_SEQ_CST);
 }
 
-static uint32_t *arrival_of(const prem_native *native, int32_t task) {
+uint32_t *prem_native_arrival_of(const prem_native *native, int32_t task) {
   return &native->words[1 + task];
 }
 
@@ -55,7 +55,7 @@ static bool gates_wait(const prem_native *native, const prem_native_round *round
                        prem_native_arrival how, int64_t timeout_ns) {
   const int64_t give_up_ns = prem_host_clock_ns() + timeout_ns;
   for (int32_t t = 0; t < native->task_count; ++t)
-    while (__atomic_load_n(arrival_of(native, t), __ATOMIC_ACQUIRE) < (uint32_t)how)
+    while (__atomic_load_n(prem_native_arrival_of(native, t), __ATOMIC_ACQUIRE) < (uint32_t)how)
       if (is_stopped(round) || prem_host_clock_ns() > give_up_ns)
         return false;
   return true;
@@ -67,6 +67,7 @@ prem_native_gate prem_native_gate_until(const prem_native *native, const long lo
                             .state = native->state,
                             .ends = ends,
                             .offset_ns = offset_ns,
+                            .margin_ns = MARGIN_NS,
                             .timeout_ns = GATE_TIMEOUT_NS};
 }
 
@@ -121,8 +122,8 @@ static cudaError_t launch_job(const prem_native *native, const prem_untiled_orde
 static cudaError_t queue_release(const prem_native *native, const prem_untiled_job *job) {
   cudaStream_t stream = native->tasks[job->task].stream;
   if (job->job == 0)
-    return queue_gate(native, stream, arrival_of(native, job->task), NULL, job->release_ns,
-                      MARGIN_NS);
+    return queue_gate(native, stream, prem_native_arrival_of(native, job->task), NULL,
+                      job->release_ns, MARGIN_NS);
   if (job->release_ns > 0)
     return queue_gate(native, stream, NULL, NULL, job->release_ns, MARGIN_NS);
   return cudaSuccess;
@@ -174,7 +175,7 @@ static cudaError_t lap_wait(const prem_native *native, const prem_native_round *
   return error;
 }
 
-/* ---- the two ways to begin ------------------------------------------------------------------- */
+/* ---- the ways to begin ----------------------------------------------------------------------- */
 
 static void open_gates(const prem_native *native, prem_native_round *round) {
   gates_wait(native, round, PREM_NATIVE_WAITS, ARRIVAL_NS);
@@ -192,6 +193,21 @@ static cudaError_t queue_gated(const prem_native *native, prem_native_round *rou
     CUDA_TRY(prem_native_queue_job(native, round, number));
   }
   if (count <= QUEUED_AHEAD && !is_stopped(round))
+    open_gates(native, round);
+  return cudaSuccess;
+}
+
+/* All of the graph is launched, and waits: for a gate before it in its stream, or at its own. */
+static cudaError_t queue_gated_graph(const prem_native *native, prem_native_round *round) {
+  uint32_t *arrived = prem_native_arrival_of(native, 0);
+  cudaStream_t stream = native->tasks[0].stream;
+  cudaError_t error;
+  if (round->graph_has_gates)
+    __atomic_store_n(arrived, (uint32_t)PREM_NATIVE_AWAY, __ATOMIC_SEQ_CST);
+  else
+    CUDA_TRY(queue_gate(native, stream, arrived, NULL, 0, MARGIN_NS));
+  CUDA_TRY(cudaGraphLaunch(round->graph, stream));
+  if (!is_stopped(round))
     open_gates(native, round);
   return cudaSuccess;
 }
@@ -215,7 +231,7 @@ static bool stamp_start(const prem_native *native, prem_native_round *round) {
 
 static cudaError_t queue_as_launched(const prem_native *native, prem_native_round *round) {
   cudaError_t error;
-  CUDA_TRY(queue_gate(native, native->leader, arrival_of(native, 0), NULL, 0, 0));
+  CUDA_TRY(queue_gate(native, native->leader, prem_native_arrival_of(native, 0), NULL, 0, 0));
   if (!stamp_start(native, round))
     return is_stopped(round) ? cudaSuccess : cudaErrorNotReady;
   if (round->graph)
@@ -325,7 +341,7 @@ static cudaError_t reset(const prem_native *native, const prem_native_round *rou
   cudaError_t error;
   say_word(native, PREM_NATIVE_HOLD);
   for (int32_t t = 0; t < native->task_count; ++t)
-    *arrival_of(native, t) = PREM_NATIVE_STARTED;
+    *prem_native_arrival_of(native, t) = PREM_NATIVE_STARTED;
   CUDA_TRY(cudaMemsetAsync(native->state, 0, sizeof *native->state, native->leader));
   CUDA_TRY(cudaMemsetAsync(native->ends, 0,
                            (size_t)round->order->job_count * PREM_NATIVE_END_WORDS *
@@ -338,7 +354,9 @@ prem_status prem_native_round_run(prem_native *native, prem_native_round *round,
   round->give_up_ns = prem_host_clock_ns() + last_release_ns(round->order) + round->timeout_ns;
   cudaError_t error = reset(native, round);
   if (error == cudaSuccess)
-    error = round->gated ? queue_gated(native, round) : queue_as_launched(native, round);
+    error = !round->gated  ? queue_as_launched(native, round)
+            : round->graph ? queue_gated_graph(native, round)
+                           : queue_gated(native, round);
   if (error != cudaSuccess || is_stopped(round))
     say_word(native, PREM_NATIVE_STOP);
   const prem_status queued =

@@ -46,7 +46,8 @@ struct prem_native {
 typedef struct prem_native_round {
   const prem_untiled_order *order;
   bool gated;
-  cudaGraphExec_t graph;             /* not NULL: all of the order in one launch, not gated */
+  cudaGraphExec_t graph;             /* not NULL: all of the order in one launch */
+  bool graph_has_gates;              /* gated: the graph waits for S by itself */
   const volatile sig_atomic_t *stop; /* may be NULL */
   int64_t timeout_ns;                /* from the last release */
   int64_t *ends_ns;                  /* [job in the order], from S; -1: did not end */
@@ -71,6 +72,8 @@ prem_status prem_native_make_room(prem_native *native, prem_diag *diag);
 struct cudaKernelNodeParams prem_native_launch(const prem_native *native,
                                                const prem_untiled_order *order, int64_t number,
                                                prem_native_work *work);
+/** In pinned memory: what the first gate of a task's stream says to the host. */
+uint32_t *prem_native_arrival_of(const prem_native *native, int32_t task);
 /** The gate that ends at S + offset_ns; with `ends` at the end of that job + offset_ns. */
 prem_native_gate prem_native_gate_until(const prem_native *native, const long long *ends,
                                         int64_t offset_ns);

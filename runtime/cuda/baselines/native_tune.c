@@ -35,6 +35,8 @@ typedef struct sweep {
   int32_t room;
   prem_untiled_order first; /* one job of each task */
   int64_t *ends_ns;
+  cudaGraphExec_t graph; /* NULL: no graph is timed */
+  bool graph_has_gates;
 } sweep;
 
 /* ---- the ways -------------------------------------------------------------------------------- */
@@ -144,6 +146,8 @@ static int compare_times(const void *a, const void *b) {
 static prem_status time_once(sweep *at, const prem_untiled_order *order, int64_t *makespan_ns) {
   prem_native_round round = {.order = order,
                              .gated = true,
+                             .graph = at->graph,
+                             .graph_has_gates = at->graph_has_gates,
                              .stop = at->request->stop,
                              .timeout_ns = TIMEOUT_NS,
                              .ends_ns = at->ends_ns};
@@ -340,6 +344,21 @@ prem_status prem_native_tune(prem_native *native, const prem_run_request *reques
     status = sweep_all(&at);
   prem_untiled_order_free(&at.first);
   free(at.ways);
+  free(at.ends_ns);
+  return status;
+}
+
+prem_status prem_native_graph_time(prem_native *native, cudaGraphExec_t graph, bool has_gates,
+                                   const prem_run_request *request, int64_t *median_ns,
+                                   prem_diag *diag) {
+  sweep at = {.native = native,
+              .request = request,
+              .diag = diag,
+              .ends_ns = calloc((size_t)native->order.job_count + 1, sizeof *at.ends_ns),
+              .graph = graph,
+              .graph_has_gates = has_gates};
+  const prem_status status =
+      at.ends_ns ? time_order(&at, &native->order, INT64_MAX, median_ns) : PREM_ERR_MEMORY;
   free(at.ends_ns);
   return status;
 }
