@@ -135,6 +135,12 @@ template <class T> T __ldg(const T *from) {
 template <class T> T __ldcg(const T *from) {
   return *from;
 }
+template <class T> T __ldcs(const T *from) {
+  return *from;
+}
+template <class T> void __stcs(T *to, T value) {
+  *to = value;
+}
 static inline float __uint_as_float(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);

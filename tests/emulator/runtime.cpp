@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The part of the CUDA runtime that ttprem calls, for the emulated GPU. A stream is a thread that
- * works its orders one after the other; memory of the device is memory of the host. What a mode of
- * ordinary kernels alone would need, as graphs, is refused by cudaErrorNotSupported.
+ * works its orders one after the other, those of a graph too; memory of the device is memory of the
+ * host.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -296,9 +297,9 @@ cudaError_t cudaFree(void *memory) {
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *at) {
   const std::lock_guard<std::mutex> lock(memory_guard);
   auto behind = device_memory.upper_bound((const char *)at);
-  const bool is_there = behind != device_memory.begin() &&
-                        (const char *)at - std::prev(behind)->first <
-                            (ptrdiff_t)std::prev(behind)->second;
+  const bool is_there =
+      behind != device_memory.begin() &&
+      (const char *)at - std::prev(behind)->first < (ptrdiff_t)std::prev(behind)->second;
   *out = cudaPointerAttributes{};
   out->type = is_there ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
   return cudaSuccess;
@@ -388,19 +389,29 @@ static void run_grid(unsigned blocks, unsigned threads, bool together, const wor
     block.join();
 }
 
-static cudaError_t launch(const void *kernel, dim3 grid, dim3 block, void **arguments,
-                          size_t scratch_bytes, cudaStream_t stream, bool together) {
+static cudaError_t order_of(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                            size_t scratch_bytes, bool together, work *out) {
   const auto found = kernels().find(kernel);
   if (found == kernels().end())
     return tell(cudaErrorInvalidDeviceFunction);
   if (scratch_bytes > BLOCK_SCRATCH || block.x > 1024 || grid.y * grid.z * block.y * block.z != 1)
     return tell(cudaErrorInvalidValue);
   const work lane = found->second(kernel, arguments);
-  stream_of(stream)->give([=] {
+  *out = [=] {
     await_room();
     run_grid(grid.x, block.x, together, lane);
-  });
+  };
   return cudaSuccess;
+}
+
+static cudaError_t launch(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                          size_t scratch_bytes, cudaStream_t stream, bool together) {
+  work order;
+  const cudaError_t error =
+      order_of(kernel, grid, block, arguments, scratch_bytes, together, &order);
+  if (error == cudaSuccess)
+    stream_of(stream)->give(order);
+  return error;
 }
 
 extern "C" {
@@ -409,9 +420,8 @@ cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **a
                              size_t scratch_bytes, cudaStream_t stream) {
   return launch(kernel, grid, block, arguments, scratch_bytes, stream, false);
 }
-cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block,
-                                        void **arguments, size_t scratch_bytes,
-                                        cudaStream_t stream) {
+cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
+                                        size_t scratch_bytes, cudaStream_t stream) {
   return launch(kernel, grid, block, arguments, scratch_bytes, stream, true);
 }
 cudaError_t cudaFuncSetAttribute(const void *, cudaFuncAttribute, int) {
@@ -527,33 +537,76 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
                                              cudaDriverEntryPointQueryResult *result) {
   *function = strcmp(name, "cuTensorMapEncodeTiled") == 0 ? (void *)encode
               : strcmp(name, "cuStreamWriteValue64") == 0 ? (void *)write_word
-                                                           : nullptr;
+                                                          : nullptr;
   *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   return cudaSuccess;
 }
 
-/* ---- what ordinary kernels alone need -------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
-cudaError_t cudaGraphCreate(cudaGraph_t *, unsigned) {
-  return tell(cudaErrorNotSupported);
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t) {
+} // extern "C"
+
+struct CUgraphNode_st {
+  work order;
+};
+struct CUgraph_st {
+  std::deque<CUgraphNode_st> nodes; /* in an order that heeds all edges */
+
+  bool has(cudaGraphNode_t node) const {
+    for (const CUgraphNode_st &one : nodes)
+      if (&one == node)
+        return true;
+    return false;
+  }
+};
+struct CUgraphExec_st {
+  std::vector<work> orders;
+};
+
+extern "C" {
+
+cudaError_t cudaGraphCreate(cudaGraph_t *out, unsigned) {
+  *out = new CUgraph_st;
   return cudaSuccess;
 }
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode_t *, size_t,
-                                   const cudaKernelNodeParams *) {
-  return tell(cudaErrorNotSupported);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
 }
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *, cudaGraph_t, unsigned long long) {
-  return tell(cudaErrorNotSupported);
+/* An edge comes from a node that is there, and once. */
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *out, cudaGraph_t graph,
+                                   const cudaGraphNode_t *before, size_t count,
+                                   const cudaKernelNodeParams *params) {
+  for (size_t i = 0; i < count; ++i)
+    if (!graph->has(before[i]) || std::find(before, before + i, before[i]) != before + i)
+      return tell(cudaErrorInvalidValue);
+  CUgraphNode_st node;
+  const cudaError_t error =
+      order_of(params->func, params->gridDim, params->blockDim, params->kernelParams,
+               params->sharedMemBytes, false, &node.order);
+  if (error != cudaSuccess)
+    return error;
+  graph->nodes.push_back(node);
+  *out = &graph->nodes.back();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph,
+                                          unsigned long long) {
+  *out = new CUgraphExec_st;
+  for (const CUgraphNode_st &node : graph->nodes)
+    (*out)->orders.push_back(node.order);
+  return cudaSuccess;
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {
-  return tell(cudaErrorNotSupported);
+  return cudaSuccess;
 }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
-  return tell(cudaErrorNotSupported);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  for (const work &order : graph->orders)
+    stream_of(stream)->give(order);
+  return cudaSuccess;
 }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) {
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  delete graph;
   return cudaSuccess;
 }
 

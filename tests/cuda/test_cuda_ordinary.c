@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctest: timing */
+/* Modes of ordinary kernels on the GPU: each job ends after its release and after what it follows,
+ * stopped runs end, and a graph that is launched before its start waits for it. Exit status 77
+ * without a GPU, or in a build without the backend. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "tests/common/has_gpu.h"
+#include "tests/common/running.h"
+
+#ifdef EMULATED_GPU
+enum { IS_EMULATED = 1 };
+#else
+enum { IS_EMULATED = 0 };
+#endif
+enum { SKIPPED = 77, HYPERPERIODS = 5, TIMED = 200, LAG_NS = 64000, RELEASE_NS = 320000 };
+
+static const prem_mode modes[] = {PREM_MODE_LEGACY, PREM_MODE_LAUNCHED, PREM_MODE_GRAPH,
+                                  PREM_MODE_GATED_GRAPH, PREM_MODE_PRIORITY};
+
+static volatile sig_atomic_t stop;
+
+static void stop_now(int number) {
+  (void)number;
+  stop = 1;
+}
+
+/* A task with two jobs, one that follows both, one with a lag, one with a release. */
+static const char *text_of_four(void) {
+  return text(
+      "version = 1; name = \"four\"; platform: { blocks = 1; clock_step_ns = 32L;"
+      "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
+      "tasks = ( { name = \"twice\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1;"
+      "  period_ns = 512000L; compute: { wcet_ns = 9600L; }; },"
+      "{ name = \"after\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1;"
+      "  period_ns = 512000L; after = ( { task = \"twice\"; } ); compute: { wcet_ns = 9600L; }; },"
+      "{ name = \"lag\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1;"
+      "  period_ns = 1024000L; compute: { wcet_ns = 9600L; };"
+      "  after = ( { task = \"twice\"; instance = \"latest\"; lag_ns = %dL; } ); },"
+      "{ name = \"late\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1;"
+      "  period_ns = 1024000L; release_ns = %dL; compute: { wcet_ns = 9600L; }; } );",
+      LAG_NS, RELEASE_NS);
+}
+
+/* From S on: of a hyperperiod, in the file's order of tasks. */
+static int64_t end_of(const prem_trace *trace, int64_t h, int32_t task, int64_t job) {
+  return trace->job_end_ns[h * trace->job_count + trace->first_job[task] + job] -
+         trace->epoch_ns[h];
+}
+
+static void assert_ends(const prem_trace *trace, prem_mode mode) {
+  ck_assert_int_eq(trace->hyperperiods, HYPERPERIODS);
+  for (int64_t h = 0; h < trace->hyperperiods; ++h) {
+    ck_assert_msg(end_of(trace, h, 0, 0) > 0, "%s", prem_mode_name(mode));
+    ck_assert_int_gt(end_of(trace, h, 0, 1), 512000);
+    for (int64_t job = 0; job < 2; ++job)
+      ck_assert_int_ge(end_of(trace, h, 1, job), end_of(trace, h, 0, job));
+    ck_assert_int_gt(end_of(trace, h, 2, 0), end_of(trace, h, 0, 0) + LAG_NS);
+    ck_assert_int_gt(end_of(trace, h, 3, 0), RELEASE_NS);
+  }
+}
+
+START_TEST(jobs_end_after_what_they_wait_for) {
+  prem_schedule *schedule = prepared_schedule(text_of_four());
+  prem_session *session = open_on("cuda", schedule);
+  for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
+    prem_trace *trace = run_in(session, schedule, modes[m], HYPERPERIODS);
+    assert_ends(trace, modes[m]);
+    prem_trace_free(trace);
+  }
+  const char *note = prem_session_mode_note(session, PREM_MODE_GATED_GRAPH);
+  ck_assert_ptr_nonnull(note);
+  ck_assert_ptr_nonnull(strstr(note, "launched before S; what waits for S is "));
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static prem_status run_stopped(prem_session *session, prem_mode mode, prem_trace *trace,
+                               int64_t hyperperiods) {
+  const prem_run_request request = {.mode = mode, .hyperperiods = hyperperiods, .stop = &stop};
+  prem_trace_clear(trace);
+  return prem_session_run(session, &request, trace, NULL);
+}
+
+/* Before it begins, and by a signal in the midst of it; the next run is as good as any. */
+START_TEST(stopped_runs_end) {
+  enum { MANY = 100000 };
+  const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
+  prem_schedule *schedule = prepared_schedule(text_of_four());
+  prem_session *session = open_on("cuda", schedule);
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(schedule, MANY, 0, &trace), PREM_OK);
+  signal(SIGALRM, stop_now);
+  for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
+    stop = 1;
+    ck_assert_int_eq(run_stopped(session, modes[m], trace, MANY), PREM_ERR_INTERRUPTED);
+    ck_assert_int_eq(trace->hyperperiods, 0);
+    stop = 0;
+    setitimer(ITIMER_REAL, &soon, NULL);
+    ck_assert_int_eq(run_stopped(session, modes[m], trace, MANY), PREM_ERR_INTERRUPTED);
+    ck_assert_int_lt(trace->hyperperiods, MANY);
+    stop = 0;
+    ck_assert_int_eq(run_stopped(session, modes[m], trace, HYPERPERIODS), PREM_OK);
+    assert_ends(trace, modes[m]);
+  }
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static int by_value(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int64_t median_end_ns(prem_session *session, const prem_schedule *schedule, prem_mode mode) {
+  static int64_t ends_ns[TIMED];
+  prem_trace *trace = run_in(session, schedule, mode, TIMED);
+  for (int64_t h = 0; h < TIMED; ++h)
+    ends_ns[h] = end_of(trace, h, 3, 0);
+  prem_trace_free(trace);
+  qsort(ends_ns, TIMED, sizeof *ends_ns, by_value);
+  return ends_ns[TIMED / 2];
+}
+
+/* A chain of four: what a launch takes is more than what the gate takes. */
+START_TEST(a_gated_graph_leaves_its_launch_out) {
+  prem_schedule *schedule = prepared_schedule(
+      "version = 1; name = \"chain\"; platform: { blocks = 1; clock_step_ns = 32L;"
+      "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
+      "tasks = ( { name = \"a\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1;"
+      "  compute: { wcet_ns = 9600L; }; },"
+      "{ name = \"b\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; after = ( { task = \"a\"; } );"
+      "  compute: { wcet_ns = 9600L; }; },"
+      "{ name = \"c\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; after = ( { task = \"b\"; } );"
+      "  compute: { wcet_ns = 9600L; }; },"
+      "{ name = \"d\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; after = ( { task = \"c\"; } );"
+      "  compute: { wcet_ns = 9600L; }; } );");
+  prem_session *session = open_on("cuda", schedule);
+  const int64_t launched_ns = median_end_ns(session, schedule, PREM_MODE_GRAPH);
+  const int64_t gated_ns = median_end_ns(session, schedule, PREM_MODE_GATED_GRAPH);
+  printf("from S to the end of four kernels: graph %lld ns, gated_graph %lld ns (%s)\n",
+         (long long)launched_ns, (long long)gated_ns,
+         prem_session_mode_note(session, PREM_MODE_GATED_GRAPH));
+  ck_assert_int_gt(gated_ns, 0);
+  if (!IS_EMULATED) /* it judges no times */
+    ck_assert_int_lt(gated_ns, launched_ns);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
+  if (!has_gpu()) {
+    printf("skipped: no GPU, or a build without it\n");
+    return SKIPPED;
+  }
+  Suite *suite = suite_create("cuda_ordinary");
+  TCase *cases = tcase_create("cuda_ordinary");
+  tcase_set_timeout(cases, 120);
+  tcase_add_test(cases, jobs_end_after_what_they_wait_for);
+  tcase_add_test(cases, stopped_runs_end);
+  tcase_add_test(cases, a_gated_graph_leaves_its_launch_out);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
