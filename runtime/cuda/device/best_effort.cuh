@@ -38,37 +38,25 @@ __device__ __forceinline__ int64_t agreed_instant(int64_t due_ns) {
 
 /** Where memory and computes keep up with each other no wait is long enough for a look at the abort
  *  word, and these tasks have no last hyperperiod: so look now and then. One warp.
- *  @param now_ns  read again after a look, which takes long
- *  @return false: the run is over */
-__device__ __forceinline__ bool goes_on_at(block_state *own, int32_t warp, int64_t due_ns,
-                                           int64_t *now_ns) {
+ *  @return the clock, read again, since the look takes long; -1: the run is over */
+__device__ __noinline__ int64_t gate_look(int32_t warp, int64_t due_ns) {
   enum { LOOK_EVERY_NS = 100000 };
-  if (__any_sync(FULL_WARP, *now_ns < own->look_ns[warp]))
-    return true;
+  block_state *own = shared();
   const bool over = __any_sync(FULL_WARP, abort_look(own));
+  const int64_t now_ns = agreed_instant(due_ns);
   if (lane_number() == 0)
-    own->look_ns[warp] = *now_ns + LOOK_EVERY_NS;
-  *now_ns = agreed_instant(due_ns);
-  return !over;
+    own->look_ns[warp] = now_ns + LOOK_EVERY_NS;
+  __syncwarp();
+  return over ? -1 : now_ns;
 }
 
-/**
- * All that a phase needs is there: wait until the gate lets it in. One warp; its entry has the
- * record already.
- *
- * @param warp  STARTER or WRITER
- * @return the gate's reading of the clock, from which the bound counts; -1: stopped
- */
-__device__ __noinline__ int64_t gate_await(int32_t warp, in_flight_phase *of, int64_t due_ns) {
+/** A window is in the way, or has passed: wait for the gate. One warp.
+ *  @return the reading that it let in; -1: stopped */
+__device__ __noinline__ int64_t gate_wait(int32_t warp, int64_t now_ns, int64_t ahead_ns) {
   block_state *own = shared();
   const prem_gate_list *closed = &own->gated.closed;
   prem_memory_gate gate = own->gates[warp];
-  const int64_t ahead_ns = own->gated.is_gated ? of->record.start_ns : 0;
-  int64_t now_ns = agreed_instant(due_ns);
-  if (!goes_on_at(own, warp, due_ns, &now_ns))
-    return -1;
-  const int64_t asked_ns = now_ns;
-  for (int64_t from_ns; ahead_ns > 0;) {
+  for (int64_t from_ns;;) {
     from_ns = prem_gate_ask(&gate, closed, now_ns, ahead_ns);
     if (from_ns <= now_ns)
       break;
@@ -76,10 +64,34 @@ __device__ __noinline__ int64_t gate_await(int32_t warp, in_flight_phase *of, in
       return -1;
     now_ns = agreed_instant(from_ns);
   }
-  if (lane_number() == 0) {
+  if (lane_number() == 0)
     own->gates[warp] = gate;
-    of->closes_ns = ahead_ns > 0 ? gate.start_ns : INT64_MAX;
-    of->window = gate.index;
+  __syncwarp();
+  return now_ns;
+}
+
+/**
+ * All that a phase needs is there: wait until the gate lets it in. One warp; its entry has the
+ * record already. Mostly the next window is far, and one comparison says so.
+ *
+ * @param warp  STARTER or WRITER
+ * @return the gate's reading of the clock, from which the bound counts; -1: stopped
+ */
+__device__ __forceinline__ int64_t gate_await(int32_t warp, in_flight_phase *of, int64_t due_ns) {
+  block_state *own = shared();
+  /* read before all lanes meet: the first lane writes them behind that */
+  const int64_t look_ns = *(const volatile int64_t *)&own->look_ns[warp];
+  const int64_t closes_ns = *(const volatile int64_t *)&own->gates[warp].start_ns;
+  int64_t now_ns = agreed_instant(due_ns);
+  if (now_ns >= look_ns && (now_ns = gate_look(warp, due_ns)) < 0)
+    return -1;
+  const int64_t ahead_ns = own->gated.is_gated ? of->record.start_ns : 0, asked_ns = now_ns;
+  if (ahead_ns > 0 && now_ns > closes_ns - ahead_ns &&
+      (now_ns = gate_wait(warp, now_ns, ahead_ns)) < 0)
+    return -1;
+  if (lane_number() == 0) {
+    of->closes_ns = ahead_ns > 0 ? own->gates[warp].start_ns : INT64_MAX;
+    of->window = own->gates[warp].index;
     of->held_ns = now_ns - asked_ns;
   }
   __syncwarp();
