@@ -167,11 +167,16 @@ static prem_status ready_graph(prem_baselines *baselines, prem_diag *diag) {
   return status;
 }
 
-/* Which of the two ways to hold a graph back lets it end sooner? */
+/* Which of the two ways to hold a graph back lets it end sooner? What the leader chose stands. */
 static prem_status choose_gated_graph(prem_baselines *baselines, const prem_run_request *request,
                                       prem_diag *diag) {
+  const prem_baselines *leader = baselines->leader;
   int64_t median_ns[2] = {0};
   prem_status status = PREM_OK;
+  if (leader && leader->mode_note[PREM_MODE_GATED_GRAPH][0]) {
+    baselines->graph_has_gates = leader->graph_has_gates;
+    return new_graph(baselines, leader->graph_has_gates, diag);
+  }
   for (int has_gates = 0; has_gates < 2 && status == PREM_OK; ++has_gates) {
     status = new_graph(baselines, has_gates, diag);
     if (status == PREM_OK)
