@@ -47,6 +47,8 @@ typedef struct prem_run_request {
   prem_cpu_setup cpu;
   uint64_t seed; /* sim: phases of best-effort tasks take random times, their bounds at most; 0:
                     they take their bounds. Other backends take no notice */
+  bool sentinel; /* cuda: a block of its own notes when the GPU stood still, for prem_trace.stalls
+                    and away_ns. Other backends take no notice */
 } prem_run_request;
 
 /** What prem_session_verify() found. */

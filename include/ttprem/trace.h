@@ -78,6 +78,28 @@ typedef struct prem_best_effort_trace {
   double open_share;               /* of the time, as the plan has it */
 } prem_best_effort_trace;
 
+enum {
+  PREM_STALL_NS = 10000, /* a stall is longer */
+  PREM_STALLS_KEPT = 64  /* of each launch and of each row; all are counted */
+};
+
+/** A time in which the GPU stood still for everybody: its sentinel read no clock. */
+typedef struct prem_stall {
+  int64_t launch;   /* in a row: which of those that count, from 0 */
+  int64_t start_ns; /* from the sentinel's first reading in the launch */
+  int64_t length_ns;
+} prem_stall;
+
+/** What a sentinel saw (prem_run_request.sentinel), in a launch, or in all that a row counts. */
+typedef struct prem_stalls {
+  int64_t watched_ns; /* from its first reading to its last; 0: there was none */
+  int64_t count, longest_ns, sum_ns;
+  int32_t sm;         /* where it ran; of a row, last */
+  bool has_own_sm;    /* no block of the schedule came there; of modes without phases not known */
+  int32_t kept_count; /* the first ones */
+  prem_stall kept[PREM_STALLS_KEPT];
+} prem_stalls;
+
 typedef struct prem_trace {
   int32_t task_count;
   int64_t job_count;  /* jobs of all tasks in one hyperperiod */
@@ -95,15 +117,16 @@ typedef struct prem_trace {
   int64_t hyperperiods; /* completed by every block */
   int64_t launch_ns;    /* host time from the call to S; -1: not measured */
   bool oversubscribed;  /* more blocks than the machine runs at once */
-  /* the same places as job_end_ns: how long a core was taken away that may have disturbed the job;
-   * 0: none was; -1: not known, as on every backend but cpu. docs/timing-method.md says what is
-   * seen. */
+  /* the same places as job_end_ns: how long a core was taken away that may have disturbed the job,
+   * on cuda the longest stall between its release and its end; 0: none was; -1: not known, as on
+   * sim, and on cuda without a sentinel. docs/timing-method.md says what is seen. */
   int64_t *away_ns;
   int64_t *epoch_ns; /* [hyperperiod]: where it began, from S; -1: it was not to run */
   /* [hyperperiod]: of a live session whose operating modes have plans of their own, the mode that
    * it was in (prem_schedule_plan_of()); else 0 */
   uint8_t *operating_mode;
   prem_best_effort_trace *best_effort; /* NULL: no room for any; see prem_session_trace_new() */
+  prem_stalls stalls;
 } prem_trace;
 
 PREM_EXTERN_C_BEGIN

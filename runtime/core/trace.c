@@ -120,6 +120,7 @@ void prem_trace_clear(prem_trace *trace) {
   trace->hyperperiods = 0;
   trace->launch_ns = -1;
   trace->oversubscribed = false;
+  trace->stalls = (prem_stalls){0};
   for (int64_t i = 0; i < (int64_t)trace->task_count * PREM_PHASE_COUNT; ++i)
     prem_phase_stats_clear(&trace->stats[i]);
   int64_t ends = trace->hyperperiod_capacity * trace->job_count;

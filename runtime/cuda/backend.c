@@ -16,6 +16,7 @@ static void cuda_close(void *state) {
   if (cuda->gpu->loss != PREM_CUDA_HELD) { /* freeing would wait for the kernel */
     prem_cuda_enter(cuda->gpu);
     prem_baselines_free(cuda->baselines);
+    prem_sentinel_free(cuda->sentinel);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);
     cudaFree(cuda->records_room);
@@ -163,7 +164,9 @@ static prem_status run_baseline(prem_cuda *cuda, const prem_run_request *request
                                          cuda->leader ? cuda->leader->baselines : NULL);
   if (!cuda->baselines)
     return PREM_ERR_MEMORY;
-  const prem_status status = prem_baselines_run(cuda->baselines, request, trace, diag);
+  prem_status status = prem_cuda_sentinel_ready(cuda, request, cudaSharedmemCarveoutMaxL1, diag);
+  if (status == PREM_OK)
+    status = prem_baselines_run(cuda->baselines, request, cuda->sentinel, trace, diag);
   if (prem_baselines_are_lost(cuda->baselines))
     cuda->gpu->loss = PREM_CUDA_HELD;
   else if (status == PREM_ERR_MACHINE && prem_cuda_is_broken(cuda))

@@ -477,6 +477,10 @@ static cudaGraphExec_t graph_of(const prem_baselines *baselines, prem_mode mode)
   return baselines->graph[mode == PREM_MODE_GATED_GRAPH && baselines->graph_has_gates];
 }
 
+static int64_t timeout_of(const prem_run_request *request) {
+  return request->timeout_ns > 0 ? request->timeout_ns : DEFAULT_TIMEOUT_NS;
+}
+
 static void keep_ends(const prem_native *native, const int64_t *ends_ns, int64_t hyperperiod,
                       prem_trace *trace) {
   int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
@@ -557,53 +561,91 @@ static prem_status company_end(const prem_baselines *baselines, company *of, pre
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static prem_status run_rounds(prem_baselines *baselines, const company *beside,
-                              const prem_run_request *request, int64_t *ends_ns, prem_trace *trace,
-                              prem_diag *diag) {
+/** The rounds of a run. */
+typedef struct rounds {
+  const prem_run_request *request;
+  const company *beside;
+  prem_sentinel *sentinel; /* NULL: nobody watches */
+  int64_t *ends_ns;        /* room for those of one hyperperiod */
+  int64_t *starts_ns;      /* S of each hyperperiod, on the GPU's clock */
+  prem_trace *trace;
+} rounds;
+
+static prem_status run_rounds(const prem_baselines *baselines, const rounds *of, prem_diag *diag) {
+  const prem_run_request *request = of->request;
   const prem_mode mode = request->mode;
   prem_native *native = baselines->of_mode[mode_of_natives(mode)];
   const int64_t called_at_ns = prem_host_clock_ns();
-  prem_status status = PREM_OK;
-  for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
+  for (int64_t h = 0; h < request->hyperperiods; ++h) {
     prem_native_round round = {.order = &native->order,
                                .gated = is_gated(mode),
                                .graph = graph_of(baselines, mode),
                                .graph_has_gates = baselines->graph_has_gates,
                                .stop = request->stop,
-                               .timeout_ns = request->timeout_ns > 0 ? request->timeout_ns
-                                                                     : DEFAULT_TIMEOUT_NS,
-                               .ends_ns = ends_ns};
-    turn_await(baselines, beside, h, request->stop);
-    status = prem_native_round_run(native, &round, diag);
+                               .timeout_ns = timeout_of(request),
+                               .ends_ns = of->ends_ns};
+    turn_await(baselines, of->beside, h, request->stop);
+    const prem_status status = prem_native_round_run(native, &round, diag);
     if (status != PREM_OK)
-      break;
+      return status;
+    prem_sentinel_tell(of->sentinel);
+    of->starts_ns[h] = round.start_ns;
     if (mode == PREM_MODE_COPY)
-      keep_copy_end(native, ends_ns, h, trace);
+      keep_copy_end(native, of->ends_ns, h, of->trace);
     else
-      keep_ends(native, ends_ns, h, trace);
-    trace->hyperperiods = h + 1;
+      keep_ends(native, of->ends_ns, h, of->trace);
+    of->trace->hyperperiods = h + 1;
     if (h == 0)
-      trace->launch_ns = round.host_start_ns - called_at_ns;
+      of->trace->launch_ns = round.host_start_ns - called_at_ns;
   }
+  return PREM_OK;
+}
+
+/* The sentinel's silence is longer than any hyperperiod can take. */
+static prem_status run_watched(const prem_baselines *baselines, const rounds *of, prem_diag *diag) {
+  const prem_program *program = baselines->place.program;
+  const int64_t longest_ns = program->hyperperiod_ns + timeout_of(of->request);
+  prem_native *native = baselines->of_mode[mode_of_natives(of->request->mode)];
+  cudaError_t error = prem_sentinel_launch(of->sentinel, longest_ns + PREM_SENTINEL_SILENCE_NS);
+  if (error != cudaSuccess)
+    return prem_native_report(error, diag);
+  prem_sentinel_await(of->sentinel);
+  const prem_status status = run_rounds(baselines, of, diag);
+  error = prem_sentinel_end(of->sentinel, !native->lost);
+  native->lost = native->lost || error == cudaErrorNotReady;
+  if (error != cudaSuccess || native->lost)
+    return status == PREM_OK ? prem_native_report(error, diag) : status;
+  prem_sentinel_report(of->sentinel, of->trace, diag);
+  for (int64_t h = 0; h < of->trace->hyperperiods; ++h)
+    prem_sentinel_judge(of->sentinel, program, h, of->starts_ns[h], of->trace);
   return status;
 }
 
+static prem_status run_in_company(const prem_baselines *baselines, rounds *of, prem_diag *diag) {
+  company beside;
+  of->beside = &beside;
+  prem_status status = company_begin(baselines, of->request, &beside, diag);
+  if (status == PREM_OK)
+    status = of->sentinel ? run_watched(baselines, of, diag) : run_rounds(baselines, of, diag);
+  const prem_status ended = company_end(baselines, &beside, of->trace, diag);
+  return status == PREM_OK ? ended : status;
+}
+
 prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request *request,
-                               prem_trace *trace, prem_diag *diag) {
-  prem_status status = make_ready(baselines, request, diag), ended;
+                               prem_sentinel *sentinel, prem_trace *trace, prem_diag *diag) {
+  prem_status status = make_ready(baselines, request, diag);
   if (status != PREM_OK)
     return status;
   const prem_native *native = baselines->of_mode[mode_of_natives(request->mode)];
-  int64_t *ends_ns = calloc((size_t)native->order.job_count + 1, sizeof *ends_ns);
-  if (!ends_ns)
-    return PREM_ERR_MEMORY;
-  company beside;
+  rounds all = {.request = request,
+                .sentinel = request->sentinel ? sentinel : NULL,
+                .ends_ns = calloc((size_t)native->order.job_count + 1, sizeof *all.ends_ns),
+                .starts_ns = calloc((size_t)request->hyperperiods + 1, sizeof *all.starts_ns),
+                .trace = trace};
   prem_trace_begin_periodically(trace, native->place.program->hyperperiod_ns,
                                 request->hyperperiods);
-  status = company_begin(baselines, request, &beside, diag);
-  if (status == PREM_OK)
-    status = run_rounds(baselines, &beside, request, ends_ns, trace, diag);
-  ended = company_end(baselines, &beside, trace, diag);
-  free(ends_ns);
-  return status == PREM_OK ? ended : status;
+  status = all.ends_ns && all.starts_ns ? run_in_company(baselines, &all, diag) : PREM_ERR_MEMORY;
+  free(all.ends_ns);
+  free(all.starts_ns);
+  return status;
 }

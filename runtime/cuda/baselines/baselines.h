@@ -42,6 +42,7 @@
 
 #include "runtime/core/best_effort.h"
 #include "runtime/cuda/baselines/native.h"
+#include "runtime/cuda/host/sentinel.h"
 
 typedef struct prem_baselines prem_baselines;
 
@@ -55,11 +56,12 @@ prem_baselines *prem_baselines_new(const prem_native_place *place, const prem_na
 void prem_baselines_free(prem_baselines *baselines);
 /**
  * As prem_session_run(); a mode without phases.
+ * @param sentinel  that is ready, where the request asks for it
  * @retval PREM_ERR_UNAVAILABLE  a task's kernel has no ordinary version, an array is too large for
  *                               it, or the driver cannot part the GPU so (diag: a note)
  */
 prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request *request,
-                               prem_trace *trace, prem_diag *diag);
+                               prem_sentinel *sentinel, prem_trace *trace, prem_diag *diag);
 /** What was tried; NULL before the first run of ordinary kernels. */
 const prem_launch_search *prem_baselines_launch_search(const prem_baselines *baselines);
 /** As prem_session_mode_note(). */

@@ -312,6 +312,7 @@ static prem_status collect(prem_native *native, prem_native_round *round, prem_d
                        cudaMemcpyDeviceToHost);
   if (error != cudaSuccess)
     return prem_native_report(error, diag);
+  round->start_ns = state.start_ns;
   for (int64_t number = 0; number < count; ++number) {
     const int64_t end_ns = end_of(native, number);
     round->ends_ns[number] = end_ns && state.start_ns ? end_ns - state.start_ns : -1;

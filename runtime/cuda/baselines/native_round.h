@@ -51,6 +51,7 @@ typedef struct prem_native_round {
   const volatile sig_atomic_t *stop; /* may be NULL */
   int64_t timeout_ns;                /* from the last release */
   int64_t *ends_ns;                  /* [job in the order], from S; -1: did not end */
+  int64_t start_ns;                  /* S on the GPU's clock */
   int64_t host_start_ns;             /* S on the host's clock, about */
   int64_t give_up_ns;                /* the same clock: no kernel may run any longer */
 } prem_native_round;

@@ -26,6 +26,7 @@
  *   courier_ahead.cuh  in it: the next hyperperiod, prepared ahead
  *   program.h     the structs that the host fills in
  *   verify.cu     kernels of their own around a run: poison, compare
+ *   sentinel.cu   a kernel of its own beside a run: sees the GPU stand still
  *
  * Who writes what in the scratchpad (struct block_state; the counts are in executive.cu's head):
  *

@@ -9,6 +9,7 @@
  *   host/beside.c         best-effort tasks: a launch of their own beside that one
  *   host/watch.c          the caller's thread during a run: the watchdog
  *   host/collect.c        after a run: records, stats and counts to the trace
+ *   host/sentinel.c       a block of its own that notes when the GPU stood still
  *   host/live.c           a live session: started, watched, ended
  *   host/live_tables.c    what the executive and the courier of a live session read
  *   host/live_frames.c    large frames, on streams of their own
@@ -44,6 +45,7 @@
 
 #include "runtime/core/backend.h"
 #include "runtime/cuda/host/program.h"
+#include "runtime/cuda/host/sentinel.h"
 
 /** A compute that never comes back and an error of the device take the GPU from the whole process:
  *  calls that touch the device would wait for the one for ever, and fail after the other. */
@@ -80,6 +82,7 @@ typedef struct prem_cuda {
   int64_t records_capacity;
   long long *ends_room; /* job_end_ns in device memory */
   int64_t ends_capacity;
+  prem_sentinel *sentinel;          /* NULL until a run asks for it */
   struct prem_cuda_live *live;      /* NULL until a live session starts */
   struct prem_baselines *baselines; /* NULL until a run asks for a mode without phases */
   const struct prem_cuda *leader;   /* whose ways they take; NULL: nobody's */
@@ -160,6 +163,9 @@ int64_t prem_cuda_hyperperiods_complete(const prem_trace *trace, int64_t hyperpe
 prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *request,
                                     prem_trace *trace, prem_diag *diag);
 
+/** Where a run asks for it. It is done when the default stream is. */
+prem_status prem_cuda_sentinel_ready(prem_cuda *cuda, const prem_run_request *request, int carveout,
+                                     prem_diag *diag);
 /** Room in device memory for the raw records, and for the ends of jobs of so many hyperperiods. */
 cudaError_t prem_cuda_make_room(prem_cuda *cuda, const prem_trace *trace, int64_t hyperperiods);
 /** Divide the records among blocks and phases; `blocks` has room for all. */

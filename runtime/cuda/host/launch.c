@@ -142,6 +142,46 @@ fail:
   return error;
 }
 
+/* ---- the sentinel ---------------------------------------------------------------------------- */
+
+prem_status prem_cuda_sentinel_ready(prem_cuda *cuda, const prem_run_request *request, int carveout,
+                                     prem_diag *diag) {
+  if (!request->sentinel)
+    return PREM_OK;
+  cudaError_t error = cuda->sentinel ? cudaSuccess : prem_sentinel_new(&cuda->sentinel);
+  if (error == cudaSuccess)
+    error = prem_sentinel_prepare(cuda->sentinel, carveout);
+  return prem_cuda_report(error, diag, "making the sentinel ready");
+}
+
+/* Of a run whose blocks have ended, but for those of a GPU that is lost. */
+static prem_status end_sentinel(const prem_cuda *cuda, const prem_run_request *request,
+                                prem_diag *diag) {
+  if (!request->sentinel)
+    return PREM_OK;
+  const cudaError_t error = prem_sentinel_end(cuda->sentinel, cuda->gpu->loss == PREM_CUDA_THERE);
+  if (error != cudaErrorNotReady)
+    return prem_cuda_report(error, diag, "ending the sentinel");
+  cuda->gpu->loss = PREM_CUDA_HELD;
+  return prem_cuda_say_held(cuda, diag);
+}
+
+static cudaError_t take_stalls(const prem_cuda *cuda, int64_t start_ns, prem_trace *trace,
+                               prem_diag *diag) {
+  int32_t first[2] = {0}; /* block of its SM, and of the next one */
+  prem_sentinel_report(cuda->sentinel, trace, diag);
+  for (int64_t h = 0; h < trace->hyperperiods; ++h)
+    prem_sentinel_judge(cuda->sentinel, cuda->program, h, start_ns + trace->epoch_ns[h], trace);
+  if (trace->stalls.watched_ns == 0)
+    return cudaSuccess;
+  const cudaError_t error = cudaMemcpy(first, &cuda->device.launch.sm_first[trace->stalls.sm],
+                                       sizeof first, cudaMemcpyDeviceToHost);
+  trace->stalls.has_own_sm = first[0] == first[1];
+  return error;
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
 /* What was measured ended with the last hyperperiod, or when the run was stopped. */
 static int64_t length_of(const prem_cuda *cuda, const prem_run_request *request,
                          const prem_trace *trace, int64_t start_ns) {
@@ -166,6 +206,9 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
     goto done;
   CUDA_TRY(prem_cuda_get_ready(cuda, request, engine, trace, blocks, &launch));
   CUDA_TRY(prem_cuda_beside_prepare(cuda, request, engine, trace, &beside));
+  status = prem_cuda_sentinel_ready(cuda, request, cudaSharedmemCarveoutMaxShared, diag);
+  if (status != PREM_OK)
+    goto done;
   CUDA_TRY(cudaDeviceSynchronize());
   void *arguments[] = {&launch};
   const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
@@ -176,11 +219,17 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   const int64_t called_at_ns = prem_host_clock_ns();
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
+  const cudaError_t watched = request->sentinel
+                                  ? prem_sentinel_launch(cuda->sentinel, PREM_SENTINEL_SILENCE_NS)
+                                  : cudaSuccess;
   status = prem_cuda_watch(cuda, request, engine, diag);
   besides = prem_cuda_beside_stop(&beside, request, diag);
   status = status == PREM_OK ? besides : status;
+  besides = end_sentinel(cuda, request, diag);
+  status = status == PREM_OK ? besides : status;
   if (cuda->gpu->loss != PREM_CUDA_THERE)
     goto done;
+  CUDA_TRY(watched);
   CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
   if (after.start_ns > 0 && offset_ns != INT64_MIN) {
     start_ns = after.start_ns - offset_ns;
@@ -188,6 +237,8 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   }
   CUDA_TRY(prem_cuda_collect_trace(cuda, blocks, trace, request->hyperperiods));
   trace->hyperperiods = prem_cuda_hyperperiods_complete(trace, request->hyperperiods);
+  if (request->sentinel)
+    CUDA_TRY(take_stalls(cuda, after.start_ns, trace, diag));
   CUDA_TRY(prem_cuda_beside_collect(&beside, length_of(cuda, request, trace, start_ns), trace));
   if (after.left_over > 0)
     prem_diag_add(diag, PREM_WARNING, 0, nowhere, "cuda",
@@ -202,6 +253,8 @@ fail:
                ? prem_cuda_say_broken(cuda, request->mode, engine, error, diag)
                : prem_cuda_report(error, diag, "running on the GPU");
   prem_cuda_beside_stop(&beside, request, NULL);
+  if (cuda->sentinel)
+    prem_sentinel_end(cuda->sentinel, false);
 done:
   prem_cuda_beside_free(&beside);
   free(blocks);

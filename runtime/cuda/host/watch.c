@@ -61,6 +61,7 @@ prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *reque
   bool stopped = false;
   for (;;) {
     const cudaError_t error = cudaStreamQuery(cuda->stream);
+    prem_sentinel_tell(cuda->sentinel);
     if (error == cudaSuccess)
       return stopped ? PREM_ERR_INTERRUPTED : PREM_OK;
     if (error != cudaErrorNotReady)

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctest: timing */
+/* The sentinel on the GPU: it watches every mode, sees that the GPU stood still, tells the jobs
+ * that were under way then from others, and ends with the run or when nobody tells it anything.
+ * Exit status 77 without a GPU, or in a build without the backend. */
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#ifdef WITH_CUDART
+#include "runtime/cuda/host/sentinel.h"
+#endif
+#include "tests/common/has_gpu.h"
+#include "tests/common/running.h"
+
+#ifdef EMULATED_GPU /* whose threads lose their cores all the time */
+enum { IS_EMULATED = 1, HYPERPERIODS = 6 };
+#else
+enum { IS_EMULATED = 0, HYPERPERIODS = 2000 };
+#endif
+enum { SKIPPED = 77, PERIOD_US = 1024 };
+
+static const prem_mode modes[] = {PREM_MODE_TT,          PREM_MODE_FREE,     PREM_MODE_LOCK,
+                                  PREM_MODE_LEGACY,      PREM_MODE_LAUNCHED, PREM_MODE_GRAPH,
+                                  PREM_MODE_GATED_GRAPH, PREM_MODE_PRIORITY};
+enum { MODES = sizeof modes / sizeof *modes };
+
+static prem_schedule *schedule;
+static prem_session *session;
+static prem_trace *trace;
+
+static void set_up(void) {
+  schedule = prepared_schedule(
+      text("version = 1; name = \"two\"; platform: { blocks = 2; clock_step_ns = 32L;"
+           "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
+           "tasks = ( { name = \"a\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1;"
+           "  period_ns = %d000L; compute: { wcet_ns = 9600L; }; },"
+           "{ name = \"b\"; kernel = \"noop\"; blocks = [ 1 ]; tiles = 1; period_ns = %d000L;"
+           "  after = ( { task = \"a\"; } ); compute: { wcet_ns = 9600L; }; } );",
+           PERIOD_US, PERIOD_US));
+  session = open_on("cuda", schedule);
+  ck_assert_int_eq(prem_trace_new(schedule, HYPERPERIODS, 1000, &trace), PREM_OK);
+}
+
+static void tear_down(void) {
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+
+static void run_with(prem_mode mode, bool sentinel) {
+  prem_diag *diag = prem_diag_new();
+  const prem_run_request request = {
+      .mode = mode, .hyperperiods = HYPERPERIODS, .sentinel = sentinel};
+  if (prem_session_run(session, &request, trace, diag) != PREM_OK)
+    abort_with(prem_mode_name(mode), diag);
+  ck_assert_int_eq(trace->hyperperiods, HYPERPERIODS);
+  prem_diag_free(diag);
+}
+
+static int64_t jobs_with(bool (*is_so)(int64_t)) {
+  int64_t count = 0;
+  for (int64_t j = 0; j < trace->hyperperiods * trace->job_count; ++j)
+    count += is_so(trace->away_ns[j]);
+  return count;
+}
+
+static bool is_unknown(int64_t away_ns) {
+  return away_ns < 0;
+}
+
+static bool is_stalled(int64_t away_ns) {
+  return away_ns > 0;
+}
+
+/* What is kept is in the order of time and within the watch, each a stall; what is not is counted.
+ */
+static void assert_whole(const prem_stalls *stalls) {
+  int64_t sum_ns = 0, longest_ns = 0, behind_ns = 0;
+  ck_assert_int_gt(stalls->watched_ns, 0);
+  ck_assert_int_eq(stalls->kept_count,
+                   stalls->count < PREM_STALLS_KEPT ? stalls->count : PREM_STALLS_KEPT);
+  for (int32_t i = 0; i < stalls->kept_count; ++i) {
+    const prem_stall *stall = &stalls->kept[i];
+    ck_assert_int_ge(stall->start_ns, behind_ns);
+    ck_assert_int_gt(stall->length_ns, PREM_STALL_NS);
+    behind_ns = stall->start_ns + stall->length_ns;
+    sum_ns += stall->length_ns;
+    longest_ns = stall->length_ns > longest_ns ? stall->length_ns : longest_ns;
+  }
+  ck_assert_int_le(behind_ns, stalls->watched_ns);
+  ck_assert_int_le(sum_ns, stalls->sum_ns);
+  ck_assert_int_le(longest_ns, stalls->longest_ns);
+  if (stalls->count <= PREM_STALLS_KEPT) {
+    ck_assert_int_eq(sum_ns, stalls->sum_ns);
+    ck_assert_int_eq(longest_ns, stalls->longest_ns);
+  }
+}
+
+START_TEST(it_watches_every_mode) {
+  const prem_mode mode = modes[_i];
+  run_with(mode, true);
+  assert_whole(&trace->stalls);
+  printf("%s: %lld stalls in %.3f s, the longest %lld ns, on SM %d%s; %lld of %lld jobs stalled, "
+         "%lld not watched\n",
+         prem_mode_name(mode), (long long)trace->stalls.count,
+         (double)trace->stalls.watched_ns * 1e-9, (long long)trace->stalls.longest_ns,
+         (int)trace->stalls.sm, trace->stalls.has_own_sm ? ", its own" : "",
+         (long long)jobs_with(is_stalled), (long long)(trace->hyperperiods * trace->job_count),
+         (long long)jobs_with(is_unknown));
+  if (jobs_with(is_stalled) > 0)
+    ck_assert_int_gt(trace->stalls.count, 0);
+  /* Beside the executive it may come some us after the start. */
+  ck_assert_int_le(jobs_with(is_unknown), IS_EMULATED ? HYPERPERIODS : 4);
+  if (!IS_EMULATED && mode <= PREM_MODE_LOCK)
+    ck_assert(trace->stalls.has_own_sm); /* two blocks leave other SMs free */
+}
+END_TEST
+
+START_TEST(without_it_nothing_is_known) {
+  run_with(modes[_i], false);
+  ck_assert_int_eq(trace->stalls.watched_ns, 0);
+  ck_assert_int_eq(trace->stalls.count, 0);
+  ck_assert_int_eq(jobs_with(is_unknown), trace->hyperperiods * trace->job_count);
+}
+END_TEST
+
+#ifdef EMULATED_GPU
+/* The emulated GPU stands still with its process. */
+START_TEST(it_sees_that_the_gpu_stands_still) {
+  enum { STILL_MS = 300 };
+  const struct timespec before = {.tv_nsec = 3000000}, still = {.tv_nsec = STILL_MS * 1000000L};
+  const pid_t parent = getpid(), child = fork();
+  if (child == 0) {
+    for (int i = 0; i < 5; ++i) {
+      nanosleep(&before, NULL);
+      kill(parent, SIGSTOP);
+      nanosleep(&still, NULL);
+      kill(parent, SIGCONT);
+    }
+    _exit(0);
+  }
+  run_with(modes[_i], true);
+  waitpid(child, NULL, 0);
+  ck_assert_int_ge(trace->stalls.longest_ns, (STILL_MS - 50) * INT64_C(1000000));
+  assert_whole(&trace->stalls);
+}
+END_TEST
+#endif
+
+#ifdef WITH_CUDART
+/* As beside a host that is stopped: nobody tells it anything. */
+START_TEST(it_ends_by_itself_when_nobody_tells_it_anything) {
+  enum { SILENCE_MS = 200 };
+  const struct timespec wait = {.tv_sec = 2};
+  prem_sentinel *sentinel = NULL;
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(prem_sentinel_new(&sentinel), cudaSuccess);
+  ck_assert_int_eq(prem_sentinel_prepare(sentinel, cudaSharedmemCarveoutDefault), cudaSuccess);
+  ck_assert_int_eq(prem_sentinel_launch(sentinel, SILENCE_MS * INT64_C(1000000)), cudaSuccess);
+  nanosleep(&wait, NULL);
+  ck_assert_int_eq(prem_sentinel_end(sentinel, true), cudaSuccess);
+  prem_trace_clear(trace);
+  prem_sentinel_report(sentinel, trace, diag);
+  ck_assert_int_gt(trace->stalls.watched_ns, SILENCE_MS * INT64_C(1000000));
+  ck_assert_int_lt(trace->stalls.watched_ns, INT64_C(1900000000));
+  prem_sentinel_free(sentinel);
+  prem_diag_free(diag);
+}
+END_TEST
+#endif
+
+int main(void) {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
+  if (!has_gpu()) {
+    printf("skipped: no GPU, or a build without it\n");
+    return SKIPPED;
+  }
+  Suite *suite = suite_create("cuda_sentinel");
+  TCase *cases = tcase_create("cuda_sentinel");
+  tcase_set_timeout(cases, 120);
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_loop_test(cases, it_watches_every_mode, 0, MODES);
+  tcase_add_loop_test(cases, without_it_nothing_is_known, 0, MODES);
+#ifdef EMULATED_GPU
+  tcase_add_loop_test(cases, it_sees_that_the_gpu_stands_still, 0, 2);
+#endif
+#ifdef WITH_CUDART
+  tcase_add_test(cases, it_ends_by_itself_when_nobody_tells_it_anything);
+#endif
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
