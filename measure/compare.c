@@ -43,6 +43,7 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
                               .discard = discard,
                               .stop = campaign->options->stop,
                               .engine = campaign->options->engine,
+                              .sentinel = campaign->options->sentinel,
                               .cpu = campaign->options->cpu};
   /* What computes nothing leaves the outputs of the run before. */
   prem_status status =

@@ -128,6 +128,7 @@ static prem_status tell_apart(prem_row *row, prem_samples *samples) {
     for (int64_t j = s * jobs; j < (s + 1) * jobs; ++j) {
       row->disturbed.watched |= samples->away.ns[j] >= 0;
       row->disturbed.jobs += samples->away.ns[j] > 0;
+      row->disturbed.unwatched += samples->away.ns[j] < 0;
     }
     const prem_disturbed_sample sample = {
         .after = kept, .makespan_ns = samples->makespan.ns[s], .away_ns = away_ns};
@@ -137,6 +138,8 @@ static prem_status tell_apart(prem_row *row, prem_samples *samples) {
       continue;
     samples->makespan.ns[kept++] = samples->makespan.ns[s];
   }
+  if (!row->disturbed.watched)
+    row->disturbed.unwatched = 0;
   row->samples = kept;
   return PREM_OK;
 }

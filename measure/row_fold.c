@@ -172,6 +172,21 @@ static void find_break(prem_campaign *campaign, prem_mode mode, int64_t discard,
                       &result->broke))
     result->broke.mode = mode;
 }
+static void fold_stalls(const prem_stalls *from, int64_t launch, prem_stalls *to) {
+  if (from->watched_ns == 0)
+    return;
+  to->has_own_sm = from->has_own_sm && (to->watched_ns == 0 || to->has_own_sm);
+  to->watched_ns += from->watched_ns;
+  to->count += from->count;
+  to->sum_ns += from->sum_ns;
+  to->longest_ns = prem_max_i64(to->longest_ns, from->longest_ns);
+  to->sm = from->sm;
+  for (int32_t i = 0; i < from->kept_count && to->kept_count < PREM_STALLS_KEPT; ++i) {
+    to->kept[to->kept_count] = from->kept[i];
+    to->kept[to->kept_count++].launch = launch;
+  }
+}
+
 /* ---- the whole
  * ----------------------------------------------------------------------------------- */
 
@@ -225,6 +240,7 @@ prem_status prem_row_fold(prem_campaign *campaign, int32_t row_index, int64_t di
   prem_trace *trace = campaign->trace;
   int64_t run = samples->launch.count;
   prem_beside_fold(trace->best_effort, run, row);
+  fold_stalls(&trace->stalls, run, &row->stalls);
   const bool apart = !campaign->options->mix_disturbed && prem_disturbed_jobs(trace, discard) > 0;
   prem_status status = PREM_OK;
   for (int64_t h = discard; h < trace->hyperperiods && status == PREM_OK; ++h)

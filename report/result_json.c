@@ -252,6 +252,34 @@ static json_t *disturbed_json(const prem_disturbed *disturbed) {
   return finished(object, whole);
 }
 
+/** Each as [launch, start_ns, length_ns], from the first reading of the launch's sentinel. */
+static json_t *stall_list_json(const prem_stalls *stalls) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t i = 0; i < stalls->kept_count; ++i) {
+    json_t *numbers = json_array();
+    whole &= json_array_append_new(numbers, integer(stalls->kept[i].launch)) == 0;
+    whole &= json_array_append_new(numbers, integer(stalls->kept[i].start_ns)) == 0;
+    whole &= json_array_append_new(numbers, integer(stalls->kept[i].length_ns)) == 0;
+    whole &= json_array_append_new(list, numbers) == 0;
+  }
+  return finished(list, whole);
+}
+
+static json_t *stalls_json(const prem_row *row) {
+  const prem_stalls *stalls = &row->stalls;
+  json_t *object = json_object();
+  bool whole = put(object, "watched_ns", integer(stalls->watched_ns));
+  whole &= put(object, "count", integer(stalls->count));
+  whole &= put(object, "longest_ns", integer(stalls->longest_ns));
+  whole &= put(object, "sum_ns", integer(stalls->sum_ns));
+  whole &= put(object, "unwatched_jobs", integer(row->disturbed.unwatched));
+  whole &= put(object, "sm", integer(stalls->sm));
+  whole &= put(object, "own_sm", json_boolean(stalls->has_own_sm));
+  whole &= put(object, "list", stall_list_json(stalls));
+  return finished(object, whole);
+}
+
 static bool put_makespan(json_t *object, const prem_row *row) {
   bool any = row->samples > 0;
   bool whole = put(object, "makespan_ns", summary_json(&row->makespan_ns));
@@ -375,6 +403,8 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   whole &= put(object, "samples", samples ? text(samples) : json_null());
   if (row->disturbed.watched)
     whole &= put(object, "disturbed", disturbed_json(&row->disturbed));
+  if (row->stalls.watched_ns > 0)
+    whole &= put(object, "stalls", stalls_json(row));
   return finished(object, whole);
 }
 

@@ -656,16 +656,38 @@ static void print_partial(const prem_row *row, FILE *file) {
             row->best_effort[t].job_tiles);
 }
 
+/** What the sentinel saw, where there was one. */
+static void print_stalls(const prem_row *row, FILE *file) {
+  const prem_stalls *stalls = &row->stalls;
+  if (stalls->watched_ns == 0)
+    return;
+  fprintf(file, "%s: the sentinel on SM %d%s saw the GPU stand still", row->label, (int)stalls->sm,
+          stalls->has_own_sm ? ", its own," : "");
+  if (stalls->count == 0)
+    fputs(" never", file);
+  else
+    fprintf(file, " %" PRId64 " times, for %.3f ms at most,", stalls->count,
+            (double)stalls->longest_ns / 1e6);
+  fprintf(file, " in %.3f s (above %d us)\n", (double)stalls->watched_ns / 1e9,
+          PREM_STALL_NS / 1000);
+  if (row->disturbed.unwatched > 0)
+    fprintf(file, "  not watched, and counted as undisturbed: %" PRId64 " of %" PRId64 " jobs\n",
+            row->disturbed.unwatched, all_jobs(row));
+}
+
 /** What was told apart, so that nobody takes the rest for all. */
 static void print_disturbed(const prem_row *row, FILE *file) {
   const prem_disturbed *apart = &row->disturbed;
+  const bool by_stalls = row->stalls.watched_ns > 0;
   if (apart->count == 0)
     return;
   fprintf(file,
-          "%s: disturbed: the operating system took a core away, for %.3f ms at most, from %" PRId64
-          " of %" PRId64 " jobs,\n  in %" PRId64 " of %" PRId64 " %s, the longest of %.3f ms\n",
-          row->label, (double)apart->longest_away_ns / 1e6, apart->jobs, all_jobs(row),
-          apart->count, row->all_samples, sample_name(row), (double)apart->makespan_max_ns / 1e6);
+          "%s: disturbed: %s, for %.3f ms at most, %s %" PRId64 " of %" PRId64
+          " jobs,\n  in %" PRId64 " of %" PRId64 " %s, the longest of %.3f ms\n",
+          row->label, by_stalls ? "the GPU stood still" : "the operating system took a core away",
+          (double)apart->longest_away_ns / 1e6, by_stalls ? "in" : "from", apart->jobs,
+          all_jobs(row), apart->count, row->all_samples, sample_name(row),
+          (double)apart->makespan_max_ns / 1e6);
   if (apart->mixed) {
     fputs("  they count among the others\n", file);
     return;
@@ -679,9 +701,10 @@ static void print_disturbed(const prem_row *row, FILE *file) {
   if (apart->counts_mixed)
     fputs("  but for counts of phases: raw records are lost, so these are of all\n", file);
   if (!has_responses(row))
-    fputs("  no job is left: the machine was too busy; measure when it is quieter, on cores that\n"
-          "  nobody else uses, or with --with-disturbed\n",
-          file);
+    fprintf(file,
+            "  no job is left: the machine was too busy; measure when it is quieter, on %s that\n"
+            "  nobody else uses, or with --with-disturbed\n",
+            by_stalls ? "a GPU" : "cores");
 }
 
 static void print_doubts(const prem_row *row, FILE *file) {
@@ -694,6 +717,7 @@ static void print_doubts(const prem_row *row, FILE *file) {
             "%s: oversubscribed: more blocks than the machine runs at once; lateness and\n"
             "  durations include waiting for a core\n",
             row->label);
+  print_stalls(row, file);
   print_disturbed(row, file);
   if (row->standstills > 0)
     fprintf(file,

@@ -73,6 +73,7 @@ static void note_runs_only(measure_options *options, int key) {
                              OPTION_VERIFY_EVERY,
                              OPTION_NO_RECORDS,
                              OPTION_WITH_DISTURBED,
+                             OPTION_SENTINEL,
                              OPTION_NO_SAVE,
                              OPTION_SAVE_ANYWHERE,
                              OPTION_SEED};
@@ -133,6 +134,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case OPTION_WITH_DISTURBED:
     options->with_disturbed = true;
+    return 0;
+  case OPTION_SENTINEL:
+    options->sentinel = true;
     return 0;
   case OPTION_NO_SAVE:
     options->no_save = true;
@@ -390,10 +394,12 @@ static int judge_jobs(const prem_row *row, bool strict) {
     status = COMMAND_INVALID;
   }
   if (row->disturbed.jobs > 0 && undisturbed == 0) {
-    command_error(
-        "%s: of %" PRId64 " jobs all were disturbed: the operating system took a core "
-        "away from each, for %.3f ms at most; see docs/timing-method.md, 'Disturbed jobs'",
-        row->label, jobs, (double)row->disturbed.longest_away_ns / 1e6);
+    command_error("%s: of %" PRId64 " jobs all were disturbed: %s each, for %.3f ms at most; see "
+                  "docs/timing-method.md, 'Disturbed jobs'",
+                  row->label, jobs,
+                  row->stalls.watched_ns > 0 ? "the GPU stood still in"
+                                             : "the operating system took a core away from",
+                  (double)row->disturbed.longest_away_ns / 1e6);
     status = join_status(status, COMMAND_UNAVAILABLE);
   }
   return status;
@@ -571,9 +577,12 @@ int measure_run(measure_options *options) {
   if (options->engine != PREM_ENGINE_BEST && strcmp(prem_backend_name(backend), "cuda") != 0)
     command_note("--engine %s: backend %s has no engines, takes no notice",
                  prem_engine_name(options->engine), prem_backend_name(backend));
+  if (options->sentinel && strcmp(prem_backend_name(backend), "cuda") != 0)
+    command_note("--sentinel: backend %s has none, takes no notice", prem_backend_name(backend));
   prem_compare_options compare = {.break_ns = options->break_ns,
                                   .engine = options->engine,
-                                  .mix_disturbed = options->with_disturbed};
+                                  .mix_disturbed = options->with_disturbed,
+                                  .sentinel = options->sentinel};
   status = judge_places(options, schedule);
   if (status == COMMAND_DONE)
     status = measure_set_up_cpu(options, backend, &compare.cpu);

@@ -23,6 +23,7 @@ typedef struct measure_options {
   int32_t core_count, fifo_priority; /* 0: not given */
   bool lock_memory;
   bool with_disturbed;
+  bool sentinel;
   bool no_save; /* leave the `save`s of the file alone */
   bool save_anywhere;
   prem_engine engine;

@@ -174,6 +174,9 @@ static const struct {
     {OF(OBSERVING), "seed", OPTION_SEED, .arg = "N", .doc = "of the random orders; default 1"},
     {OF(EXPERIMENT) | OF(KERNEL_TEST), "seed", OPTION_SEED, .arg = "N",
      .doc = "of all that is random; default 1"},
+    {OF(MEASURING), "sentinel", OPTION_SENTINEL,
+     .doc = "on cuda: a block of its own notes when the GPU stands still for more than 10 us; jobs "
+            "with such a stall are told apart"},
     {OF(PROFILE), "steady", OPTION_STEADY,
      .doc = "leave the first tile of each block out of wcet_ns, for plans that warm up; a policy "
             "with warmup_tiles does so by itself"},
@@ -222,7 +225,8 @@ static const struct {
             "hyperperiod that counts; default: after the last of each of 10 launches"},
     {OF(MEASURING) | OF(PROFILE), "with-disturbed", OPTION_WITH_DISTURBED,
      .doc = "on cpu: count jobs that were disturbed, as the operating system took a core away, "
-            "among the others; they are told apart otherwise"},
+            "among the others, on cuda those with a stall that --sentinel saw; they are told apart "
+            "otherwise"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof table[0] };
 

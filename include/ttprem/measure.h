@@ -163,24 +163,28 @@ typedef struct prem_break {
   int64_t planned_ns;
 } prem_break;
 
-/** A counted sample in which a job was disturbed: the operating system took a core away. */
+/** A counted sample in which a job was disturbed: the operating system took a core away, or the GPU
+ * stood still. */
 typedef struct prem_disturbed_sample {
   int64_t after;       /* so many samples counted before it, disturbed ones left out */
   int64_t makespan_ns; /* its own */
-  int64_t away_ns;     /* the longest that a block was without its core */
+  int64_t away_ns;     /* the longest that a block was without its core, or the GPU stood still */
 } prem_disturbed_sample;
 
 /**
- * On cpu: what is told apart, since it speaks of the machine's other work. A job is disturbed if a
- * core was taken away that it may have needed. Disturbed jobs, with their phases, and samples with
+ * On cpu and, with a sentinel, on cuda: what is told apart, since it speaks of the machine's other
+ * work. A job is disturbed if a core was taken away that it may have needed, or if a stall of the
+ * GPU lies between its release and its end. Disturbed jobs, with their phases, and samples with
  * such a job are in none of a row's other numbers, but for those of all jobs, unless they are
  * `mixed` in.
  */
 typedef struct prem_disturbed {
-  bool watched;      /* somebody looked: cpu, and no more blocks than cores */
+  bool watched;      /* somebody looked: cpu, and no more blocks than cores; or a sentinel */
   bool mixed;        /* counted among the others as well */
   bool counts_mixed; /* raw records were lost, so that releases, overruns and phases are of all */
   int64_t jobs;      /* disturbed ones */
+  int64_t unwatched; /* jobs of which nobody knows, that count as undisturbed; 0 where none is
+                        watched */
   int64_t count, longest_away_ns, makespan_max_ns; /* of samples with a disturbed job */
   int64_t releases, late_releases, overruns;       /* of disturbed jobs */
   prem_disturbed_sample *samples;                  /* [count], in the order of execution */
@@ -247,6 +251,7 @@ typedef struct prem_row {
   int64_t *away_samples_ns;     /* the same, as in prem_trace.away_ns; above 0: disturbed */
   int64_t job_count;            /* of all tasks in a hyperperiod */
   prem_disturbed disturbed;
+  prem_stalls stalls;   /* in all launches that count, with what they discard */
   prem_trace *example;  /* the counted raw records of the first counted run, sorted; may be NULL */
   int64_t example_run;  /* with which hyperperiod they begin */
   prem_kept_run worst;  /* of those with raw records: in which a release came latest, or, in a mode
@@ -291,6 +296,7 @@ typedef struct prem_compare_options {
   prem_engine engine;
   prem_cpu_setup cpu;
   bool mix_disturbed; /* count jobs that the system disturbed among the others, too */
+  bool sentinel;      /* cuda: one beside every run, see prem_run_request */
   bool times_only;    /* look for no violations, no causes of lateness, keep no example; traces come
                          unsorted: for measurements that take many short turns */
   int64_t break_ns;   /* a counted release later than this ends it after its launch; 0: none does */

@@ -121,6 +121,63 @@ START_TEST(nothing_but_disturbed_runs_is_a_result_too) {
 }
 END_TEST
 
+/* ---- stalls --------------------------------------------------------------------------------- */
+
+static bool wants_sentinel;
+
+/** As a sentinel of cuda would say it: two stalls in each run, one of them in its last job. Of the
+ * third run the first job was not watched. */
+static prem_status run_stalled(void *state, const prem_run_request *request, prem_trace *trace,
+                               prem_diag *to) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, to);
+  const int64_t run = hyperperiods_run++;
+  wants_sentinel = request->sentinel;
+  for (int64_t j = 0; j < trace->job_count; ++j)
+    trace->away_ns[j] = j == trace->job_count - 1 ? 20000 + run : 0;
+  if (run == 2)
+    trace->away_ns[0] = -1;
+  trace->stalls = (prem_stalls){
+      .watched_ns = 1000000,
+      .count = 2,
+      .longest_ns = 20000 + run,
+      .sum_ns = 32000 + run,
+      .sm = 131,
+      .has_own_sm = run != 1,
+      .kept_count = 2,
+      .kept = {{.start_ns = 5, .length_ns = 12000}, {.start_ns = 50000, .length_ns = 20000 + run}}};
+  return status;
+}
+
+START_TEST(what_a_sentinel_saw_is_summed_up) {
+  static prem_backend backend;
+  open_disturbed();
+  backend = prem_backend_sim;
+  backend.run = run_stalled;
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  options.sampling.samples = 3;
+  options.sentinel = true;
+  ck_assert_int_eq(compare(), PREM_OK);
+  const prem_row *row = &result->rows[0];
+  ck_assert(wants_sentinel);
+  ck_assert_int_eq(row->stalls.watched_ns, 3000000);
+  ck_assert_int_eq(row->stalls.count, 6);
+  ck_assert_int_eq(row->stalls.longest_ns, 20002);
+  ck_assert_int_eq(row->stalls.sum_ns, 96003);
+  ck_assert_int_eq(row->stalls.sm, 131);
+  ck_assert(!row->stalls.has_own_sm);
+  ck_assert_int_eq(row->stalls.kept_count, 6);
+  ck_assert_int_eq(row->stalls.kept[5].launch, 2);
+  ck_assert_int_eq(row->stalls.kept[5].length_ns, 20002);
+  ck_assert_int_eq(row->disturbed.jobs, 3);
+  ck_assert_int_eq(row->disturbed.unwatched, 1);
+  ck_assert_int_eq(row->disturbed.longest_away_ns, 20002);
+  ck_assert_int_eq(row->tasks[0].response_ns.count, 6);
+  ck_assert_int_eq(row->tasks[1].response_ns.count, 0);
+  ck_assert_int_eq(row->tasks[1].all_response_ns.count, 3);
+}
+END_TEST
+
 /* ---- standstills ---------------------------------------------------------------------------- */
 
 /** All stand still for a millisecond in the middle of each time-triggered run. */
@@ -321,6 +378,7 @@ int main(void) {
   tcase_add_test(cases, disturbed_hyperperiods_are_told_apart);
   tcase_add_test(cases, lost_records_leave_disturbed_counts_mixed);
   tcase_add_test(cases, disturbed_runs_can_be_mixed_in);
+  tcase_add_test(cases, what_a_sentinel_saw_is_summed_up);
   tcase_add_test(cases, nothing_but_disturbed_runs_is_a_result_too);
   tcase_add_loop_test(cases, standstills_of_all_blocks_are_counted, 0, 2);
   tcase_add_test(cases, a_stop_is_longer_than_four_phases);

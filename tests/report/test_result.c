@@ -490,6 +490,37 @@ START_TEST(samples_tell_disturbed_jobs) {
 }
 END_TEST
 
+/* With a sentinel, and without one. */
+START_TEST(stalls_are_written) {
+  prem_row *row = &result->rows[1];
+  row->disturbed.unwatched = 4;
+  row->stalls = (prem_stalls){.watched_ns = 7000000,
+                              .count = 99,
+                              .longest_ns = 50000,
+                              .sum_ns = 1100000,
+                              .sm = 17,
+                              .kept_count = 2,
+                              .kept = {{0, 5, 12000}, {3, 60000, 50000}}};
+  json_t *root = written();
+  const json_t *rows = json_object_get(root, "rows");
+  ck_assert_ptr_null(json_object_get(json_array_get(rows, 0), "stalls"));
+  const json_t *stalls = json_object_get(json_array_get(rows, 1), "stalls");
+  ck_assert_int_eq(integer_at(stalls, "watched_ns"), 7000000);
+  ck_assert_int_eq(integer_at(stalls, "count"), 99);
+  ck_assert_int_eq(integer_at(stalls, "longest_ns"), 50000);
+  ck_assert_int_eq(integer_at(stalls, "sum_ns"), 1100000);
+  ck_assert_int_eq(integer_at(stalls, "unwatched_jobs"), 4);
+  ck_assert_int_eq(integer_at(stalls, "sm"), 17);
+  ck_assert(json_is_false(json_object_get(stalls, "own_sm")));
+  const json_t *list = json_object_get(stalls, "list");
+  ck_assert_uint_eq(json_array_size(list), 2);
+  ck_assert_int_eq(json_integer_value(json_array_get(json_array_get(list, 1), 0)), 3);
+  ck_assert_int_eq(json_integer_value(json_array_get(json_array_get(list, 1), 1)), 60000);
+  ck_assert_int_eq(json_integer_value(json_array_get(json_array_get(list, 1), 2)), 50000);
+  json_decref(root);
+}
+END_TEST
+
 START_TEST(samples_are_csv) {
   json_decref(written());
   char *samples = contents(in_folder("r.samples.csv"));
@@ -1152,6 +1183,7 @@ int main(void) {
   tcase_add_test(cases, samples_of_one_job_are_a_column);
   tcase_add_test(cases, samples_are_csv);
   tcase_add_test(cases, samples_tell_disturbed_jobs);
+  tcase_add_test(cases, stalls_are_written);
   tcase_add_test(cases, phases_are_csv);
   tcase_add_test(cases, phases_of_the_worst_run_come_first);
   tcase_add_test(cases, json_names_the_release_that_broke_the_limit);
