@@ -5,6 +5,7 @@
  * Exit status 77 without a GPU, or in a build without the backend. */
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <time.h>
 
 #ifdef WITH_CUDART
@@ -117,6 +118,31 @@ START_TEST(it_watches_every_mode) {
 }
 END_TEST
 
+static volatile sig_atomic_t stop;
+
+static void stop_now(int number) {
+  (void)number;
+  stop = 1;
+}
+
+/* It ends with a run that is stopped, before it begins or in the midst of it. */
+START_TEST(it_ends_with_a_run_that_is_stopped) {
+  const struct itimerval soon = {.it_value = {.tv_usec = IS_EMULATED ? 3000 : 300}};
+  const prem_run_request request = {
+      .mode = modes[_i], .hyperperiods = HYPERPERIODS, .stop = &stop, .sentinel = true};
+  signal(SIGALRM, stop_now);
+  stop = 1;
+  ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_ERR_INTERRUPTED);
+  run_with(modes[_i], false); /* baselines are made ready */
+  stop = 0;
+  setitimer(ITIMER_REAL, &soon, NULL);
+  const prem_status status = prem_session_run(session, &request, trace, NULL);
+  ck_assert(status == PREM_ERR_INTERRUPTED || status == PREM_OK);
+  run_with(modes[_i], true);
+  assert_whole(&trace->stalls);
+}
+END_TEST
+
 START_TEST(without_it_nothing_is_known) {
   run_with(modes[_i], false);
   ck_assert_int_eq(trace->stalls.watched_ns, 0);
@@ -128,21 +154,28 @@ END_TEST
 #ifdef EMULATED_GPU
 /* The emulated GPU stands still with its process. */
 START_TEST(it_sees_that_the_gpu_stands_still) {
-  enum { STILL_MS = 300 };
+  enum { STILL_MS = 100, TIMES = 20 };
   const struct timespec before = {.tv_nsec = 3000000}, still = {.tv_nsec = STILL_MS * 1000000L};
+  int there[2];
+  char word = 0;
+  ck_assert_int_eq(pipe(there), 0);
   const pid_t parent = getpid(), child = fork();
   if (child == 0) {
-    for (int i = 0; i < 5; ++i) {
+    word += write(there[1], &word, 1) == 1;
+    for (int i = 0; i < TIMES; ++i) {
       nanosleep(&before, NULL);
       kill(parent, SIGSTOP);
       nanosleep(&still, NULL);
       kill(parent, SIGCONT);
     }
-    _exit(0);
+    _exit(word != 1);
   }
+  ck_assert_int_eq(read(there[0], &word, 1), 1);
   run_with(modes[_i], true);
   waitpid(child, NULL, 0);
-  ck_assert_int_ge(trace->stalls.longest_ns, (STILL_MS - 50) * INT64_C(1000000));
+  close(there[0]);
+  close(there[1]);
+  ck_assert_int_ge(trace->stalls.longest_ns, (STILL_MS - 20) * INT64_C(1000000));
   assert_whole(&trace->stalls);
 }
 END_TEST
@@ -182,6 +215,7 @@ int main(void) {
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_loop_test(cases, it_watches_every_mode, 0, MODES);
   tcase_add_loop_test(cases, without_it_nothing_is_known, 0, MODES);
+  tcase_add_loop_test(cases, it_ends_with_a_run_that_is_stopped, 0, MODES);
 #ifdef EMULATED_GPU
   tcase_add_loop_test(cases, it_sees_that_the_gpu_stands_still, 0, 2);
 #endif

@@ -175,6 +175,9 @@ START_TEST(what_a_sentinel_saw_is_summed_up) {
   ck_assert_int_eq(row->tasks[0].response_ns.count, 6);
   ck_assert_int_eq(row->tasks[1].response_ns.count, 0);
   ck_assert_int_eq(row->tasks[1].all_response_ns.count, 3);
+  ck_assert_int_eq(row->tasks[0].padded.judged_disturbed, 0);
+  ck_assert_int_eq(row->tasks[1].padded.trained, 0);
+  ck_assert_int_eq(row->tasks[1].padded.judged_disturbed, 2);
 }
 END_TEST
 
