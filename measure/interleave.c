@@ -189,19 +189,29 @@ static bool add_beside(const turn *now, prem_variant_times *to,
   return room;
 }
 
+static void add_stalls(prem_stalls *to, const prem_stalls *from) {
+  to->watched_ns += from->watched_ns;
+  to->count += from->count;
+  to->sum_ns += from->sum_ns;
+  to->longest_ns = prem_max_i64(to->longest_ns, from->longest_ns);
+}
+
 static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
   (void)run;
   const turn *now = context;
   prem_variant_times *to = &now->variant->observed[mode];
   bool room = true;
   add_counts(now, to, trace);
+  add_stalls(&to->stalls, &trace->stalls);
   for (int64_t i = 0; i < trace->record_count && room; ++i)
     room = add_record(now, to, trace, &trace->records[i]);
   for (int64_t h = now->discard; h < trace->hyperperiods && room; ++h)
-    if (has_apart(now, trace, h))
+    if (has_apart(now, trace, h)) {
       ++to->disturbed;
-    else
+      to->disturbed_max_ns = prem_max_i64(to->disturbed_max_ns, prem_makespan_ns(trace, h));
+    } else {
       room = add_jobs(now, to, trace, h);
+    }
   if (room && trace->best_effort)
     room = add_beside(now, to, trace->best_effort, trace->task_count);
   if (!room || !add_maxima(now, to))
@@ -259,6 +269,7 @@ static prem_status take_turn(prem_variant *variant, const prem_interleave_option
                                   .engine = options->engine,
                                   .times_only = true,
                                   .mix_disturbed = true, /* the traces tell them apart */
+                                  .sentinel = options->sentinel,
                                   .stop = options->stop,
                                   .on_trace = fold_trace,
                                   .trace_context = &now};

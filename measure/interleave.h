@@ -36,7 +36,9 @@ typedef struct prem_variant_times {
   int64_t releases, late, overruns, lateness_max_ns; /* INT64_MIN without a release */
   int64_t lost;                                      /* phases whose raw record found no room */
   int64_t discarded;
-  int64_t disturbed; /* hyperperiods with disturbed jobs that were told apart */
+  int64_t disturbed;        /* hyperperiods with disturbed jobs that were told apart */
+  int64_t disturbed_max_ns; /* the longest makespan of these */
+  prem_stalls stalls;       /* of all launches; none is kept */
   bool output_wrong, oversubscribed;
 } prem_variant_times;
 
@@ -58,6 +60,7 @@ typedef struct prem_interleave_options {
   bool leave_out; /* a mode that is not possible is left out of that variant, whose left_out says
                      why; false: it ends everything */
   bool disturbed_apart; /* disturbed jobs are told apart, and hyperperiods that have any */
+  bool sentinel;        /* as in prem_compare_options */
   prem_engine engine;
   const volatile sig_atomic_t *stop;
   void (*progress)(void *context, int64_t done, int64_t all); /* variants run; may be NULL */

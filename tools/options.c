@@ -174,7 +174,7 @@ static const struct {
     {OF(OBSERVING), "seed", OPTION_SEED, .arg = "N", .doc = "of the random orders; default 1"},
     {OF(EXPERIMENT) | OF(KERNEL_TEST), "seed", OPTION_SEED, .arg = "N",
      .doc = "of all that is random; default 1"},
-    {OF(MEASURING), "sentinel", OPTION_SENTINEL,
+    {OF(MEASURING) | OF(ISOLATE), "sentinel", OPTION_SENTINEL,
      .doc = "on cuda: a block of its own notes when the GPU stands still for more than 10 us; jobs "
             "with such a stall are told apart"},
     {OF(PROFILE), "steady", OPTION_STEADY,

@@ -9,6 +9,7 @@ typedef struct isolate_options {
   study_options common;
   prem_mode modes[PREM_MODE_COUNT];
   int mode_count; /* 0: tt and free */
+  bool sentinel;
 } isolate_options;
 
 static void add_modes(isolate_options *options, struct argp_state *state, char *names) {
@@ -35,6 +36,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case 'm':
     add_modes(options, state, text);
+    return 0;
+  case OPTION_SENTINEL:
+    options->sentinel = true;
     return 0;
   case 'o':
     options->common.json = text;
@@ -130,6 +134,7 @@ static int isolate_load(const isolate_options *options, prem_isolate_options *is
 static int isolate(const isolate_options *options, const prem_schedule *schedule,
                    const prem_backend *backend, const prem_machine *machine) {
   prem_isolate_options isolate = {.engine = options->common.engine,
+                                  .sentinel = options->sentinel,
                                   .stop = &command_stop,
                                   .modes = {PREM_MODE_TT, PREM_MODE_FREE},
                                   .mode_count = 2};
@@ -145,6 +150,8 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
                     prem_backend_name(backend));
       return COMMAND_UNAVAILABLE;
     }
+  if (options->sentinel && strcmp(prem_backend_name(backend), "cuda") != 0)
+    command_note("--sentinel: backend %s has none, takes no notice", prem_backend_name(backend));
   if (prem_schedule_has_best_effort(schedule))
     return isolate_load(options, &isolate, schedule, backend, machine);
   progress line;

@@ -168,6 +168,21 @@ static void fold_task(const certifying *all, const prem_isolation_mode *mode, in
                task->quantile_ns[p][condition]);
 }
 
+static void fold_stalls(const prem_variant_times *observed, prem_isolation_stalls *to) {
+  prem_summary makespan_ns;
+  prem_times_summarise(&observed->makespan, &makespan_ns);
+  to->watched_ns += observed->stalls.watched_ns;
+  to->count += observed->stalls.count;
+  to->longest_ns = prem_max_i64(to->longest_ns, observed->stalls.longest_ns);
+  to->hyperperiods += observed->disturbed;
+  if (makespan_ns.count > 0)
+    to->undisturbed_makespan_max_ns =
+        prem_max_i64(to->undisturbed_makespan_max_ns, makespan_ns.max);
+  to->all_makespan_max_ns =
+      prem_max_i64(to->all_makespan_max_ns,
+                   prem_max_i64(to->undisturbed_makespan_max_ns, observed->disturbed_max_ns));
+}
+
 static void fold_counts(const certifying *all, prem_isolation_mode *mode, prem_condition condition,
                         int32_t t) {
   const prem_variant *variant = variant_of(all, condition, t);
@@ -180,6 +195,8 @@ static void fold_counts(const certifying *all, prem_isolation_mode *mode, prem_c
   mode->releases[condition] += observed->releases;
   mode->late[condition] += observed->late;
   mode->overruns[condition] += observed->overruns;
+  if (observed->stalls.watched_ns > 0)
+    fold_stalls(observed, &mode->stalls[condition]);
   all->result->output_ok &= !observed->output_wrong;
   all->result->oversubscribed |= observed->oversubscribed;
   all->result->lost += observed->lost;
@@ -219,6 +236,8 @@ static prem_status measure(certifying *all) {
                                         .mode_count = options->mode_count,
                                         .sampling = all->result->sampling,
                                         .leave_out = true,
+                                        .disturbed_apart = options->sentinel,
+                                        .sentinel = options->sentinel,
                                         .engine = options->engine,
                                         .stop = options->stop,
                                         .progress = after_turn,

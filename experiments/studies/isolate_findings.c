@@ -200,6 +200,41 @@ static void add_conditions(prem_findings *findings, const prem_isolation *isolat
     }
 }
 
+static bool is_watched(const prem_isolation *isolation) {
+  bool any = false;
+  for (int32_t m = 0; m < isolation->mode_count; ++m)
+    for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c)
+      any |= isolation->modes[m].stalls[c].watched_ns > 0;
+  return any;
+}
+
+static void add_stalls(prem_findings *findings, const prem_isolation *isolation) {
+  static const char *const columns[] = {"mode",    "",   "company",       "",   "watched",  "ns",
+                                        "stalls",  "",   "longest_stall", "ns", "left_out", "",
+                                        "longest", "ns", "undisturbed",   "ns", NULL};
+  if (!is_watched(isolation))
+    return;
+  prem_table *table = prem_findings_table(
+      findings, "stalls",
+      "Stalls that the sentinel saw, hyperperiods that were left out of all response times since "
+      "one met a job, and the longest makespan of all and of the undisturbed hyperperiods",
+      NULL);
+  name_columns(table, columns);
+  for (int32_t m = 0; m < isolation->mode_count; ++m)
+    for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
+      const prem_isolation_stalls *stalls = &isolation->modes[m].stalls[c];
+      prem_table_add_text(table, prem_mode_name(isolation->modes[m].mode));
+      prem_table_add_text(table, prem_condition_name((prem_condition)c));
+      prem_table_add_int(table, stalls->watched_ns);
+      prem_table_add_int(table, stalls->count);
+      prem_table_add_int(table, stalls->longest_ns);
+      prem_table_add_int(table, stalls->hyperperiods);
+      add_known(table, stalls->all_makespan_max_ns > 0 ? stalls->all_makespan_max_ns : -1);
+      add_known(table,
+                stalls->undisturbed_makespan_max_ns > 0 ? stalls->undisturbed_makespan_max_ns : -1);
+    }
+}
+
 /* What is kept of the samples: a row each would be tens of MB. */
 static void add_counted(prem_findings *findings, const prem_isolation *isolation) {
   static const char *const columns[] = {"mode", "",   "task",  "", "company", "",
@@ -532,6 +567,7 @@ prem_findings *prem_isolation_findings(const prem_isolation *isolation,
   add_certificate(findings, isolation);
   add_responses(findings, isolation);
   add_conditions(findings, isolation);
+  add_stalls(findings, isolation);
   add_phases(findings, isolation);
   add_stressors(findings, isolation);
   add_charts(findings);

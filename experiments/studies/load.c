@@ -154,6 +154,7 @@ static prem_status measure(load_study *study) {
                                         .sampling = options->sampling,
                                         .leave_out = true,
                                         .disturbed_apart = true,
+                                        .sentinel = options->sentinel,
                                         .engine = options->engine,
                                         .stop = options->stop,
                                         .progress = after_turn,
@@ -462,12 +463,13 @@ static prem_status make_findings(const load_study *study) {
       "%" PRId64 " samples of each company and mode, interleaved. Alone: critical tasks without "
       "best-effort ones. Cold: the load ends half a gap before each closed window, so that its "
       "traffic is over, and its data are in the caches. Gate: by the plan, with its closed "
-      "windows. "
-      "No gate: without these.",
+      "windows. No gate: without these.",
       study->options->sampling.samples);
   add_left_out(study, findings);
-  prem_findings_note(findings, "Disturbed: hyperperiods in which the operating system took a core "
-                               "away from critical tasks; their jobs are left out.");
+  prem_findings_note(findings, "Disturbed: hyperperiods in which %s; their jobs are left out.",
+                     study->options->sentinel
+                         ? "a stall of the GPU met a critical job"
+                         : "the operating system took a core away from critical tasks");
   prem_findings_note(findings, "Kept: of what the task gets done at most without a gate, as tiles "
                                "(modes tt and free) or as ordinary kernels (other modes).");
   add_verdict(study, findings);

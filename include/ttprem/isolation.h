@@ -40,6 +40,14 @@ typedef struct prem_isolation_task {
                      [PREM_QUANTILES]; /* of the same */
 } prem_isolation_task;
 
+/** What a sentinel saw of a mode in a condition, over all that ran. */
+typedef struct prem_isolation_stalls {
+  int64_t watched_ns; /* 0: there was none */
+  int64_t count, longest_ns;
+  int64_t hyperperiods; /* with a stalled job: in no response time */
+  int64_t all_makespan_max_ns, undisturbed_makespan_max_ns; /* 0: there is none */
+} prem_isolation_stalls;
+
 /** All tasks in one mode. A mode without phases has response times, and nothing else. */
 typedef struct prem_isolation_mode {
   prem_mode mode;
@@ -49,6 +57,7 @@ typedef struct prem_isolation_mode {
   int64_t releases[PREM_ISOLATION_CONDITIONS], late[PREM_ISOLATION_CONDITIONS],
       overruns[PREM_ISOLATION_CONDITIONS];
   int64_t lateness_max_ns[PREM_ISOLATION_CONDITIONS]; /* INT64_MIN without a release */
+  prem_isolation_stalls stalls[PREM_ISOLATION_CONDITIONS];
   char left_out[PREM_ISOLATION_CONDITIONS]
                [256]; /* why some or all of it could not run; "": it ran */
 } prem_isolation_mode;
@@ -83,6 +92,7 @@ typedef struct prem_isolate_options {
   prem_sampling sampling; /* of each condition and mode; resident: max_records of all launches, and
                              their number is chosen */
   prem_engine engine;
+  bool sentinel; /* as in prem_compare_options; hyperperiods with a stalled job are left out */
   const volatile sig_atomic_t *stop;                          /* not 0 ends it; may be NULL */
   void (*progress)(void *context, int64_t done, int64_t all); /* may be NULL */
   void *progress_context;

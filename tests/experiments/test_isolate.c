@@ -422,6 +422,50 @@ START_TEST(all_conditions_launch_as_the_whole_does) {
 }
 END_TEST
 
+/* As beside a sentinel: every second run has a stall, its jobs take as long again. */
+static prem_status stalled_run(void *state, const prem_run_request *request, prem_trace *trace,
+                               prem_diag *problems) {
+  const prem_status status = fake_run(state, request, trace, problems);
+  const bool stalls = fake.runs % 2 == 0;
+  ck_assert(request->sentinel);
+  for (int64_t i = 0; i < request->hyperperiods * trace->job_count; ++i) {
+    trace->away_ns[i] = stalls ? 50000 : 0;
+    trace->job_end_ns[i] += stalls ? 50000 : 0;
+  }
+  trace->stalls = (prem_stalls){
+      .watched_ns = 100000, .count = stalls, .longest_ns = stalls ? 50000 : 0, .sum_ns = 50000};
+  return status;
+}
+
+/* They move nothing, and what they did is shown beside it. */
+START_TEST(stalled_hyperperiods_are_left_out) {
+  prem_backend backend = fake_backend();
+  backend.run = stalled_run;
+  options.sentinel = true;
+  options.mode_count = 1;
+  isolate_on(&backend, pair, PREM_OK);
+  const prem_isolation_mode *tt = &isolation->modes[0];
+  for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
+    const prem_isolation_stalls *stalls = &tt->stalls[c];
+    ck_assert_int_gt(stalls->count, 0);
+    ck_assert_int_eq(stalls->hyperperiods, stalls->count);
+    ck_assert_int_eq(stalls->longest_ns, 50000);
+    ck_assert_int_gt(stalls->all_makespan_max_ns, 50000);
+    ck_assert_int_lt(stalls->undisturbed_makespan_max_ns, 50000);
+    for (int t = 0; t < 2; ++t)
+      ck_assert_int_lt(tt->tasks[t].response_ns[c].max, 50000);
+  }
+  ck_assert_int_eq(prem_isolation_moved_ns(&tt->tasks[0], PREM_CORUNNING), 0);
+  assert_says("Stalls that the sentinel saw", true);
+}
+END_TEST
+
+START_TEST(without_a_sentinel_nothing_is_said_of_stalls) {
+  isolate(pair);
+  assert_says("sentinel", false);
+}
+END_TEST
+
 static prem_status interrupted_run(void *state, const prem_run_request *request, prem_trace *trace,
                                    prem_diag *problems) {
   return request->mode == PREM_MODE_LEGACY ? PREM_ERR_INTERRUPTED
@@ -662,6 +706,8 @@ int main(void) {
   tcase_add_test(cases, resident_launches_are_spread_over_the_rounds);
   tcase_add_test(cases, ordinary_kernels_have_response_times_alone);
   tcase_add_test(cases, all_conditions_launch_as_the_whole_does);
+  tcase_add_test(cases, stalled_hyperperiods_are_left_out);
+  tcase_add_test(cases, without_a_sentinel_nothing_is_said_of_stalls);
   tcase_add_test(cases, an_interruption_while_ways_are_chosen_is_told);
   tcase_add_test(cases, a_mode_that_is_not_possible_is_named);
   tcase_add_test(cases, a_condition_that_is_not_possible_is_named);
