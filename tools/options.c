@@ -225,8 +225,7 @@ static const struct {
             "hyperperiod that counts; default: after the last of each of 10 launches"},
     {OF(MEASURING) | OF(PROFILE), "with-disturbed", OPTION_WITH_DISTURBED,
      .doc = "on cpu: count jobs that were disturbed, as the operating system took a core away, "
-            "among the others, on cuda those with a stall that --sentinel saw; they are told apart "
-            "otherwise"},
+            "among the others; they are told apart otherwise"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof table[0] };
 
