@@ -16,6 +16,8 @@
 #       task_graphs  what experiments/figures/task_graphs/ shows, in ten minutes at most: profiled, planned,
 #                  checked and measured. GRAPHS="h200_kcf" takes some of its figures, PERCENT=1 so much
 #                  of all counts, for a try; PROFILING="--margin 20" adds options of `ttprem profile`
+#       best_effort  a critical task beside a full load: gate, ordinary kernels, priorities, partitions, in
+#                  seven minutes at most
 #       isolate    certificates over as many hyperperiods as there is time for: 100 000 of four convolutions
 #                  on time, and what else the step's lines say; PERCENT as above
 #       exclusive  the same for one task at a time at the memory, and what that costs
@@ -174,6 +176,29 @@ task_graph() { # NAME RUNS HYPERPERIODS RECORDED OPTION OF profile...
     --repeat "$(part_of "$runs")" --no-records
   until_end "${name}_resident" 240 compare "$name.cfg" --modes tt,free,graph --scenario resident \
     --repeat "$(part_of "$hyperperiods")" --no-records
+}
+
+# A critical task beside a load that streams through the memory, as docs/how-to-keep-a-task-on-time-beside-a-load.md
+# has it: what the load costs it with a gate, and in the ways that others would take.
+step_best_effort() {
+  local end=$((SECONDS + 420)) ways=tt,free,legacy,gated_graph,priority,partition
+  beside_load best_effort_300    20000 $ways
+  beside_load best_effort_100   100000 tt,partition
+  beside_load best_effort_chain   5000 $ways
+}
+
+beside_load() { # NAME HYPERPERIODS MODES
+  local name=$1 hyperperiods=$2 ways=$3 turn
+  cp "schedules/figures/$name.cfg" .
+  until_end "${name}_profile" 60 profile "$name.cfg" --margin 10 --repeat 2000 -o "$name.profile.cfg"
+  limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
+  for turn in 1 2; do
+    until_end "${name}_turn$turn" 60 profile "$name.cfg" --margin 10 --times planned --raise --repeat 2000 \
+      -o "$name.profile.cfg"
+    limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
+  done
+  limit "${name}_check" 60 ttprem check "$name.cfg"
+  until_end "$name" 200 isolate "$name.cfg" --sentinel --modes "$ways" --repeat "$(part_of "$hyperperiods")"
 }
 
 # Longest times want many hyperperiods: on time, where they are the claim, as many as fit.
@@ -357,9 +382,9 @@ measure_all() {
     out=$(realpath -m "${2:?-o needs a folder}")
     shift 2
   fi
-  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d task_graphs isolate exclusive experiments live; fi
+  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d task_graphs best_effort isolate exclusive experiments live; fi
   for step in "$@"; do
-    case $step in check | faults | sanitize | measure | h200_conv2d | task_graphs | isolate | exclusive | experiments | live) ;; *) usage ;; esac
+    case $step in check | faults | sanitize | measure | h200_conv2d | task_graphs | best_effort | isolate | exclusive | experiments | live) ;; *) usage ;; esac
   done
   if [ ! -x "$here/bin/ttprem" ]; then
     echo "gpu: this is not a packed folder; make one with tools/gpu.sh pack" >&2
