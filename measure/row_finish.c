@@ -138,7 +138,7 @@ static prem_status tell_apart(prem_row *row, prem_samples *samples) {
       continue;
     samples->makespan.ns[kept++] = samples->makespan.ns[s];
   }
-  if (!row->disturbed.watched)
+  if (!row->disturbed.watched && row->stalls.watched_ns == 0)
     row->disturbed.unwatched = 0;
   row->samples = kept;
   return PREM_OK;

@@ -183,8 +183,8 @@ typedef struct prem_disturbed {
   bool mixed;        /* counted among the others as well */
   bool counts_mixed; /* raw records were lost, so that releases, overruns and phases are of all */
   int64_t jobs;      /* disturbed ones */
-  int64_t unwatched; /* jobs of which nobody knows, that count as undisturbed; 0 where none is
-                        watched */
+  int64_t unwatched; /* jobs of which nobody knows, that count as undisturbed; 0 where nobody
+                        looked */
   int64_t count, longest_away_ns, makespan_max_ns; /* of samples with a disturbed job */
   int64_t releases, late_releases, overruns;       /* of disturbed jobs */
   prem_disturbed_sample *samples;                  /* [count], in the order of execution */

@@ -203,6 +203,26 @@ START_TEST(it_ends_by_itself_when_nobody_tells_it_anything) {
 END_TEST
 #endif
 
+#ifdef WITH_CUDART
+START_TEST(one_that_found_no_room_is_told_once) {
+  prem_sentinel *sentinel = NULL;
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(prem_sentinel_new(&sentinel), cudaSuccess);
+  for (int i = 0; i < 3; ++i) { /* as if it had not been placed: it is not launched */
+    ck_assert_int_eq(prem_sentinel_prepare(sentinel, cudaSharedmemCarveoutDefault), cudaSuccess);
+    ck_assert_int_eq(prem_sentinel_end(sentinel, true), cudaSuccess);
+    prem_trace_clear(trace);
+    prem_sentinel_report(sentinel, trace, diag);
+    ck_assert_int_eq(trace->stalls.watched_ns, 0);
+    ck_assert_uint_eq(prem_diag_count(diag), 1);
+  }
+  ck_assert_int_eq(prem_diag_at(diag, 0)->severity, PREM_WARNING);
+  prem_sentinel_free(sentinel);
+  prem_diag_free(diag);
+}
+END_TEST
+#endif
+
 int main(void) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
   if (!has_gpu()) {
@@ -221,6 +241,7 @@ int main(void) {
 #endif
 #ifdef WITH_CUDART
   tcase_add_test(cases, it_ends_by_itself_when_nobody_tells_it_anything);
+  tcase_add_test(cases, one_that_found_no_room_is_told_once);
 #endif
   suite_add_tcase(suite, cases);
   return run_suite(suite);

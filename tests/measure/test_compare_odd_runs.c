@@ -181,6 +181,30 @@ START_TEST(what_a_sentinel_saw_is_summed_up) {
 }
 END_TEST
 
+/** It came when all was over. */
+static prem_status run_unwatched(void *state, const prem_run_request *request, prem_trace *trace,
+                                 prem_diag *to) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, to);
+  trace->stalls.watched_ns = 100;
+  return status;
+}
+
+START_TEST(jobs_that_no_sentinel_watched_are_counted) {
+  static prem_backend backend;
+  open_disturbed();
+  backend = prem_backend_sim;
+  backend.run = run_unwatched;
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  options.sampling.samples = 3;
+  ck_assert_int_eq(compare(), PREM_OK);
+  const prem_row *row = &result->rows[0];
+  ck_assert(!row->disturbed.watched);
+  ck_assert_int_eq(row->disturbed.unwatched, 3 * row->job_count);
+  ck_assert_int_eq(row->samples, 3);
+}
+END_TEST
+
 /* ---- standstills ---------------------------------------------------------------------------- */
 
 /** All stand still for a millisecond in the middle of each time-triggered run. */
@@ -382,6 +406,7 @@ int main(void) {
   tcase_add_test(cases, lost_records_leave_disturbed_counts_mixed);
   tcase_add_test(cases, disturbed_runs_can_be_mixed_in);
   tcase_add_test(cases, what_a_sentinel_saw_is_summed_up);
+  tcase_add_test(cases, jobs_that_no_sentinel_watched_are_counted);
   tcase_add_test(cases, nothing_but_disturbed_runs_is_a_result_too);
   tcase_add_loop_test(cases, standstills_of_all_blocks_are_counted, 0, 2);
   tcase_add_test(cases, a_stop_is_longer_than_four_phases);

@@ -18,6 +18,7 @@ struct prem_sentinel {
   uint32_t *word;         /* pinned; after it, what says that it has come */
   prem_sentinel_log *log; /* in device memory */
   prem_sentinel_log seen; /* on the host, when it has ended */
+  bool told_absent, told_full;
 };
 
 cudaError_t prem_sentinel_new(prem_sentinel **out) {
@@ -125,12 +126,20 @@ void prem_sentinel_judge(const prem_sentinel *sentinel, const prem_program *prog
     prem_watch_judge(&watch, program, hyperperiod, start_ns, trace);
 }
 
-void prem_sentinel_report(const prem_sentinel *sentinel, prem_trace *trace, prem_diag *diag) {
+/* Of hundreds of launches the first one says it for all. */
+static void tell(bool *told, prem_diag *diag, const char *what) {
+  if (!*told)
+    prem_diag_add(diag, PREM_WARNING, 0, (prem_place){0}, "cuda", "%s", what);
+  *told = true;
+}
+
+void prem_sentinel_report(prem_sentinel *sentinel, prem_trace *trace, prem_diag *diag) {
   const prem_sentinel_log *seen = &sentinel->seen;
   prem_stalls *stalls = &trace->stalls;
   if (seen->begin_ns == 0) {
-    prem_diag_add(diag, PREM_WARNING, 0, (prem_place){0}, "cuda",
-                  "no sentinel watched: its block found no room while the others ran");
+    tell(&sentinel->told_absent, diag,
+         "a launch had no sentinel: its block found no room beside the others, so that nobody "
+         "knows of stalls there");
     return;
   }
   *stalls = (prem_stalls){.watched_ns = seen->end_ns - seen->begin_ns,
@@ -143,8 +152,7 @@ void prem_sentinel_report(const prem_sentinel *sentinel, prem_trace *trace, prem
         (prem_stall){.start_ns = seen->gaps[stalls->kept_count].start_ns - seen->begin_ns,
                      .length_ns = seen->gaps[stalls->kept_count].length_ns};
   if (seen->count > PREM_SENTINEL_GAPS)
-    prem_diag_add(diag, PREM_WARNING, 0, (prem_place){0}, "cuda",
-                  "the GPU stood still %lld times in one launch, the sentinel keeps %d: later jobs "
-                  "are not told apart; make launches shorter (--verify-every)",
-                  (long long)seen->count, PREM_SENTINEL_GAPS);
+    tell(&sentinel->told_full, diag,
+         "the GPU stood still more often in a launch than its sentinel can keep: later jobs of it "
+         "are not told apart; make launches shorter (--verify-every)");
 }

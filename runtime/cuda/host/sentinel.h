@@ -31,8 +31,8 @@ void prem_sentinel_tell(prem_sentinel *sentinel);
 /** Tell it to end, and wait for that where `waits`. @return cudaErrorNotReady: it does not */
 cudaError_t prem_sentinel_end(prem_sentinel *sentinel, bool waits);
 
-/** Stalls of the run that ended, to the trace. The diag is told where not all was seen. */
-void prem_sentinel_report(const prem_sentinel *sentinel, prem_trace *trace, prem_diag *diag);
+/** Stalls of the run that ended, to the trace. The diag is told, once, where not all was seen. */
+void prem_sentinel_report(prem_sentinel *sentinel, prem_trace *trace, prem_diag *diag);
 /** prem_watch_judge(), by the GPU's clock. */
 void prem_sentinel_judge(const prem_sentinel *sentinel, const prem_program *program,
                          int64_t hyperperiod, int64_t start_ns, prem_trace *trace);
