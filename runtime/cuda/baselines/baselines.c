@@ -606,7 +606,8 @@ static prem_status run_watched(const prem_baselines *baselines, const rounds *of
   const prem_program *program = baselines->place.program;
   const int64_t longest_ns = program->hyperperiod_ns + timeout_of(of->request);
   prem_native *native = baselines->of_mode[mode_of_natives(of->request->mode)];
-  cudaError_t error = prem_sentinel_launch(of->sentinel, longest_ns + PREM_SENTINEL_SILENCE_NS);
+  cudaError_t error =
+      prem_sentinel_launch(of->sentinel, longest_ns + PREM_SENTINEL_SILENCE_NS, NULL, 0);
   if (error != cudaSuccess)
     return prem_native_report(error, diag);
   prem_sentinel_await(of->sentinel);

@@ -49,12 +49,20 @@ __device__ void listen(const prem_sentinel_orders &orders) {
   }
 }
 
+__device__ bool may_stay(const prem_sentinel_orders &orders) {
+  const int32_t *first = orders.sm_first ? orders.sm_first + prem_smid() : nullptr;
+  return (!first || first[0] == first[1]) && atomicCAS(&orders.log->taken, 0u, 1u) == 0u;
+}
+
 __global__ void __launch_bounds__(PREM_SENTINEL_THREADS)
     sentinel(const prem_sentinel_orders orders) {
   __shared__ volatile uint32_t over;
   if (threadIdx.x == 0)
-    over = 0;
+    over = !may_stay(orders);
   __syncthreads();
+  if (over)
+    return;
+  __syncthreads(); /* all have read it before it is written */
   if (threadIdx.x == 0) {
     look_at_clock(orders, &over);
   } else if (threadIdx.x == 32) {

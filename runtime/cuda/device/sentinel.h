@@ -18,7 +18,8 @@ enum {
 typedef struct prem_sentinel_log {
   int64_t begin_ns, end_ns; /* its first and its last reading; 0 and 0: it never ran */
   int64_t count, longest_ns, sum_ns;
-  int32_t sm, reserved;
+  int32_t sm;
+  uint32_t taken; /* one of its blocks has come where it may stay; the others leave */
   prem_gap gaps[PREM_SENTINEL_GAPS]; /* the first ones, in the order of time */
 } prem_sentinel_log;
 
@@ -30,11 +31,13 @@ typedef struct prem_sentinel_orders {
   const uint32_t *word;
   uint32_t *is_there; /* pinned as well: it has come */
   prem_sentinel_log *log;
+  const int32_t
+      *sm_first;      /* as in prem_launch: it stays off SMs with a plan block; NULL: off none */
   int64_t gap_ns;     /* a longer time between two readings is a gap */
   int64_t silence_ns; /* it ends when the word has not changed for so long */
 } prem_sentinel_orders;
 
-/** Its code, for cudaLaunchKernel with one block. */
+/** Its code, for cudaLaunchKernel; of several blocks one stays. */
 const void *prem_sentinel_code(void);
 
 #ifdef __cplusplus

@@ -166,18 +166,32 @@ static prem_status end_sentinel(const prem_cuda *cuda, const prem_run_request *r
   return prem_cuda_say_held(cuda, diag);
 }
 
-static cudaError_t take_stalls(const prem_cuda *cuda, int64_t start_ns, prem_trace *trace,
-                               prem_diag *diag) {
-  int32_t first[2] = {0}; /* block of its SM, and of the next one */
+/* Is there an SM without a block of the plan? */
+static cudaError_t find_spare_sm(const prem_cuda *cuda, bool *found) {
+  const size_t count = (size_t)cuda->sm_count + 1;
+  int32_t *first = calloc(count, sizeof *first);
+  *found = false;
+  if (!first)
+    return cudaErrorMemoryAllocation;
+  const cudaError_t error = cudaMemcpy(first, cuda->device.launch.sm_first, count * sizeof *first,
+                                       cudaMemcpyDeviceToHost);
+  for (int32_t sm = 0; error == cudaSuccess && sm < cuda->sm_count; ++sm)
+    *found = *found || first[sm] == first[sm + 1];
+  free(first);
+  return error;
+}
+
+static cudaError_t launch_sentinel(const prem_cuda *cuda, bool to_spare_sm) {
+  return prem_sentinel_launch(cuda->sentinel, PREM_SENTINEL_SILENCE_NS,
+                              to_spare_sm ? cuda->device.launch.sm_first : NULL, cuda->sm_count);
+}
+
+static void take_stalls(const prem_cuda *cuda, bool has_own_sm, int64_t start_ns, prem_trace *trace,
+                        prem_diag *diag) {
   prem_sentinel_report(cuda->sentinel, trace, diag);
   for (int64_t h = 0; h < trace->hyperperiods; ++h)
     prem_sentinel_judge(cuda->sentinel, cuda->program, h, start_ns + trace->epoch_ns[h], trace);
-  if (trace->stalls.watched_ns == 0)
-    return cudaSuccess;
-  const cudaError_t error = cudaMemcpy(first, &cuda->device.launch.sm_first[trace->stalls.sm],
-                                       sizeof first, cudaMemcpyDeviceToHost);
-  trace->stalls.has_own_sm = first[0] == first[1];
-  return error;
+  trace->stalls.has_own_sm = has_own_sm && trace->stalls.watched_ns > 0;
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -209,6 +223,9 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   status = prem_cuda_sentinel_ready(cuda, request, cudaSharedmemCarveoutMaxShared, diag);
   if (status != PREM_OK)
     goto done;
+  bool has_spare_sm = false;
+  if (request->sentinel)
+    CUDA_TRY(find_spare_sm(cuda, &has_spare_sm));
   CUDA_TRY(cudaDeviceSynchronize());
   void *arguments[] = {&launch};
   const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
@@ -219,9 +236,7 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   const int64_t called_at_ns = prem_host_clock_ns();
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
-  const cudaError_t watched = request->sentinel
-                                  ? prem_sentinel_launch(cuda->sentinel, PREM_SENTINEL_SILENCE_NS)
-                                  : cudaSuccess;
+  const cudaError_t watched = request->sentinel ? launch_sentinel(cuda, has_spare_sm) : cudaSuccess;
   status = prem_cuda_watch(cuda, request, engine, diag);
   besides = prem_cuda_beside_stop(&beside, request, diag);
   status = status == PREM_OK ? besides : status;
@@ -238,7 +253,7 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   CUDA_TRY(prem_cuda_collect_trace(cuda, blocks, trace, request->hyperperiods));
   trace->hyperperiods = prem_cuda_hyperperiods_complete(trace, request->hyperperiods);
   if (request->sentinel)
-    CUDA_TRY(take_stalls(cuda, after.start_ns, trace, diag));
+    take_stalls(cuda, has_spare_sm && !cuda->beside, after.start_ns, trace, diag);
   CUDA_TRY(prem_cuda_beside_collect(&beside, length_of(cuda, request, trace, start_ns), trace));
   if (after.left_over > 0)
     prem_diag_add(diag, PREM_WARNING, 0, nowhere, "cuda",

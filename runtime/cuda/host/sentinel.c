@@ -10,7 +10,11 @@
 #include "prem/base/numbers.h"
 #include "runtime/cuda/device/sentinel.h"
 
-enum { POLL_NS = 20000, ARRIVAL_NS = 20000000 };
+enum {
+  POLL_NS = 20000,
+  ARRIVAL_NS = 20000000,
+  BLOCKS_AN_SM = 4 /* so that some come everywhere */
+};
 #define END_NS INT64_C(5000000000) /* for it to end after it was told to */
 
 struct prem_sentinel {
@@ -60,15 +64,18 @@ cudaError_t prem_sentinel_prepare(prem_sentinel *sentinel, int carveout) {
                               : error;
 }
 
-cudaError_t prem_sentinel_launch(prem_sentinel *sentinel, int64_t silence_ns) {
-  const dim3 one = {1, 1, 1}, threads = {PREM_SENTINEL_THREADS, 1, 1};
+cudaError_t prem_sentinel_launch(prem_sentinel *sentinel, int64_t silence_ns,
+                                 const int32_t *sm_first, int32_t sm_count) {
+  const dim3 blocks = {sm_first ? (unsigned)(sm_count * BLOCKS_AN_SM) : 1, 1, 1};
+  const dim3 threads = {PREM_SENTINEL_THREADS, 1, 1};
   prem_sentinel_orders orders = {.word = sentinel->word,
                                  .is_there = &sentinel->word[1],
                                  .log = sentinel->log,
+                                 .sm_first = sm_first,
                                  .gap_ns = PREM_STALL_NS,
                                  .silence_ns = silence_ns};
   void *arguments[] = {&orders};
-  return cudaLaunchKernel(prem_sentinel_code(), one, threads, arguments, 0, sentinel->stream);
+  return cudaLaunchKernel(prem_sentinel_code(), blocks, threads, arguments, 0, sentinel->stream);
 }
 
 void prem_sentinel_await(const prem_sentinel *sentinel) {

@@ -22,8 +22,11 @@ void prem_sentinel_free(prem_sentinel *sentinel);
  */
 cudaError_t prem_sentinel_prepare(prem_sentinel *sentinel, int carveout);
 /** Its block finds room beside blocks that leave some, and is placed when they end otherwise. It
- *  ends by itself when prem_sentinel_tell() has not been called for `silence_ns`. */
-cudaError_t prem_sentinel_launch(prem_sentinel *sentinel, int64_t silence_ns);
+ *  ends by itself when prem_sentinel_tell() has not been called for `silence_ns`.
+ *  @param sm_first  in device memory, as in prem_launch: it takes one of the `sm_count` SMs that
+ * has no block of the plan, of which there are some; NULL: any */
+cudaError_t prem_sentinel_launch(prem_sentinel *sentinel, int64_t silence_ns,
+                                 const int32_t *sm_first, int32_t sm_count);
 /** Until it has come, for some ms at most. */
 void prem_sentinel_await(const prem_sentinel *sentinel);
 /** The host lives. Any thread of its; NULL is fine. */
