@@ -142,11 +142,32 @@ START_TEST(times_may_be_as_large_as_the_format_says) {
 }
 END_TEST
 
+/* So may demands, of which several together are above what an int holds. */
+START_TEST(demands_may_be_as_large_as_capacities) {
+  static const int64_t steps[] = {0, STEPS};
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; ++i) {
+    prem_schedule *schedule = schedule_from_text(
+        "version = 1; name = \"t\"; platform: { blocks = 3; buffers = 16; resources ="
+        " ( { name = \"memory\"; capacity = 2147483646; per = \"task\"; } ); }; tasks = ("
+        "{ name = \"a\"; kernel = \"none\"; blocks = [ 1, 2 ]; tiles = 4; period_ns = 1000L;"
+        " prefetch: { wcet_ns = 18L; demand: { memory = 2; }; };"
+        " writeback: { wcet_ns = 35L; demand: { memory = 2147483646; }; }; },"
+        "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 4; period_ns = 1000L;"
+        " release_ns = 9L; deadline_ns = 500L; prefetch: { wcet_ns = 26L; demand: { memory = 2; }; "
+        "};"
+        " compute: { wcet_ns = 44L; }; } );");
+    ck_assert(plan(schedule, NULL, steps[i]));
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("extreme times");
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, getenv("TTPREM_EXTREME_SETS") ? 0 : 60);
   tcase_add_test(all, times_may_be_as_large_as_the_format_says);
+  tcase_add_test(all, demands_may_be_as_large_as_capacities);
   suite_add_tcase(suite, all);
   return run_suite(suite);
 }

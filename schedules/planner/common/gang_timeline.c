@@ -84,7 +84,7 @@ int64_t prem_gang_timeline_fit(const prem_gang_timeline *timeline, int32_t task,
     int32_t own = largest(owner, NULL, at_ns, &own_ns);
     int32_t level = prem_timeline_level(timeline->all, at_ns, &until_ns);
     until_ns = prem_min_i64(until_ns, own_ns);
-    bool enough = own >= demand || level + demand - own <= timeline->all->capacity;
+    bool enough = own >= demand || level - own <= timeline->all->capacity - demand;
     if (!enough)
       start_ns = look_on(timeline, own == 0, at_ns, until_ns, own_ns, length_ns, demand, grid_ns);
     at_ns = enough ? until_ns : start_ns;

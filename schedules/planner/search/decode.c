@@ -175,7 +175,7 @@ static int64_t fit_owned(const profile *renewable, const profile *own, int64_t f
     int64_t renewable_end = end_of(renewable, i), own_end = end_of(own, k);
     int64_t end = renewable_end < own_end ? renewable_end : own_end;
     bool enough =
-        own->level[k] >= demand || renewable->level[i] + demand - own->level[k] <= capacity;
+        own->level[k] >= demand || renewable->level[i] - own->level[k] <= capacity - demand;
     if (enough && (end == INT64_MAX || end - from >= length))
       return from;
     if (!enough)
