@@ -2,6 +2,7 @@
 /* The arrays of a schedule: storage, filling, references, verifying, saving. */
 #include "runtime/core/arrays.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,6 +321,50 @@ static prem_status compute_references(prem_arrays *arrays, prem_diag *diag) {
 
 /* ---- references that change from job to job ------------------------------------------------- */
 
+/* What belongs to each task: numbers `items[first[task]]` to `items[first[task + 1] - 1]`,
+ * ascending. */
+typedef struct by_task {
+  int32_t *first, *items;
+} by_task;
+
+/* The task that an element names, `task_at` bytes from its beginning. */
+static int32_t task_of(const void *elements, size_t size, size_t task_at, int32_t i) {
+  return *(const int32_t *)(const void *)((const char *)elements + size * (size_t)i + task_at);
+}
+
+/* Of `count` elements of `size` bytes. */
+static bool group(by_task *out, int32_t tasks, const void *elements, size_t size, size_t task_at,
+                  int32_t count) {
+  out->first = calloc((size_t)tasks + 2, sizeof *out->first);
+  out->items = malloc(((size_t)count + 1) * sizeof *out->items);
+  if (!out->first || !out->items)
+    return false;
+  int32_t *next = out->first + 1; /* shifted by one: filling advances it to its place */
+  for (int32_t i = 0; i < count; ++i)
+    ++next[task_of(elements, size, task_at, i) + 1];
+  for (int32_t t = 0; t < tasks; ++t)
+    next[t + 1] += next[t];
+  for (int32_t i = 0; i < count; ++i)
+    out->items[next[task_of(elements, size, task_at, i)]++] = i;
+  return true;
+}
+
+static void ungroup(by_task *out) {
+  free(out->first);
+  free(out->items);
+}
+
+/* Who waits for whom, and which tasks are still to be looked at. */
+typedef struct making {
+  prem_arrays *arrays;
+  prem_version_edge *edges;
+  int32_t edge_count;
+  by_task uses, waits, wakes; /* the latter: edges of others that wait for the task */
+  int32_t *queue;             /* [tasks]: a ring */
+  int32_t head, length;
+  bool *is_queued;
+} making;
+
 static int64_t jobs_of(const prem_arrays *arrays, int32_t task) {
   return prem_task_jobs(arrays->schedule, &arrays->schedule->tasks[task]);
 }
@@ -331,10 +376,9 @@ static bool has_made(const prem_arrays *arrays, const prem_version_edge *edge, i
 }
 
 /* Its inputs are there, and nobody needs any more what it overwrites. */
-static bool may_make(const prem_arrays *arrays, const prem_version_edge *edges, int32_t count,
-                     int32_t task) {
-  for (int32_t i = 0; i < count; ++i)
-    if (edges[i].task == task && !has_made(arrays, &edges[i], arrays->made[task]))
+static bool may_make(const making *m, int32_t task) {
+  for (int32_t i = m->waits.first[task]; i < m->waits.first[task + 1]; ++i)
+    if (!has_made(m->arrays, &m->edges[m->waits.items[i]], m->arrays->made[task]))
       return false;
   return true;
 }
@@ -355,38 +399,83 @@ static bool has_news(prem_arrays *arrays, int32_t t) {
   return is_new;
 }
 
-static prem_status make_job(prem_arrays *arrays, int32_t t) {
+static prem_status make_job(const making *m, int32_t t) {
+  prem_arrays *arrays = m->arrays;
   const prem_versions *v = &arrays->versions;
   const int64_t jobs = jobs_of(arrays, t), job = arrays->made[t]++;
   int32_t slots[PREM_MAX_PORTS] = {0};
-  for (int32_t i = 0; i < v->use_count; ++i) {
-    const prem_version_use *use = &v->uses[i];
-    if (use->task == t)
-      slots[use->port] = (int32_t)(prem_version_of(v, use, job / jobs, job % jobs, 0) %
-                                   v->arrays[use->of].versions);
+  for (int32_t i = m->uses.first[t]; i < m->uses.first[t + 1]; ++i) {
+    const prem_version_use *use = &v->uses[m->uses.items[i]];
+    slots[use->port] =
+        (int32_t)(prem_version_of(v, use, job / jobs, job % jobs, 0) % v->arrays[use->of].versions);
   }
   if (arrays->made_at && !has_news(arrays, t))
     return PREM_OK;
   return run_reference(arrays, &arrays->schedule->tasks[t], slots);
 }
 
+static void look_at(making *m, int32_t task) {
+  if (m->is_queued[task])
+    return;
+  m->is_queued[task] = true;
+  m->queue[(m->head + m->length++) % m->arrays->schedule->task_count] = task;
+}
+
+static int32_t next_task(making *m) {
+  const int32_t task = m->queue[m->head];
+  m->head = (m->head + 1) % m->arrays->schedule->task_count;
+  --m->length;
+  m->is_queued[task] = false;
+  return task;
+}
+
 /* The plan's own order is a witness that there is always one that may be next. */
-static prem_status make_hyperperiod(prem_arrays *arrays, const prem_version_edge *edges,
-                                    int32_t count) {
-  const int32_t tasks = arrays->schedule->task_count;
+static prem_status make_hyperperiod(making *m) {
+  prem_arrays *arrays = m->arrays;
   prem_status status = PREM_OK;
-  for (bool progress = true; progress && !status;) {
-    progress = false;
-    for (int32_t t = 0; !status && t < tasks; ++t)
-      while (!status && arrays->versions.changes[t] &&
-             arrays->made[t] < (arrays->iterated + 1) * jobs_of(arrays, t) &&
-             may_make(arrays, edges, count, t)) {
-        status = make_job(arrays, t);
-        progress = true;
-      }
+  for (int32_t t = 0; t < arrays->schedule->task_count; ++t)
+    if (arrays->versions.changes[t])
+      look_at(m, t);
+  while (!status && m->length > 0) {
+    const int32_t t = next_task(m);
+    const int64_t before = arrays->made[t], end = (arrays->iterated + 1) * jobs_of(arrays, t);
+    while (!status && arrays->made[t] < end && may_make(m, t))
+      status = make_job(m, t);
+    for (int32_t i = m->wakes.first[t]; arrays->made[t] > before && i < m->wakes.first[t + 1]; ++i)
+      look_at(m, m->edges[m->wakes.items[i]].task);
   }
   ++arrays->iterated;
   return status;
+}
+
+static prem_status begin_making(making *m, prem_arrays *arrays) {
+  const int32_t tasks = arrays->schedule->task_count;
+  const prem_versions *v = &arrays->versions;
+  *m = (making){.arrays = arrays};
+  prem_status status = prem_version_edges_new(v, &m->edges, &m->edge_count);
+  if (status)
+    return status;
+  m->queue = malloc(((size_t)tasks + 1) * sizeof *m->queue);
+  m->is_queued = calloc((size_t)tasks + 1, sizeof *m->is_queued);
+  const prem_version_edge *edges = m->edges;
+  if (!m->queue || !m->is_queued ||
+      !group(&m->uses, tasks, v->uses, sizeof *v->uses, offsetof(prem_version_use, task),
+             v->use_count) ||
+      !group(&m->waits, tasks, edges, sizeof *edges, offsetof(prem_version_edge, task),
+             m->edge_count) ||
+      !group(&m->wakes, tasks, edges, sizeof *edges, offsetof(prem_version_edge, before),
+             m->edge_count))
+    return PREM_ERR_MEMORY;
+  return PREM_OK;
+}
+
+static void end_making(making *m) {
+  ungroup(&m->uses);
+  ungroup(&m->waits);
+  ungroup(&m->wakes);
+  free(m->queue);
+  free(m->is_queued);
+  prem_version_edges_free(m->edges, m->edge_count);
 }
 
 static void begin_iterating(prem_arrays *arrays) {
@@ -412,20 +501,19 @@ static void skip_to_the_end(prem_arrays *arrays) {
 prem_status prem_arrays_iterate(prem_arrays *arrays) {
   if (arrays->versions.array_count == 0 || arrays->is_live)
     return PREM_OK;
-  prem_version_edge *edges;
-  int32_t count;
-  prem_status status = prem_version_edges_new(&arrays->versions, &edges, &count);
+  making m;
+  prem_status status = begin_making(&m, arrays);
   if (arrays->iterated < 0 || arrays->iterated > arrays->hyperperiods)
     begin_iterating(arrays);
   while (!status && arrays->iterated < arrays->hyperperiods) {
     const int64_t before = arrays->references;
-    status = make_hyperperiod(arrays, edges, count);
+    status = make_hyperperiod(&m);
     if (arrays->made_at && arrays->references == before)
       skip_to_the_end(arrays);
   }
   if (status)
     arrays->iterated = -1;
-  prem_version_edges_free(edges, count);
+  end_making(&m);
   return status;
 }
 
