@@ -48,15 +48,31 @@ static int64_t find_worst(const int64_t *rates_ns, int64_t discard, int64_t coun
 
 /* ---- keeping it ----------------------------------------------------------------------------- */
 
+prem_status prem_excerpt_new(int64_t hyperperiods, int64_t records, prem_trace **out) {
+  prem_trace *made = calloc(1, sizeof *made);
+  *out = made;
+  if (!made)
+    return PREM_ERR_MEMORY;
+  made->records = malloc(((size_t)records + 1) * sizeof *made->records);
+  made->epoch_ns = calloc((size_t)hyperperiods, sizeof *made->epoch_ns);
+  made->record_capacity = records;
+  made->hyperperiod_capacity = hyperperiods;
+  if (made->records && made->epoch_ns)
+    return PREM_OK;
+  prem_trace_free(made);
+  *out = NULL;
+  return PREM_ERR_MEMORY;
+}
+
 /** Room that is there is used again. */
-static prem_status keep(const prem_schedule *schedule, const prem_trace *trace, int64_t hyperperiod,
-                        int64_t run, prem_kept_run *to) {
+static prem_status keep(const prem_trace *trace, int64_t hyperperiod, int64_t run,
+                        prem_kept_run *to) {
   int64_t count = 0;
   for (int64_t i = 0; i < trace->record_count && count < PREM_KEPT_RECORDS; ++i)
     count += trace->records[i].hyperperiod == hyperperiod;
   if (!to->trace || to->trace->record_capacity < count) {
     prem_trace_free(to->trace);
-    const prem_status status = prem_trace_new(schedule, 1, count, &to->trace);
+    const prem_status status = prem_excerpt_new(1, count, &to->trace);
     if (status != PREM_OK)
       return status;
   }
@@ -82,43 +98,41 @@ static void forget(prem_kept_run *kept) {
 }
 
 /** Of a launch, the hyperperiod before; where each launch is one run, the mode's run before. */
-static prem_status keep_before(const prem_schedule *schedule, const prem_trace *trace,
-                               int64_t worst, int64_t first_run, prem_row *row,
-                               prem_kept_run *last) {
+static prem_status keep_before(const prem_trace *trace, int64_t worst, int64_t first_run,
+                               prem_row *row, prem_kept_run *last) {
   if (worst > 0)
-    return keep(schedule, trace, worst - 1, first_run + worst - 1, &row->before);
+    return keep(trace, worst - 1, first_run + worst - 1, &row->before);
   swap(&row->before, last);
   if (row->scenario == PREM_RESIDENT)
     forget(&row->before);
   return PREM_OK;
 }
 
-static prem_status keep_worst(const prem_schedule *schedule, const prem_trace *trace,
-                              const int64_t *rates_ns, int64_t discard, int64_t first_run,
-                              prem_row *row, prem_kept_run *last) {
+static prem_status keep_worst(const prem_trace *trace, const int64_t *rates_ns, int64_t discard,
+                              int64_t first_run, prem_row *row, prem_kept_run *last) {
   const int64_t worst = find_worst(rates_ns, discard, trace->hyperperiods);
   const bool is_first = !row->worst.trace;
   if (rates_ns[worst] == INT64_MIN || (!is_first && rates_ns[worst] <= row->worst_ns))
     return PREM_OK;
   row->worst_ns = rates_ns[worst];
-  prem_status status = keep_before(schedule, trace, worst, first_run, row, last);
+  prem_status status = keep_before(trace, worst, first_run, row, last);
   if (status == PREM_OK)
-    status = keep(schedule, trace, worst, first_run + worst, &row->worst);
+    status = keep(trace, worst, first_run + worst, &row->worst);
   return status;
 }
 
-prem_status prem_kept_fold(const prem_schedule *schedule, const prem_trace *trace, int64_t discard,
-                           int64_t first_run, prem_row *row, prem_kept_run *last) {
+prem_status prem_kept_fold(const prem_trace *trace, int64_t discard, int64_t first_run,
+                           prem_row *row, prem_kept_run *last) {
   if (trace->hyperperiods <= discard || trace->record_count == 0)
     return PREM_OK;
   int64_t *rates_ns = malloc((size_t)trace->hyperperiods * sizeof *rates_ns);
   if (!rates_ns)
     return PREM_ERR_MEMORY;
   rate(trace, rates_ns);
-  prem_status status = keep_worst(schedule, trace, rates_ns, discard, first_run, row, last);
+  prem_status status = keep_worst(trace, rates_ns, discard, first_run, row, last);
   free(rates_ns);
   if (status == PREM_OK && row->scenario == PREM_RELAUNCH)
-    status = keep(schedule, trace, 0, first_run, last);
+    status = keep(trace, 0, first_run, last);
   return status;
 }
 

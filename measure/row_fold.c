@@ -50,8 +50,8 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   const prem_trace *trace = campaign->trace;
   prem_trace *copy = NULL;
   int64_t hyperperiods = trace->hyperperiod_capacity;
-  prem_status status = prem_trace_new(campaign->schedule, hyperperiods,
-                                      prem_min_i64(trace->record_count, PREM_KEPT_RECORDS), &copy);
+  prem_status status =
+      prem_excerpt_new(hyperperiods, prem_min_i64(trace->record_count, PREM_KEPT_RECORDS), &copy);
   if (status != PREM_OK)
     return status;
   for (int64_t i = 0; i < trace->record_count && copy->record_count < copy->record_capacity; ++i)
@@ -157,8 +157,7 @@ static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t dis
   if (status == PREM_OK && first_example)
     row->example_run = first_run + first_kept(row->example);
   if (status == PREM_OK)
-    status = prem_kept_fold(campaign->schedule, campaign->trace, discard, first_run, row,
-                            &samples->last);
+    status = prem_kept_fold(campaign->trace, discard, first_run, row, &samples->last);
   if (status == PREM_OK)
     status = fold_chains(campaign, samples, discard);
   return status;

@@ -33,11 +33,10 @@ static int64_t room_begin(const prem_program *program, const prem_trace *trace, 
 prem_status prem_recorders_new(const prem_program *program, const prem_run_request *request,
                                prem_trace *trace, bool one_thread, prem_recorder **out) {
   *out = NULL;
-  size_t blocks = (size_t)program->block_count;
-  size_t bytes = stats_stride_bytes(trace->task_count), stride = one_thread ? 0 : bytes;
+  size_t blocks = (size_t)program->block_count, stride = stats_stride_bytes(trace->task_count);
   prem_recorder *recorders = calloc(blocks, sizeof *recorders);
-  unsigned char *stats = aligned_alloc(CELLS_ALIGNMENT_BYTES, one_thread ? bytes : blocks * bytes);
-  if (!recorders || !stats) {
+  unsigned char *stats = one_thread ? NULL : aligned_alloc(CELLS_ALIGNMENT_BYTES, blocks * stride);
+  if (!recorders || (!stats && !one_thread)) {
     free(recorders);
     free(stats);
     return PREM_ERR_MEMORY;
@@ -46,13 +45,15 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
   for (size_t b = 0; b < blocks; ++b) {
     int64_t begin = room_begin(program, trace, before);
     before += records_of(&program->blocks[b]);
+    prem_phase_stats *own = one_thread ? NULL : (prem_phase_stats *)(void *)(stats + b * stride);
     recorders[b] = (prem_recorder){.records = trace->records + begin,
                                    .capacity = room_begin(program, trace, before) - begin,
-                                   .stats = (prem_phase_stats *)(void *)(stats + b * stride),
+                                   .stats = own ? own : trace->stats,
+                                   .own_stats = own,
                                    .discard = request->discard,
                                    .late_ns = program->schedule->platform.late_ns};
-    if (b == 0 || !one_thread)
-      clear_stats(recorders[b].stats, trace->task_count);
+    if (own)
+      clear_stats(own, trace->task_count);
   }
   *out = recorders;
   return PREM_OK;
@@ -67,9 +68,8 @@ void prem_recorders_collect(const prem_program *program, prem_recorder *recorder
     trace->record_count += recorder->count;
     trace->lost += recorder->lost;
     trace->warmup_count += recorder->warmup_count;
-    const bool is_counted = b > 0 && recorder->stats == recorders[0].stats;
-    for (int32_t i = 0; !is_counted && i < trace->task_count * PREM_PHASE_COUNT; ++i)
-      prem_phase_stats_merge(&trace->stats[i], &recorder->stats[i]);
+    for (int32_t i = 0; recorder->own_stats && i < trace->task_count * PREM_PHASE_COUNT; ++i)
+      prem_phase_stats_merge(&trace->stats[i], &recorder->own_stats[i]);
   }
 }
 
@@ -77,6 +77,6 @@ void prem_recorders_free(prem_recorder *recorders, int32_t block_count) {
   if (!recorders)
     return;
   if (block_count > 0)
-    free(recorders[0].stats); /* one allocation for all blocks */
+    free(recorders[0].own_stats); /* one allocation for all blocks */
   free(recorders);
 }

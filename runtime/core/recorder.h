@@ -11,7 +11,8 @@
 typedef struct prem_recorder {
   prem_trace_record *records; /* this block's share of the trace's room */
   int64_t count, capacity, lost;
-  prem_phase_stats *stats; /* [task_count * 3] */
+  prem_phase_stats *stats;     /* [task_count * 3]: the block's own, or the trace's */
+  prem_phase_stats *own_stats; /* the former, or NULL */
   int64_t warmup_count;
   int64_t discard; /* hyperperiods left out of the stats */
   int64_t late_ns;
@@ -22,8 +23,8 @@ typedef struct prem_recorder {
 bool prem_trace_is_of(const prem_trace *trace, const prem_schedule *schedule);
 
 /** One recorder a block; the trace's room is divided by the blocks' numbers of records.
- *  `one_thread` writes them all: then they share the stats, which of many blocks and tasks would be
- *  many times as large as the plan. */
+ *  `one_thread` writes them all: then they count in the trace itself, since stats of many blocks
+ * and tasks would be many times as large as the plan. */
 prem_status prem_recorders_new(const prem_program *program, const prem_run_request *request,
                                prem_trace *trace, bool one_thread, prem_recorder **out);
 

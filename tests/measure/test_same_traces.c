@@ -265,11 +265,11 @@ static void tell_disturbed(FILE *file, const prem_schedule *schedule, prem_trace
   tell(file, "disturbed");
 }
 
-static void tell_kept(FILE *file, const prem_schedule *schedule, prem_trace *trace) {
+static void tell_kept(FILE *file, prem_trace *trace) {
   prem_row row = {0};
   prem_kept_run last = {0};
   for (int i = 0; i < 2; ++i)
-    ck_assert_int_eq(prem_kept_fold(schedule, trace, draw(2), 5 * i, &row, &last), PREM_OK);
+    ck_assert_int_eq(prem_kept_fold(trace, draw(2), 5 * i, &row, &last), PREM_OK);
   add(row.worst_ns);
   prem_kept_run *const runs[] = {&row.worst, &row.before, &last};
   for (int i = 0; i < 3; ++i) {
@@ -357,7 +357,7 @@ static void tell_traces(FILE *file, const prem_schedule *schedule) {
     tell_violations(file, schedule, trace);
     tell_stops(file, trace);
     tell_jobs(file, schedule, trace);
-    tell_kept(file, schedule, trace);
+    tell_kept(file, trace);
     tell_disturbed(file, schedule, trace, modes[m]);
     prem_trace_free(trace);
   }
