@@ -257,10 +257,33 @@ int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem
   return command_exit_status(status);
 }
 
+void command_tell_size(const prem_schedule *schedule) {
+  const double told_gib = 0.5;
+  double phases = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    int kinds = 0;
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      kinds += task->phase[p].exists;
+    phases += (double)prem_task_jobs(schedule, task) * task->tile_count * kinds;
+  }
+  if (phases * PREM_PLANNING_BYTES > told_gib * 0x1p30)
+    command_note("%s: to plan %.0f phases takes some %.1f GiB of memory or more", schedule->name,
+                 phases, phases * PREM_PLANNING_BYTES / 0x1p30);
+}
+
+static void tell_time(void *context, const prem_plan_progress *now) {
+  const prem_schedule *schedule = context;
+  if (now->first_s > 0)
+    command_note("%s: the plan takes some %.3g s or more", schedule->name, now->first_s);
+}
+
 int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
                           prem_diag *diag) {
   prem_plan *plan = NULL;
-  prem_plan_options options = {.policy = policy, .stop = &command_stop};
+  prem_plan_options options = {
+      .policy = policy, .stop = &command_stop, .progress = tell_time, .progress_context = schedule};
+  command_tell_size(schedule);
   prem_status status = prem_plan_make(schedule, machine, &options, &plan, diag);
   return command_take_plan(schedule, machine, status, plan, diag);
 }

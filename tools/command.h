@@ -95,6 +95,8 @@ bool command_keep_apart(const prem_schedule *schedule, const command_outputs *ou
 /** A list of problems; where there is no memory for it the command ends (exit 1). */
 prem_diag *command_diag(void);
 /** Plan a schedule and check the plan; problems are printed. `policy` NULL: the file's. */
+/** Say what memory it takes to plan a large schedule. */
+void command_tell_size(const prem_schedule *schedule);
 int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
                           prem_diag *diag);
 /** The second half of it: with PREM_OK give the schedule its plan and check that. */

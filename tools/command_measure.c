@@ -241,7 +241,8 @@ static int list_outputs(const measure_options *options, const prem_schedule *sch
   for (int i = 0; i < PREM_RESULT_SIDES; ++i)
     paths[count++] = made[i];
   for (int32_t i = 0; i < schedule->array_count && !options->no_save; ++i)
-    paths[count++] = schedule->arrays[i].save;
+    if (schedule->arrays[i].save)
+      paths[count++] = schedule->arrays[i].save;
   return count;
 }
 
@@ -317,7 +318,22 @@ static void tell_replaced(const measure_options *options, const prem_schedule *s
 typedef struct runs_progress {
   progress line;
   double duration_s; /* 0: no limit */
+  bool told;         /* how long all runs take, where no line shows it */
 } runs_progress;
+
+enum { RUNS_TOLD_AFTER_S = 1, RUNS_TOLD_FROM_S = 10 };
+
+static void tell_time(runs_progress *runs, int64_t done, int64_t all) {
+  const double passed_s = progress_seconds(&runs->line);
+  if (runs->told || runs->line.wanted || runs->duration_s > 0 || passed_s < RUNS_TOLD_AFTER_S ||
+      done < 1 || all < 1)
+    return;
+  const double all_s = passed_s / (double)done * (double)all;
+  runs->told = true;
+  if (all_s > RUNS_TOLD_FROM_S)
+    command_note("%" PRId64 " runs take some %.0f s; Ctrl-C shows what was measured until then",
+                 all, all_s);
+}
 
 static void show_progress(void *context, int64_t done, int64_t all, prem_mode mode) {
   runs_progress *runs = context;
@@ -327,6 +343,7 @@ static void show_progress(void *context, int64_t done, int64_t all, prem_mode mo
   char of_all[32] = "";
   if (all)
     snprintf(of_all, sizeof of_all, " of %" PRId64, all);
+  tell_time(runs, done, all);
   progress_show(&runs->line, of_runs > of_time ? of_runs : of_time, "%" PRId64 "%s runs (%s)", done,
                 of_all, prem_mode_name(mode));
 }

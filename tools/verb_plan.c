@@ -140,12 +140,14 @@ static void show_progress(void *context, const prem_plan_progress *now) {
   search_progress *shown = context;
   if (now->first_s > 0) {
     if (!shown->late &&
-        now->first_s * 1e9 > (double)shown->search->time_limit_ns) /* no mode's share */
+        now->first_s * 1e9 > (double)shown->search->time_limit_ns) { /* no mode's share */
       command_note(shown->search->time_limit_ns > 0
                        ? "%s: the first plan takes longer than --time-limit, some %.3g s or more; "
                          "no search follows"
                        : "%s: the plan takes some %.3g s or more",
                    shown->name, now->first_s);
+      command_release_signals(); /* there will be no better plan: Ctrl-C ends at once */
+    }
     shown->late = true;
     return;
   }
@@ -288,6 +290,7 @@ static int plan(prem_schedule *schedule, const plan_options *options) {
   prem_plan_report report;
   prem_diag *diag = command_diag();
   prem_plan *made = NULL;
+  command_tell_size(schedule);
   command_catch_signals();
   prem_status result = prem_plan_make_reported(schedule, NULL, &search, &made, &report, diag);
   progress_end(&shown.line);

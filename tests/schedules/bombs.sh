@@ -63,11 +63,15 @@ try writers 1 "E045: tasks.a.1.arrays: task 'a.0' writes array 'y'" check -q
 echo "$head $xy tasks = ( { name = \"a\"; copies = 65535; arrays: { a = \"x\"; b = \"x\"; out = \"new\"; }; $blend } );" \
   >arrays.cfg
 try arrays 0 'ok, no plan yet' check -q
+sed 's/65535/50000/' arrays.cfg >arrays_run.cfg
+try arrays_run 0 'backend sim' run -q --backend sim
 echo "$head arrays = ( { name = \"x\"; $array }, { name = \"s\"; $array versions = 2; } );
 tasks = ( { name = \"w\"; arrays: { a = \"s\"; b = \"x\"; out = \"s\"; }; period_ns = 10000000L; $blend },
   { name = \"a\"; copies = 65000; arrays: { a = \"s\"; b = \"s\"; out = \"new\"; }; after = ( { task = \"w\"; } );
     period_ns = 10000000L; $blend } );" >state.cfg
 try state 0 'ok, no plan yet' check -q
+sed 's/65000/40000/' state.cfg >state_run.cfg
+try state_run 0 'backend sim' run -q --backend sim
 echo "$head $xy tasks = ( { name = \"a\"; copies = 65535; arrays: { a = \"x\"; b = \"x\"; out = \"new\"; };
   period_ns = 100000000L; deadline_ns = 100000000L; overrun = \"abort\"; $blend } );" >overruns.cfg
 try overruns 0 'ok, no plan yet' check -q
@@ -124,4 +128,16 @@ awk -v head="$head $xy" -v blend="$blend" 'BEGIN { n = 20000; print head
       i < n ? "r." i : "w", 30 * i, i < n ? "," : ""
   print "); };" }' >readers.cfg
 try readers 0 'ok, 60003 phases' check -q
+# What legal files take is said before.
+echo "$head tasks = ( { name = \"a\"; $none } );" | sed 's/tiles = 1/tiles = 1300000/' >phases.cfg
+try phases 1 'bomb: to plan 3900000 phases takes some 0.5 GiB of memory or more' plan
+echo "$head $xy tasks = ( { name = \"a\"; arrays: { a = \"x\"; b = \"x\"; out = \"new\"; }; period_ns = 20000000L; $blend } );" \
+  >runs.cfg
+status=0
+timeout -s INT 3 "$ttprem" run --backend cpu --repeat 1000000 --no-records runs.cfg >runs.out 2>&1 || status=$?
+if [ "$status" -ne 124 ] || ! grep -q 'runs take some [0-9]* s; Ctrl-C shows' runs.out; then
+  echo "run --repeat 1000000: status $status, and nothing of the time that it takes:"
+  head -c 600 runs.out
+  failed=1
+fi
 exit $failed

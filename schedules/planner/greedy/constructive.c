@@ -279,9 +279,10 @@ static prem_status place_pipeline(construction *c, job *of) {
 }
 
 /* Whoever waits is told once when this plan will take longer than all of the time, or where it is
- * the only one, than a second: what was placed so far says how long, and half as much again is for
- * writing it down. Data gaps may have all placed several times, which nobody can know. */
-enum { LOOK_EACH = 1024 };
+ * the only one, than a second: what was placed so far says how long, and bounds and writing it down
+ * take a microsecond a phase or more. Data gaps may have all placed several times, which nobody can
+ * know. */
+enum { LOOK_EACH = 1024, FINISH_NS = 1000 };
 
 static void look_at_clock(construction *c) {
   const prem_search_limits *limits = c->planning->limits;
@@ -290,12 +291,11 @@ static void look_at_clock(construction *c) {
   const int64_t limit_ns = limits->options->time_limit_ns;
   const double limit_s = limit_ns > 0 ? (double)limit_ns * 1e-9 : 1;
   const double now_s = prem_host_clock_s(), before_s = c->placer.began_s - limits->began_s;
-  const double placing_s =
-      1.5 * (now_s - c->placer.began_s) * (double)c->room / (double)c->draft->count;
-  if (now_s - limits->began_s < limit_s / 4 || before_s + placing_s < limit_s)
+  const double placing_s = (now_s - c->placer.began_s) * (double)c->room / (double)c->draft->count;
+  const double first_s = before_s + placing_s + 1e-9 * FINISH_NS * (double)c->room;
+  if (now_s - limits->began_s < limit_s / 4 || first_s < limit_s)
     return;
-  const prem_plan_progress told = {.seconds = now_s - limits->began_s,
-                                   .first_s = before_s + placing_s};
+  const prem_plan_progress told = {.seconds = now_s - limits->began_s, .first_s = first_s};
   limits->options->progress(limits->options->progress_context, &told);
   c->told = true;
 }
