@@ -4,24 +4,24 @@
 # ctest: release
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+command -v jq >/dev/null || { echo "readme: no jq: \`tools/setup.sh --tests\` installs it" >&2; exit 77; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 tools/evidence.sh unpack cpu_demo "$scratch"
 text=$scratch/cpu/demo.txt data=$scratch/cpu/demo.json
 
-table=$(sed -n '/^mode  *preempted/,/^```/p' README.md | sed '$d')
+table=$(sed -n '/^mode  *disturbed/,/^```/p' README.md | sed '$d')
 [ "$(wc -l <<<"$table")" -ge 6 ] || { echo "readme: no table of the demo in README.md" >&2; exit 1; }
 while IFS= read -r line; do
   grep -qxF -- "$line" "$text" || { echo "readme: not in $text: $line" >&2; exit 1; }
 done <<<"$table"
 
-# "tt  936/2000  99585  2575/102144 ...": its counts and its longest lateness in ns, as data.
-value() { awk -v key="\"$1\":" '/"label": "tt"/ { inside = 1 } inside && $1 == key { gsub(/,/, "", $2); print $2; exit }' "$data"; }
-read -r _ preempted worst late _ < <(grep '^tt ' <<<"$table")
-[ "$late" = "$(value late_releases)/$(value releases)" ] || { echo "readme: $late late in $text, not in $data" >&2; exit 1; }
-[ "$worst" = "$(value lateness_max_ns)" ] ||
-  { echo "readme: worst lateness $worst in $text, not in $data" >&2; exit 1; }
-counted=$(value repeats) apart=$(awk '/"label": "tt"/ { inside = 1 } inside && /"preempted"/ { found = 1 }
-  found && $1 == "\"count\":" { gsub(/,/, "", $2); print $2; exit }' "$data")
-[ "$preempted" = "$apart/$((counted + apart))" ] ||
-  { echo "readme: $preempted preempted in $text, not in $data" >&2; exit 1; }
+# "tt  1487/2764  207.166  494/61296 ...": its counts and its longest lateness in us, as data.
+of_tt() { jq -r ".rows[] | select(.label == \"tt\") | $1" "$data"; }
+read -r _ disturbed worst late _ < <(grep '^tt ' <<<"$table")
+same() { # WHAT SHOWN EXPRESSION
+  [ "$2" = "$(of_tt "$3")" ] || { echo "readme: $1 $2 in $text, $(of_tt "$3") in $data" >&2; exit 1; }
+}
+same late "$late" '"\(.late_releases)/\(.releases)"'
+same 'worst lateness' "$(sed 's/[.]//; s/^0*//' <<<"$worst")" .lateness_max_ns
+same disturbed "$disturbed" '"\(.disturbed.jobs)/\((.repeats + .disturbed.count) * (.tasks | length))"'
