@@ -258,18 +258,21 @@ int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem
 }
 
 void command_tell_size(const prem_schedule *schedule) {
-  const double told_gib = 0.5;
-  double phases = 0;
+  const double told_gib = 0.5, job_bytes = 400;
+  double phases = 0, bytes = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     int kinds = 0;
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       kinds += task->phase[p].exists;
-    phases += (double)prem_task_jobs(schedule, task) * task->tile_count * kinds;
+    const double jobs = (double)prem_task_jobs(schedule, task);
+    const double of_job = (double)task->tile_count * kinds;
+    phases += jobs * of_job;
+    bytes += jobs * (of_job * PREM_PLANNING_BYTES + job_bytes);
   }
-  if (phases * PREM_PLANNING_BYTES > told_gib * 0x1p30)
-    command_note("%s: to plan %.0f phases takes some %.1f GiB of memory or more", schedule->name,
-                 phases, phases * PREM_PLANNING_BYTES / 0x1p30);
+  if (bytes > told_gib * 0x1p30)
+    command_note("%s: to plan %.0f phases takes some %.1f GiB of memory", schedule->name, phases,
+                 bytes / 0x1p30);
 }
 
 static void tell_time(void *context, const prem_plan_progress *now) {

@@ -130,7 +130,9 @@ awk -v head="$head $xy" -v blend="$blend" 'BEGIN { n = 20000; print head
 try readers 0 'ok, 60003 phases' check -q
 # What legal files take is said before.
 echo "$head tasks = ( { name = \"a\"; $none } );" | sed 's/tiles = 1/tiles = 1300000/' >phases.cfg
-try phases 1 'bomb: to plan 3900000 phases takes some 0.5 GiB of memory or more' plan
+try phases 1 'bomb: to plan 3900000 phases takes some 0.5 GiB of memory' plan
+echo "$head tasks = ( { name = \"a\"; period_ns = 1000L; $none }, { name = \"b\"; period_ns = 700000000L; $none } );" >many_jobs.cfg
+try many_jobs 1 'bomb: to plan 2100003 phases takes some 0.6 GiB of memory' plan
 echo "$head $xy tasks = ( { name = \"a\"; arrays: { a = \"x\"; b = \"x\"; out = \"new\"; }; period_ns = 20000000L; $blend } );" \
   >runs.cfg
 status=0
