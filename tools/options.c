@@ -198,9 +198,10 @@ static const struct {
      .flags = OPTION_ARG_OPTIONAL},
     {OF(TRACE), "task", OPTION_TASK, .arg = "NAME", .doc = "this task alone"},
     {OF(NEW), "template", OPTION_TEMPLATE, .arg = "WHICH",
-     .doc = "tasks (default: a schedule with three tasks), live (a program with a live session) or "
-            "kernel (a kernel of your own, and a command that has it)",
-     .values = "tasks live kernel"},
+     .doc = "tasks (default: a schedule with three tasks), live (a program with a live session), "
+            "kernel (a kernel of your own, and a command that has it) or python (three tasks in "
+            "Python)",
+     .values = "tasks live kernel python"},
     {OF(KERNEL_TEST), "tile", OPTION_TILE, .arg = "LIST",
      .doc = "a tile that the kernel needs, as in a task: '[ 8, 8 ]'; default: random ones"},
     {OF(PLAN), "time-limit", 't', .arg = "T",

@@ -29,6 +29,8 @@ EXAMPLE(command_kernel_h, "own_kernel/sharpen.h")
 EXAMPLE(command_kernel_cfg, "own_kernel/sharpen.cfg")
 EXAMPLE(command_kernel_c, "own_kernel/own_program.c")
 EXAMPLE(command_kernel_test, "own_kernel/test.sh")
+EXAMPLE(command_python_py, "python_tasks/python_tasks.py")
+EXAMPLE(command_python_test, "python_tasks/test.sh")
 
 enum { FILES = 6, NAME_BYTES = 41 };
 
@@ -55,6 +57,9 @@ static const struct {
       {"sharpen.cfg", command_kernel_cfg},
       {"own_program.c", command_kernel_c},
       {"test.sh", command_kernel_test}}},
+    {"python",
+     "python_tasks",
+     {{"python_tasks.py", command_python_py}, {"test.sh", command_python_test}}},
 };
 enum { TEMPLATES = sizeof templates / sizeof templates[0] };
 
@@ -156,7 +161,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     for (options->template = 0; options->template <TEMPLATES; ++options->template)
       if (!strcmp(text, templates[options->template].name))
         return 0;
-    argp_error(state, "there is no template '%s'; there are: tasks, live, kernel", text);
+    argp_error(state, "there is no template '%s'; there are: tasks, live, kernel, python", text);
     return 0;
   case ARGP_KEY_ARG:
     if (options->name)
@@ -189,7 +194,7 @@ int verb_new(int argc, char **argv) {
   command_parse(&argp, argc, argv, &options);
   const int status = make_folder(&options);
   if (status == COMMAND_DONE)
-    printf("%s: try `sh %s/test.sh`, then read %s/*.cfg\n", options.name, options.name,
-           options.name);
+    printf("%s: try `sh %s/test.sh`, then read %s/*.%s\n", options.name, options.name, options.name,
+           strcmp(templates[options.template].name, "python") ? "cfg" : "py");
   return status;
 }

@@ -30,7 +30,7 @@ from ttprem._errors import (
 from ttprem._kernel import CompileError, Kernel
 from ttprem._library import __version__
 from ttprem._live import Frame, Live
-from ttprem._results import Isolation, Profile, Result
+from ttprem._results import Isolation, LoadIsolation, Profile, Result
 from ttprem._schedule import Schedule, check
 from ttprem._text import schedule_text
 
@@ -47,6 +47,7 @@ __all__ = [
     "Isolation",
     "Kernel",
     "Live",
+    "LoadIsolation",
     "MachineError",
     "NoMemoryError",
     "ParseError",

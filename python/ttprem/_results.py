@@ -303,3 +303,28 @@ class Isolation(_Study):
             for beside in (lib.PREM_CORUNNING, lib.PREM_STRESSED)
         }
         return task
+
+
+class LoadIsolation(_Study):
+    """How far response times of critical tasks move beside best-effort ones, with the gate and
+    without it, and what these get done."""
+
+    @classmethod
+    def measure(cls, handle: Any, backend: Any, machine: Any, options: Any) -> LoadIsolation:
+        diag, out = Diag(), ffi.new("prem_load_isolation **")
+
+        def work(stop):
+            options.stop = stop
+            return lib.prem_isolate_load(handle.c, backend, options, out, diag.c)
+
+        try:
+            status = stoppable(work)
+        finally:
+            c = ffi.gc(out[0], lib.prem_load_isolation_free) if out[0] != NULL else NULL
+        if c == NULL or status != lib.PREM_OK:
+            raise diag.error(status, text(handle.c.name))
+        if not c.output_ok:
+            raise WrongError("an output differs from its reference: nothing is said of isolation")
+        isolation = cls(c.findings, machine)
+        isolation._c, isolation.valid, isolation.disturbed = c, bool(c.valid), text(c.disturbed)
+        return isolation

@@ -15,7 +15,7 @@ from ttprem._errors import ParseError, Problem, UnavailableError, UsageError
 from ttprem._kernel import Kernel, registry_of
 from ttprem._library import NULL, Diag, ffi, lib, number, path_bytes, stoppable, text
 from ttprem._live import Live
-from ttprem._results import Isolation, Profile, Result, compare, open_session
+from ttprem._results import Isolation, LoadIsolation, Profile, Result, compare, open_session
 from ttprem._text import schedule_text
 
 _MAX_RECORDS = 4 << 20
@@ -438,15 +438,11 @@ class Schedule:
             handle, found, machine = self._ready(backend)
         else:  # only the order of the phases counts, so any times do to make a plan
             handle, (found, machine) = self._fresh(), find_backend(backend)
-            for t in range(handle.c.task_count):
-                for phase in handle.c.tasks[t].phase:
-                    if phase.exists:
-                        phase.wcet_ns = phase.busy_ns = 1
+            _forget_times(handle.c)
             self._make_plan(handle, machine, ffi.new("prem_plan_options *", {"policy": _AUTO}))
         if text(lib.prem_backend_name(found)) == "sim":
             raise UsageError("the simulator takes its times from the file: measure on cpu or cuda")
         lib.prem_backend_measure(found, machine, NULL)  # what fails is not known, so not judged
-        _refuse_best_effort(handle)
         options = ffi.new("prem_profile_options *")
         options.times, options.margin_pct, options.quantile = conditions[times], margin, quantile
         self._sampling(handle, found, options.sampling, asked)
@@ -462,15 +458,19 @@ class Schedule:
         scenario: str | None = None,
         discard: int | None = None,
         seed: int = 1,
-    ) -> Isolation:
-        """Measure each task alone, with its neighbours and with hostile ones."""
+    ) -> Isolation | LoadIsolation:
+        """Measure each task alone, with its neighbours and with hostile ones; or, with best-effort
+        tasks, the others alone and beside these, with their gate and without it."""
         asked = locals()
         handle, found, machine = self._ready(backend)
-        _refuse_best_effort(handle)
         options = ffi.new("prem_isolate_options *")
         numbers = self._modes(found, modes)
         options.modes[0 : len(numbers)], options.mode_count = numbers, len(numbers)
         self._sampling(handle, found, options.sampling, asked)
+        if lib.prem_schedule_has_best_effort(handle.c):
+            if "tt" not in modes or set(modes) - {"tt", "free"}:
+                raise UsageError("modes: with best-effort tasks it is 'tt', or 'tt' and 'free'")
+            return LoadIsolation.measure(handle, found, machine, options)
         return Isolation.measure(handle, found, machine, options)
 
     def live(self, backend: str = "auto") -> Live:
@@ -479,9 +479,17 @@ class Schedule:
         return Live(handle, found)
 
 
-def _refuse_best_effort(handle: _Handle) -> None:
-    if lib.prem_schedule_has_best_effort(handle.c):
-        raise UsageError("a task is best effort, and only planned tasks can be measured so")
+def _forget_times(schedule: Any) -> None:
+    """Leave the order of the phases alone to be planned. Times of which all are one leave best
+    effort no room, so no gate is asked for."""
+    schedule.policy.open_share = 0
+    for t in range(schedule.task_count):
+        task = schedule.tasks[t]
+        for phase in task.phase:
+            if phase.exists:
+                phase.wcet_ns = phase.busy_ns = 1
+                if task.best_effort:
+                    phase.demand[0] = 0
 
 
 _AUTO = ffi.new("char[]", b"auto")

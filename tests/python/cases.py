@@ -6,6 +6,7 @@ import sys
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CAMERA = os.path.join(ROOT, "examples", "camera_loop", "camera.cfg")
+BESIDE_A_LOAD = os.path.join(ROOT, "schedules", "examples", "beside_a_load.cfg")
 TUTORIAL = os.path.join(ROOT, "examples", "tutorial")
 
 

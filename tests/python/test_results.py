@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import ttprem
-from cases import alone, increment
+from cases import BESIDE_A_LOAD, alone, increment
 
 
 def planned(**task):
@@ -146,6 +146,29 @@ class Results(unittest.TestCase):
         fast.plan(time_limit=0)
         slots = fast.slots.where(task="first", phase="compute")
         self.assertEqual(set(slots["length_ns"]), {compute})
+
+    def test_best_effort_beside_a_planned_task(self):
+        """Its bounds are measured, and what it does to the planned task: nothing on sim, with a gate."""
+        schedule = ttprem.Schedule(BESIDE_A_LOAD)
+        for modes in (["free"], ["tt", "lock"]):
+            with self.assertRaisesRegex(ttprem.UsageError, "modes: with best-effort tasks"):
+                schedule.isolate("sim", modes)
+        study = schedule.isolate("sim", ["tt"], repeat=30)
+        self.assertIsInstance(study, ttprem.LoadIsolation)
+        self.assertTrue(study.valid, study.disturbed)
+        shown = study.tables["responses"]
+        moved = dict(zip(shown["company"], shown["longest_of_alone"]))
+        self.assertEqual(moved["gate"], 1)
+        self.assertGreater(moved["no gate"], 1)
+        row = schedule.run("sim", repeat=5)["tt"]
+        self.assertEqual([task.name for task in row.best_effort], ["load"])
+        try:
+            profile = schedule.profile("cpu", repeat=20, rounds=2)
+        except ttprem.UnavailableError as error:  # of all runs something else took a core
+            self.skipTest(str(error))
+        self.assertEqual([task.name for task in profile.tasks], ["filter", "load"])
+        for task in profile.tasks:
+            self.assertGreater(task.phase[1].wcet_ns, 0)
 
     def test_ctrl_c_ends_a_comparison(self):
         said, status = alone(
