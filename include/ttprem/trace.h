@@ -160,8 +160,9 @@ PREM_API void prem_phase_stats_merge(prem_phase_stats *to, const prem_phase_stat
 PREM_API void prem_phase_stats_clear(prem_phase_stats *stats);
 
 /**
- * Write the records as CSV, header `run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns`.
- * `run` is first_run + the record's hyperperiod.
+ * Write the records as CSV, header
+ * `run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job`. `run` is first_run + the
+ * record's hyperperiod.
  * @param header  write the header line first.
  * @retval PREM_ERR_IO  it could not be written
  */

@@ -13,15 +13,19 @@
 #include "ttprem/trace.h"
 #include "ttprem/trace_file.h"
 
-static const char *const columns[] = {"run",        "task",     "block",    "tile",  "phase",
-                                      "release_ns", "ready_ns", "start_ns", "end_ns"};
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
+static const char *const columns[] = {"run",        "task",     "block",    "tile",   "phase",
+                                      "release_ns", "ready_ns", "start_ns", "end_ns", "job"};
+enum {
+  COLUMNS = sizeof columns / sizeof columns[0],
+  OLD_COLUMNS = COLUMNS - 1, /* older traces have no job */
+  NO_JOB = -1
+};
 
 /** A line of the trace. */
 typedef struct line_record {
   int64_t run, release_ns, ready_ns, start_ns, end_ns;
   int32_t task; /* index into the names */
-  int32_t tile;
+  int32_t tile, job;
   int32_t line;
   uint16_t block;
   uint8_t phase;
@@ -48,6 +52,7 @@ typedef struct block_tracks {
 typedef struct converter {
   const prem_trace_options *options;
   prem_csv csv;
+  int32_t columns; /* of the file */
   FILE *out;
   task_names tasks;
   int64_t kept;
@@ -110,18 +115,20 @@ static int32_t find_task(task_names *tasks, const char *name) {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static bool read_header(prem_csv *csv) {
+static bool read_header(converter *work) {
+  prem_csv *csv = &work->csv;
   if (!prem_csv_next(csv)) {
     if (csv->status == PREM_OK)
       prem_csv_refuse(csv, "the file is empty: no trace");
     return false;
   }
-  bool same = csv->field_count == COLUMNS;
-  for (int i = 0; same && i < COLUMNS; ++i)
+  bool same = csv->field_count == COLUMNS || csv->field_count == OLD_COLUMNS;
+  work->columns = csv->field_count;
+  for (int i = 0; same && i < work->columns; ++i)
     same = strcmp(csv->fields[i], columns[i]) == 0;
   return same || prem_csv_refuse(csv, "not the header of a trace, which is "
                                       "run,task,block,tile,phase,release_ns,ready_ns,start_ns,"
-                                      "end_ns, as `ttprem run --trace` writes it");
+                                      "end_ns,job, as `ttprem run --trace` writes it");
 }
 
 static bool read_limited(prem_csv *csv, int32_t field, int64_t max, int64_t *out) {
@@ -158,13 +165,14 @@ static bool read_times(prem_csv *csv, line_record *record) {
 
 static bool read_record(converter *work, line_record *record) {
   prem_csv *csv = &work->csv;
-  if (csv->field_count != COLUMNS)
-    return prem_csv_refuse(csv, "%" PRId32 " fields where a trace has %d", csv->field_count,
-                           COLUMNS);
-  int64_t block, tile;
+  if (csv->field_count != work->columns)
+    return prem_csv_refuse(csv, "%" PRId32 " fields where the header has %" PRId32,
+                           csv->field_count, work->columns);
+  int64_t block, tile, job = NO_JOB;
   if (!read_limited(csv, 0, PREM_MAX_NS, &record->run) ||
       !read_limited(csv, 2, PREM_MAX_BLOCKS, &block) || !read_limited(csv, 3, INT32_MAX, &tile) ||
-      !read_phase(csv, &record->phase) || !read_times(csv, record))
+      !read_phase(csv, &record->phase) || !read_times(csv, record) ||
+      (work->columns == COLUMNS && !read_limited(csv, OLD_COLUMNS, INT32_MAX, &job)))
     return false;
   const char *task = csv->fields[1];
   if (!*task || strlen(task) >= PREM_NAME_BYTES)
@@ -180,6 +188,7 @@ static bool read_record(converter *work, line_record *record) {
     csv->status = PREM_ERR_MEMORY;
   record->block = (uint16_t)block;
   record->tile = (int32_t)tile;
+  record->job = (int32_t)job;
   record->line = csv->line;
   return record->task >= 0;
 }
@@ -199,15 +208,15 @@ static void write_name(FILE *out, const char *name) {
     fputs(name, out);
 }
 
-static void write_csv_header(FILE *out) {
-  for (int i = 0; i < COLUMNS; ++i)
+static void write_csv_header(int32_t count, FILE *out) {
+  for (int i = 0; i < count; ++i)
     fprintf(out, "%s%s", i ? "," : "", columns[i]);
   fputc('\n', out);
 }
 
 /** As it was read: every field has been judged. */
 static void write_csv(const prem_csv *csv, FILE *out) {
-  for (int i = 0; i < COLUMNS; ++i) {
+  for (int i = 0; i < csv->field_count; ++i) {
     if (i > 0)
       putc_unlocked(',', out);
     if (i == 1)
@@ -222,21 +231,23 @@ static void write_csv(const prem_csv *csv, FILE *out) {
 
 /** Of every phase of a task: its slices, its releases, its late releases. */
 enum { NAMES_OF_A_PHASE = 3, NAME_SLICE = 0, NAME_RELEASE = 1, NAME_LATE = 2 };
-enum { NOTE_TILE = 1, NOTE_RUN, NOTE_LATENESS, NOTE_WAITED, NOTE_BEGUN_AFTER, NOTES };
+enum { NOTE_TILE = 1, NOTE_RUN, NOTE_LATENESS, NOTE_WAITED, NOTE_BEGUN_AFTER, NOTE_JOB, NOTES };
 
 /** As scripts want to call them. */
 static const char *const chrome_notes[NOTES] = {[NOTE_TILE] = "tile",
                                                 [NOTE_RUN] = "run",
                                                 [NOTE_LATENESS] = "lateness_ns",
                                                 [NOTE_WAITED] = "waited_ns",
-                                                [NOTE_BEGUN_AFTER] = "begun_after_ns"};
+                                                [NOTE_BEGUN_AFTER] = "begun_after_ns",
+                                                [NOTE_JOB] = "job"};
 
 static void name_notes(FILE *out) {
   static const char *const names[NOTES] = {[NOTE_TILE] = "tile",
                                            [NOTE_RUN] = "run",
                                            [NOTE_LATENESS] = "lateness_ns",
                                            [NOTE_WAITED] = "waited for data or buffer, ns",
-                                           [NOTE_BEGUN_AFTER] = "then begun after, ns"};
+                                           [NOTE_BEGUN_AFTER] = "then begun after, ns",
+                                           [NOTE_JOB] = "job"};
   for (int note = NOTE_TILE; note < NOTES; ++note)
     prem_perfetto_name_note(out, (uint64_t)note, names[note]);
 }
@@ -391,19 +402,22 @@ static bool write_slice(converter *work, const line_record *record) {
                            record->block);
   }
   work->latest_ns = prem_max_i64(work->latest_ns, end_ns);
+  const int note_count = record->job == NO_JOB ? 2 : 3;
   if (record->release_ns != PREM_NO_RELEASE)
     write_release(work, record, track);
   if (work->options->format == PREM_TRACE_CHROME) {
     char name[PREM_PERFETTO_TEXT_BYTES];
     const prem_chrome_note named[] = {{chrome_notes[NOTE_TILE], record->tile},
-                                      {chrome_notes[NOTE_RUN], record->run}};
+                                      {chrome_notes[NOTE_RUN], record->run},
+                                      {chrome_notes[NOTE_JOB], record->job}};
     make_name(work, record, NAME_SLICE, name);
-    prem_chrome_slice(work->out, track, name, start_ns, end_ns, named, 2);
+    prem_chrome_slice(work->out, track, name, start_ns, end_ns, named, note_count);
     return true;
   }
-  const prem_perfetto_note notes[] = {{NOTE_TILE, record->tile}, {NOTE_RUN, record->run}};
+  const prem_perfetto_note notes[] = {
+      {NOTE_TILE, record->tile}, {NOTE_RUN, record->run}, {NOTE_JOB, record->job}};
   prem_perfetto_slice(work->out, track, event_name(work, record, NAME_SLICE), start_ns, end_ns,
-                      notes, 2);
+                      notes, note_count);
   return true;
 }
 
@@ -501,10 +515,10 @@ static prem_status refuse_choice(const converter *work) {
 }
 
 static prem_status convert(converter *work) {
-  if (!read_header(&work->csv))
+  if (!read_header(work))
     return work->csv.status;
   if (work->options->format == PREM_TRACE_CSV)
-    write_csv_header(work->out);
+    write_csv_header(work->columns, work->out);
   bool whole = convert_records(work);
   if (work->csv.status != PREM_OK)
     return work->csv.status;

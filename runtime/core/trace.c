@@ -265,6 +265,8 @@ static char *put_line(char *at, const prem_trace_record *record, const char *tas
   at = put_number(at, record->start_ns);
   *at++ = ',';
   at = put_number(at, record->end_ns);
+  *at++ = ',';
+  at = put_number(at, record->job);
   *at++ = '\n';
   return at;
 }
@@ -292,7 +294,8 @@ prem_status prem_trace_write_csv(const prem_trace *trace, const prem_schedule *s
   if (!status) {
     for (int32_t t = 0; t < schedule->task_count; ++t)
       quote_name(schedule->tasks[t].name, names[t]);
-    static const char head[] = "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns\n";
+    static const char head[] =
+        "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job\n";
     if ((header && fputs(head, file) < 0) ||
         !write_lines(trace, (const char(*)[QUOTED_NAME_BYTES])names, first_run, buffer, file))
       status = PREM_ERR_IO;

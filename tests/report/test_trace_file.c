@@ -9,7 +9,9 @@
 
 #include "ttprem/trace_file.h"
 
-#define HEADER "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns\n"
+/* Traces without jobs are older ones; all of them are read. */
+#define HEADER      "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns\n"
+#define JOBS_HEADER "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job\n"
 
 static prem_diag *diag;
 static char *written;
@@ -357,6 +359,22 @@ START_TEST(chrome_gets_the_same_as_json) {
 }
 END_TEST
 
+START_TEST(slices_say_their_job) {
+  const char text[] = JOBS_HEADER "0,a,0,0,prefetch,,0,5,9,2\n0,a,0,1,compute,,9,9,12,3\n";
+  ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CSV)), PREM_OK);
+  ck_assert_str_eq(written, text);
+  ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CHROME)), PREM_OK);
+  char *events = events_of_chrome();
+  ck_assert_ptr_nonnull(strstr(events,
+                               "X 1 a prefetch 0.005 0.004 {\"tile\":0,\"run\":0,\"job\":2}\n"
+                               "X 1 a compute 0.009 0.003 {\"tile\":1,\"run\":0,\"job\":3}\n"));
+  free(events);
+  ck_assert_int_eq(convert(text, all_of(PREM_TRACE_PERFETTO)), PREM_OK);
+  decode();
+  ck_assert_ptr_nonnull(strstr(trace.text, "job=3"));
+}
+END_TEST
+
 START_TEST(an_empty_trace_is_json_as_well) {
   ck_assert_int_eq(convert(HEADER, all_of(PREM_TRACE_CHROME)), PREM_OK);
   char *events = events_of_chrome();
@@ -443,10 +461,13 @@ static const struct {
 } broken[] = {
     {"", 1, "empty"},
     {"run,task\n", 1, "not the header"},
+    {JOBS_HEADER "0,a,0,0,prefetch,0,0,0,10\n", 2, "9 fields where the header has 10"},
+    {JOBS_HEADER "0,a,0,0,prefetch,0,0,0,10,\n", 2, "job: '' is not an integer"},
+    {JOBS_HEADER "0,a,0,0,prefetch,0,0,0,10,-1\n", 2, "job: -1 is not from 0"},
     {HEADER "0,a,0,0,prefetch,0,0,0,10\n0,a,0,1,pref", 3, "cut short"},
-    {HEADER "0,a,0,0,prefetch,0,0,0\n", 2, "8 fields where a trace has 9"},
+    {HEADER "0,a,0,0,prefetch,0,0,0\n", 2, "8 fields where the header has 9"},
     {"\n" HEADER, 1, "not the header"},
-    {HEADER "\n0,a,0,0,prefetch,0,0,0,10\n", 2, "1 fields where a trace has 9"},
+    {HEADER "\n0,a,0,0,prefetch,0,0,0,10\n", 2, "1 fields where the header has 9"},
     {HEADER "0,a,0,0,fetch,0,0,0,10\n", 2, "'fetch' is none of"},
     {HEADER "0,a,0,0,prefetch,0,0,x1,10\n", 2, "start_ns: 'x1' is not an integer"},
     {HEADER "0,a,0,0,prefetch,0,0,,10\n", 2, "start_ns: '' is not an integer"},
@@ -594,6 +615,7 @@ int main(void) {
   TCase *chrome = tcase_create("chrome");
   tcase_add_checked_fixture(chrome, set_up, tear_down);
   tcase_add_test(chrome, chrome_gets_the_same_as_json);
+  tcase_add_test(chrome, slices_say_their_job);
   tcase_add_test(chrome, an_empty_trace_is_json_as_well);
   suite_add_tcase(suite, chrome);
   suite_add_tcase(suite, csv);
