@@ -18,6 +18,7 @@ import cffi
 LIBC = """
 typedef int sig_atomic_t;
 FILE *open_memstream(char **text, size_t *bytes);
+FILE *fopen(const char *path, const char *mode);
 int fclose(FILE *file);
 char *strdup(const char *text);
 void free(void *memory);

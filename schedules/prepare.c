@@ -21,7 +21,9 @@ prem_status prem_adopt_plan(prem_schedule *schedule, const prem_machine *machine
                             prem_diag *diag) {
   prem_plan_sign(schedule, plan);
   prem_schedule_set_plan(schedule, plan);
-  return prem_check(schedule, machine, diag);
+  const bool is_open = prem_schedule_has_best_effort(schedule) && !plan->gates;
+  const prem_status status = is_open ? prem_planner_close(schedule, plan, diag) : PREM_OK;
+  return status == PREM_OK ? prem_check(schedule, machine, diag) : status;
 }
 
 prem_status prem_prepare(prem_schedule *schedule, const prem_registry *registry,

@@ -39,6 +39,10 @@ static const struct {
     {OF(MEASURING) | OF(OBSERVING), "engine", OPTION_ENGINE, .arg = "NAME",
      .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector",
      .values = "best bulk cp_async vector"},
+    {OF(PLAN), "export", OPTION_EXPORT, .arg = "CSV",
+     .doc = "write the plan as CSV, a row for each phase; `-` is stdout. Without --output no "
+            "schedule is written",
+     .values = "@files *.csv"},
     {OF(MEASURING), "fifo", OPTION_FIFO, .arg = "PRIORITY",
      .doc = "on cpu: the blocks' threads are scheduled by SCHED_FIFO, 1 to 99"},
     {OF(TRACE), "format", 'f', .arg = "NAME",
@@ -53,6 +57,10 @@ static const struct {
      .doc = "with --live: write ages and latenesses of results as histograms that gnuplot reads; "
             "`-` is stdout",
      .values = "@files"},
+    {OF(PLAN), "import", OPTION_IMPORT, .arg = "CSV",
+     .doc = "make no plan, but take this one, as --export writes it; the checker judges it as any "
+            "other. `-` is stdin",
+     .values = "@files *.csv"},
     {OF(TUNE), "isolation", OPTION_ISOLATION, .arg = "RATIO",
      .doc = "p99.9 (the longest, with fewer than 10000) of memory phases, with neighbours / alone; "
             "default: no limit"},

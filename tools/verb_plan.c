@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem plan: decide when every phase starts. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/clock.h"
 #include "report/json_pieces.h"
 #include "tools/command_json.h"
 #include "tools/progress.h"
+#include "ttprem/plan_file.h"
 
 /* Long enough for small sets to come near their optimum. */
 enum { DEFAULT_SECONDS = 10, TOLD_AFTER_S = 1 };
 
 typedef struct plan_options {
-  const char *file, *output, *profile, *json, *picture, *keep;
-  bool limited; /* --time-limit is given */
+  const char *file, *output, *profile, *json, *picture, *keep, *from, *csv;
+  bool limited;  /* --time-limit is given */
+  bool searches; /* another option of the search is */
   prem_plan_options search;
 } plan_options;
 
@@ -24,11 +28,22 @@ static int64_t parse_limit(struct argp_state *state, const char *text) {
   return (int64_t)(command_parse_seconds(state, "--time-limit", text) * 1e9);
 }
 
+enum { OUTPUTS = 4 };
+
 /* FILE may be planned in its place. */
 static void refuse_outputs_in_one_place(const plan_options *options, struct argp_state *state) {
-  const char *const outputs[] = {options->json, options->picture, options->output};
-  command_check_outputs(state, options->file, outputs, 2);
-  command_check_outputs(state, NULL, outputs, 3);
+  const char *const outputs[OUTPUTS] = {options->json, options->picture, options->csv,
+                                        options->output};
+  command_check_outputs(state, options->file, outputs, OUTPUTS - 1);
+  command_check_outputs(state, options->from, outputs, OUTPUTS);
+}
+
+static void judge_import(const plan_options *options, struct argp_state *state) {
+  if (options->from && (options->keep || options->limited || options->searches))
+    argp_error(state, "--import takes the plan as it is: leave --keep, --policy, --time-limit, "
+                      "--steps and --seed out");
+  if (options->from && !strcmp(options->from, "-") && !strcmp(options->file, "-"))
+    argp_error(state, "FILE and --import cannot both be stdin");
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
@@ -39,6 +54,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case 'P':
     options->search.policy = text;
+    options->searches = true;
     return 0;
   case 't':
     options->search.time_limit_ns = parse_limit(state, text);
@@ -46,15 +62,23 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case 'n':
     options->search.step_limit = command_parse_int(state, "--steps", text, 1, INT64_MAX);
+    options->searches = true;
     return 0;
   case 's':
     options->search.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
+    options->searches = true;
     return 0;
   case 'p':
     options->profile = text;
     return 0;
   case 'j':
     options->json = text;
+    return 0;
+  case OPTION_EXPORT:
+    options->csv = text;
+    return 0;
+  case OPTION_IMPORT:
+    options->from = text;
     return 0;
   case OPTION_KEEP:
     options->keep = text;
@@ -72,7 +96,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     argp_error(state, "no FILE");
     return 0;
   case ARGP_KEY_SUCCESS:
+    if (!options->output && !options->csv)
+      options->output = "-";
     refuse_outputs_in_one_place(options, state);
+    judge_import(options, state);
     if (options->keep && options->search.policy && strcmp(options->search.policy, "auto"))
       argp_error(state,
                  "--keep moves single phases, which policy auto alone can; leave --policy out");
@@ -241,6 +268,56 @@ static int save(const prem_schedule *schedule, const char *path) {
   return command_exit_status(status);
 }
 
+/* The plan as CSV. */
+static int export_plan(const prem_schedule *schedule, const char *path) {
+  command_output output;
+  if (!path)
+    return COMMAND_DONE;
+  if (!command_output_open(&output, path))
+    return COMMAND_INVALID;
+  prem_diag *diag = prem_diag_new();
+  const prem_status status = prem_plan_write_csv(schedule, output.file, diag);
+  command_print_diag(diag);
+  prem_diag_free(diag);
+  if (status == PREM_OK || status == PREM_ERR_IO) /* which is seen at the commit */
+    return command_output_commit(&output) ? COMMAND_DONE : COMMAND_INVALID;
+  command_output_abandon(&output);
+  return command_exit_status(status);
+}
+
+/* A plan that somebody else made. */
+static int import_plan(prem_schedule *schedule, const char *path, prem_plan_report *report,
+                       prem_diag *diag) {
+  const bool is_stdin = strcmp(path, "-") == 0;
+  FILE *file = is_stdin ? stdin : fopen(path, "re");
+  prem_plan *plan = NULL;
+  *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN, .method = "import"};
+  if (!file) {
+    command_error("cannot read %s: %s", path, strerror(errno));
+    return COMMAND_INVALID;
+  }
+  const double began_s = prem_host_clock_s();
+  prem_status status = prem_plan_read_csv(schedule, file, is_stdin ? "stdin" : path, &plan, diag);
+  if (!is_stdin)
+    fclose(file);
+  const bool is_read = status == PREM_OK;
+  if (is_read)
+    status = prem_adopt_plan(schedule, NULL, plan, diag);
+  command_print_diag(diag);
+  if (is_read && status == PREM_ERR_INVALID)
+    command_error("%s: the checker refuses the plan of %s", schedule->path, path);
+  else if (status != PREM_OK && prem_diag_errors(diag) == 0)
+    command_error("%s: %s", path, prem_status_text(status));
+  report->periodic = schedule->period_lcm_ns > 0;
+  report->seconds = prem_host_clock_s() - began_s;
+  if (status != PREM_OK)
+    return command_exit_status(status);
+  report->verdict = PREM_PLAN_FEASIBLE;
+  report->hyperperiod_ns = report->makespan_ns = plan->hyperperiod_ns;
+  report->phases = command_plan_phases(schedule, plan);
+  return COMMAND_DONE;
+}
+
 static void note_plan(const prem_schedule *schedule, const prem_plan_report *report) {
   char known[96] = "", slack[64] = "";
   if (report->optimal)
@@ -249,10 +326,11 @@ static void note_plan(const prem_schedule *schedule, const prem_plan_report *rep
     snprintf(known, sizeof known, " (at most %.2f %% above the optimum)", report->gap_pct);
   if (report->due && strcmp(schedule->policy.objective, "slack") == 0)
     snprintf(slack, sizeof slack, ", smallest slack %" PRId64 " ns", report->min_slack_ns);
-  command_note("%s: policy %s, %" PRId64 " phases, hyperperiod %" PRId64
-               " ns%s%s, planned in %.3f s",
-               schedule->name, schedule->plan->policy, report->phases,
-               schedule->plan->hyperperiod_ns, slack, known, report->seconds);
+  const bool is_made = schedule->plan->policy[0];
+  command_note("%s: %s%s, %" PRId64 " phases, hyperperiod %" PRId64 " ns%s%s, %s in %.3f s",
+               schedule->name, is_made ? "policy " : "imported", schedule->plan->policy,
+               report->phases, schedule->plan->hyperperiod_ns, slack, known,
+               is_made ? "planned" : "judged", report->seconds);
   if (schedule->plan->gates)
     command_note("%s: %s", schedule->name, command_closed(schedule->plan).text);
   if (report->unsearched)
@@ -280,28 +358,36 @@ static void advise_on_times(const plan_options *options, const prem_diag *diag) 
   prem_schedule_free(schedule);
 }
 
-static int plan(prem_schedule *schedule, const plan_options *options) {
+static int make_plan(prem_schedule *schedule, const plan_options *options, prem_plan_report *report,
+                     prem_diag *diag) {
   prem_plan_options search = options->search;
   search_progress shown = {.search = &search, .name = schedule->name};
   progress_begin(&shown.line);
   search.stop = &command_stop;
   search.progress = show_progress;
   search.progress_context = &shown;
-  prem_plan_report report;
-  prem_diag *diag = command_diag();
   prem_plan *made = NULL;
   command_tell_size(schedule);
   command_catch_signals();
-  prem_status result = prem_plan_make_reported(schedule, NULL, &search, &made, &report, diag);
+  prem_status result = prem_plan_make_reported(schedule, NULL, &search, &made, report, diag);
   progress_end(&shown.line);
   command_release_signals();
-  int status = command_take_plan(schedule, NULL, result, made, diag);
-  if (status == COMMAND_DONE)
-    status = save(schedule, options->output);
-  else {
+  return command_take_plan(schedule, NULL, result, made, diag);
+}
+
+static int plan(prem_schedule *schedule, const plan_options *options) {
+  prem_plan_report report;
+  prem_diag *diag = command_diag();
+  int status = options->from ? import_plan(schedule, options->from, &report, diag)
+                             : make_plan(schedule, options, &report, diag);
+  if (status != COMMAND_DONE) {
     advise_on_times(options, diag);
     prem_schedule_set_plan(schedule, NULL);
   }
+  if (status == COMMAND_DONE && options->output)
+    status = save(schedule, options->output);
+  if (status == COMMAND_DONE)
+    status = export_plan(schedule, options->csv);
   int drawn = status == COMMAND_DONE ? command_draw_plan(schedule, options->picture) : status;
   if (options->json && !command_write_json(options->json, report_json(schedule, &report, diag)))
     status = COMMAND_INVALID;
@@ -344,8 +430,10 @@ static void take_kept_profile(plan_options *options, const prem_schedule *kept) 
 static int plan_file(plan_options *options) {
   prem_schedule *schedule = NULL, *kept = NULL;
   prem_diag *diag = command_diag();
-  const char *const paths[] = {options->json, options->picture, options->output};
-  const command_outputs outputs = {paths, 3, options->file}; /* it may be planned in its place */
+  const char *const paths[OUTPUTS] = {options->json, options->picture, options->csv,
+                                      options->output};
+  const command_outputs outputs = {paths, OUTPUTS,
+                                   options->file}; /* it may be planned in its place */
   int status = COMMAND_DONE;
   if (options->keep) {
     status = open_kept(options, &kept, diag);
@@ -373,14 +461,15 @@ static int plan_file(plan_options *options) {
 }
 
 int verb_plan(int argc, char **argv) {
-  plan_options options = {.output = "-"};
+  plan_options options = {0};
   command_parse(&argp, argc, argv, &options);
   if (options.search.policy && !policy_exists(options.search.policy)) {
     command_error("unknown policy '%s'; `ttprem list` shows them", options.search.policy);
     return COMMAND_USAGE;
   }
-  if (!command_output_check(options.output) || !command_output_check(options.json) ||
-      !command_output_check(options.picture))
-    return COMMAND_INVALID;
+  const char *const outputs[OUTPUTS] = {options.output, options.json, options.picture, options.csv};
+  for (int i = 0; i < OUTPUTS; ++i)
+    if (!command_output_check(outputs[i]))
+      return COMMAND_INVALID;
   return plan_file(&options);
 }

@@ -24,8 +24,9 @@ PREM_API prem_status prem_prepare(prem_schedule *schedule, const prem_registry *
                                   prem_diag *diag);
 
 /**
- * Sign a plan that was made for a bound schedule, give it to the schedule, and have the checker
- * judge it: the second half of prem_prepare(), for who makes plans himself.
+ * Sign a plan that was made for a bound schedule, give it to the schedule, close its windows where
+ * there are best-effort tasks and it has none, and have the checker judge it: the second half of
+ * prem_prepare(), for who makes plans himself.
  *
  * @param plan  the schedule's from here on, whatever comes of it.
  * @return as prem_check().

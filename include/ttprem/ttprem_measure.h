@@ -8,6 +8,7 @@
 #include "ttprem/findings.h"
 #include "ttprem/isolation.h"
 #include "ttprem/measure.h"
+#include "ttprem/plan_file.h"
 #include "ttprem/profile.h"
 #include "ttprem/report.h"
 #include "ttprem/sampling.h"

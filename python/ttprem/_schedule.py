@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ttprem._data import ELEMENTS, Record, Table, members, plain, slots_table
-from ttprem._errors import ParseError, Problem, UnavailableError, UsageError
+from ttprem._errors import FileError, ParseError, Problem, UnavailableError, UsageError
 from ttprem._kernel import Kernel, registry_of
-from ttprem._library import NULL, Diag, ffi, lib, number, path_bytes, stoppable, text
+from ttprem._library import NULL, Diag, ffi, lib, number, path_bytes, printed, stoppable, text
 from ttprem._live import Live
 from ttprem._results import Isolation, LoadIsolation, Profile, Result, compare, open_session
 from ttprem._text import schedule_text
@@ -252,6 +252,38 @@ class Schedule:
             return
         diag = Diag()
         diag.tell(lib.prem_schedule_save(self._handle.c, path_bytes(path), diag.c), os.fspath(path))
+
+    def export_plan(self, path: str | os.PathLike) -> None:
+        """Write the plan as CSV, a row for each phase, as `ttprem plan --export`."""
+        self._need_plan()
+        diag, handle = Diag(), self._handle.c
+        status = lib.PREM_OK
+
+        def write(out):
+            nonlocal status
+            status = lib.prem_plan_write_csv(handle, out, diag.c)
+
+        rows = printed(write)
+        diag.tell(status, os.fspath(path))
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(rows)
+
+    def import_plan(self, path: str | os.PathLike) -> None:
+        """Take the plan of a CSV, as export_plan() and other planners write it, and have the
+        checker judge it: ParseError with line and column, InvalidError with all problems."""
+        handle, diag, plan = self._fresh(), Diag(), ffi.new("prem_plan **")
+        name = ffi.new("char[]", path_bytes(path))
+        file = lib.fopen(name, b"re")
+        if file == NULL:
+            raise FileError(f"{os.fspath(path)}: {os.strerror(ffi.errno)}")
+        try:
+            status = lib.prem_plan_read_csv(handle.c, file, name, plan, diag.c)
+        finally:
+            lib.fclose(file)
+        if status == lib.PREM_OK:
+            status = lib.prem_adopt_plan(handle.c, NULL, plan[0], diag.c)
+        diag.tell(status, os.fspath(path))
+        self._handle = handle
 
     def draw(self, path: str | os.PathLike) -> None:
         """Draw the plan to a file .svg or .png, by gnuplot."""

@@ -103,7 +103,7 @@ static int64_t open_ns_of(const closing *c, int64_t ahead_ns) {
   return open_ns;
 }
 
-static prem_status close_windows(const prem_schedule *schedule, prem_plan *plan, prem_diag *diag) {
+prem_status prem_planner_close(const prem_schedule *schedule, prem_plan *plan, prem_diag *diag) {
   prem_schedule planned = *schedule; /* its clock has the plan's step */
   prem_slot *slots = NULL;
   int64_t count = 0, least_ns = 0, most_ns = 0;
@@ -194,7 +194,7 @@ prem_status prem_planner_make_gated(const prem_schedule *schedule, const prem_ma
   }
   if (status == PREM_OK) {
     prem_plan_number_tasks(*out, tasks);
-    status = close_windows(schedule, *out, diag);
+    status = prem_planner_close(schedule, *out, diag);
   }
   if (status == PREM_OK)
     status = judge_open(schedule, *out, judge, diag);

@@ -33,6 +33,9 @@ prem_status prem_planner_make_gated(const prem_schedule *schedule, const prem_ma
                                     const prem_plan_options *options, prem_judge *judge, bool tells,
                                     prem_plan **out, prem_plan_report *report, prem_diag *diag);
 
+/** Give a plan of the critical tasks of such a schedule its closed windows. */
+prem_status prem_planner_close(const prem_schedule *schedule, prem_plan *plan, prem_diag *diag);
+
 /** Of a plan of a part: its tasks become those of the whole, by the index of each. */
 void prem_plan_number_tasks(prem_plan *plan, const int32_t *tasks);
 

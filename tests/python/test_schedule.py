@@ -41,6 +41,35 @@ class Text(unittest.TestCase):
                 ttprem.schedule_text(value)
 
 
+class Csv(unittest.TestCase):
+    def test_a_plan_goes_out_and_comes_back(self):
+        schedule = ttprem.Schedule(increment())
+        with self.assertRaisesRegex(ttprem.UsageError, "no plan yet"):
+            schedule.export_plan("plan.csv")
+        schedule.plan(time_limit=0)
+        schedule.export_plan("plan.csv")
+        again = ttprem.Schedule(increment())
+        again.import_plan("plan.csv")
+        for name, column in schedule.slots.items():
+            np.testing.assert_array_equal(column, again.slots[name])
+        with open("plan.csv", encoding="utf-8") as file:
+            rows = file.read()
+        with open("wrong.csv", "w", encoding="utf-8") as file:
+            file.write(rows.replace("first,0,0,prefetch,0,0,", "first,0,0,prefetch,0,soon,"))
+        with self.assertRaises(ttprem.ParseError) as caught:
+            again.import_plan("wrong.csv")
+        problem = caught.exception.problems[0]
+        self.assertEqual((problem.file, problem.line), ("wrong.csv", 3))
+        self.assertIn("column 6, start_ns: 'soon'", problem.text)
+        with open("wrong.csv", "w", encoding="utf-8") as file:
+            file.writelines(line for line in rows.splitlines(True) if "first,0,1,compute" not in line)
+        with self.assertRaises(ttprem.InvalidError):
+            again.import_plan("wrong.csv")
+        self.assertTrue(again.is_planned)  # the one before
+        with self.assertRaisesRegex(ttprem.FileError, "none.csv: No such file"):
+            again.import_plan("none.csv")
+
+
 class Loading(unittest.TestCase):
     def test_dict_and_file_are_the_same(self):
         schedule = ttprem.Schedule(increment())
