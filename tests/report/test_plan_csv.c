@@ -66,7 +66,7 @@ static prem_status adopt(prem_schedule *schedule, const char *csv) {
   "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3; period_ns = 5000L;"     \
   "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; };"                               \
   "    writeback: { wcet_ns = 100L; }; },"                                                         \
-  "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 2; " of_b                           \
+  "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 2; " of_b                          \
   "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 300L; };"                               \
   "    writeback: { wcet_ns = 100L; }; } );"
 
@@ -107,8 +107,8 @@ START_TEST(what_goes_out_comes_back) {
   ck_assert_int_eq(again->plan->warmup_ns, made->plan->warmup_ns);
   ck_assert_int_eq(again->plan->closed_count, made->plan->closed_count);
   for (int32_t i = 0; i < made->plan->closed_count; ++i)
-    ck_assert(memcmp(&again->plan->closed[i], &made->plan->closed[i],
-                     sizeof *made->plan->closed) == 0);
+    ck_assert(memcmp(&again->plan->closed[i], &made->plan->closed[i], sizeof *made->plan->closed) ==
+              0);
   free(out);
   free(back);
   prem_schedule_free(made);
@@ -118,10 +118,10 @@ END_TEST
 
 /* A plan of one's own needs no more than five columns; the hyperperiod follows. */
 START_TEST(five_columns_are_enough) {
-  prem_schedule *schedule = open_text(
-      "version = 1; name = \"set\"; platform: { blocks = 1; };"
-      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
-      "    compute: { wcet_ns = 10L; }; } );");
+  prem_schedule *schedule =
+      open_text("version = 1; name = \"set\"; platform: { blocks = 1; };"
+                "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+                "    compute: { wcet_ns = 10L; }; } );");
   ck_assert_int_eq(adopt(schedule, "\xef\xbb\xbfjob,tile,phase,start_ns,task\r\n"
                                    "0,1,compute,20,a\r\n0,0,compute,5.0,a\r\n\r\n"),
                    PREM_OK);
