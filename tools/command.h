@@ -149,7 +149,7 @@ bool command_keep_from(const char *input, const command_outputs *outputs);
  * stands for none, "-" for stdin as input and stdout as output. */
 void command_check_outputs(struct argp_state *state, const char *input, const char *const outputs[],
                            int count);
-/** Usage error (exit 2) through argp unless `path` ends in .svg or .png. */
+/** Usage error (exit 2) through argp unless `path` ends in .svg, .png or .pdf. */
 void command_check_picture(struct argp_state *state, const char *option, const char *path);
 /** Draw the schedule's plan to `path`; problems are printed. NULL: nothing to do. */
 int command_draw_plan(const prem_schedule *schedule, const char *path);

@@ -6,8 +6,8 @@
 
 void command_check_picture(struct argp_state *state, const char *option, const char *path) {
   const char *dot = strrchr(path, '.');
-  if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0))
-    argp_error(state, "%s: '%s' must end in .svg or .png", option, path);
+  if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0 && strcmp(dot, ".pdf") != 0))
+    argp_error(state, "%s: '%s' must end in .svg, .png or .pdf", option, path);
 }
 
 int command_draw_plan(const prem_schedule *schedule, const char *path) {

@@ -124,11 +124,16 @@ static const struct {
     /* Experiments start the command with it themselves. */
     {OF(EXPERIMENT), "part", OPTION_PART, .arg = "WORDS", .flags = OPTION_HIDDEN},
     {OF(MEASURING), "picture", OPTION_PICTURE, .arg = "P",
-     .doc = "draw scheduled against real phases: P.svg or P.png, or both by giving it twice; needs "
+     .doc = "draw scheduled against real phases: P.svg, P.png or P.pdf, several by giving it "
+            "again; needs "
             "gnuplot",
      .values = "@files"},
     {OF(OBSERVING), "picture", OPTION_PICTURE, .arg = "P",
-     .doc = "draw what was found: P.svg or P.png; needs gnuplot", .values = "@files"},
+     .doc = "draw what was found: P.svg, P.png, or P.pdf for a paper's column; needs gnuplot",
+     .values = "@files"},
+    {OF(EXPERIMENT), "picture", OPTION_PICTURE, .arg = "P",
+     .doc = "of FINDINGS.json: draw it to P.svg, P.png, or P.pdf for a paper's column",
+     .values = "@files"},
     {OF(PLAN), "policy", 'P', .arg = "POLICY", .doc = "of `ttprem list`; default: the file's",
      .values = "@policies"},
     {OF(TUNE), "precision", OPTION_PRECISION, .arg = "PERCENT",
@@ -194,12 +199,13 @@ static const struct {
     {OF(MEASURING), "strict", OPTION_STRICT,
      .doc = "exit status 1 on a missed deadline, and on a late release or an overrun in mode tt"},
     {OF(PLAN), "svg", OPTION_SVG, .arg = "P",
-     .doc = "draw the plan, blocks as rows and beneath them the use of each resource: P.svg or "
-            "P.png; needs gnuplot",
+     .doc = "draw the plan, blocks as rows and beneath them the use of each resource: P.svg, "
+            "P.png, or P.pdf for a paper's column; needs gnuplot",
      .values = "@files"},
     {OF(CHECK), "svg", OPTION_SVG, .arg = "P",
-     .doc = "draw the plan in the one FILE, as `ttprem plan --svg` does: P.svg or P.png; needs "
-            "gnuplot",
+     .doc =
+         "draw the plan in the one FILE, as `ttprem plan --svg` does: P.svg, P.png or P.pdf; needs "
+         "gnuplot",
      .values = "@files"},
     {OF(TUNE), "sweep", OPTION_SWEEP, .arg = "STEP_NS",
      .doc = "measure the whole range as well; default step: a 24th of it",

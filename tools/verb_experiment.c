@@ -21,10 +21,15 @@ static const char thesis_group[] = "thesis";
 #define QUICK_NS INT64_C(1000000000)
 
 typedef struct experiment_options {
-  const char *name, *backend, *folder, *schedules, *part;
+  const char *name, *backend, *folder, *picture, *schedules, *part;
   bool quick;
   uint64_t seed;
 } experiment_options;
+
+static bool is_file(const char *name) {
+  const size_t length = strlen(name);
+  return length > 5 && strcmp(name + length - 5, ".json") == 0;
+}
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   experiment_options *options = state->input;
@@ -34,6 +39,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case 'o':
     options->folder = text;
+    return 0;
+  case OPTION_PICTURE:
+    command_check_picture(state, "--picture", text);
+    options->picture = text;
     return 0;
   case OPTION_QUICK:
     options->quick = true;
@@ -51,6 +60,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     if (options->name)
       argp_error(state, "one NAME at a time, `all`, or `thesis`");
     options->name = text;
+    return 0;
+  case ARGP_KEY_SUCCESS:
+    if (options->picture && !is_file(options->name))
+      argp_error(state, "--picture draws FINDINGS.json; of an experiment --output has pictures");
+    command_check_outputs(state, options->name, (const char *const[]){options->picture}, 1);
     return 0;
   case ARGP_KEY_NO_ARGS:
     argp_error(state, "no NAME; `ttprem experiment list` names them");
@@ -494,11 +508,6 @@ static int run_options(const experiment_options *options, const prem_experiment 
 
 /* ---- an earlier run's findings -------------------------------------------------------------- */
 
-static bool is_file(const char *name) {
-  const size_t length = strlen(name);
-  return length > 5 && strcmp(name + length - 5, ".json") == 0;
-}
-
 /* By a link, as the extensions differ. */
 static bool is_drawn_over(const experiment_options *options, const char *name) {
   char *svg = output_path(options->folder, name, "svg");
@@ -535,6 +544,12 @@ static int show_again(const experiment_options *options) {
   prem_findings_print(findings, stdout);
   if (options->folder)
     status = draw_again(findings, options);
+  if (options->picture) {
+    prem_diag *drawing = prem_diag_new();
+    const prem_status drawn =
+        prem_findings_draw(findings, options->picture, &command_stop, drawing);
+    status = join_status(status, tell(drawn, drawing, options->picture));
+  }
   prem_findings_free(findings);
   return status;
 }

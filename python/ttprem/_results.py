@@ -172,7 +172,7 @@ class Result:
         diag.tell(status, os.fspath(path))
 
     def draw(self, path: str | os.PathLike) -> None:
-        """Draw scheduled against real phases to a file .svg or .png, by gnuplot."""
+        """Draw scheduled against real phases to a file .svg, .png or .pdf, by gnuplot."""
         diag = Diag()
         status = stoppable(
             lambda stop: lib.prem_result_draw(
@@ -214,7 +214,7 @@ class _Study:
         diag.tell(status, os.fspath(path))
 
     def draw(self, path: str | os.PathLike) -> None:
-        """Draw all charts to a file .svg or .png, by gnuplot."""
+        """Draw all charts to a file .svg, .png or .pdf, by gnuplot."""
         diag = Diag()
         status = stoppable(
             lambda stop: lib.prem_findings_draw(self._findings, path_bytes(path), stop, diag.c)

@@ -286,7 +286,7 @@ class Schedule:
         self._handle = handle
 
     def draw(self, path: str | os.PathLike) -> None:
-        """Draw the plan to a file .svg or .png, by gnuplot."""
+        """Draw the plan to a file .svg, .png or .pdf, by gnuplot."""
         self._need_plan()
         diag, handle = Diag(), self._handle.c
         status = stoppable(lambda stop: lib.prem_plan_draw(handle, path_bytes(path), stop, diag.c))

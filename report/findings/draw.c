@@ -30,8 +30,14 @@ enum {
   NARROW = 40,     /* a cell that has no room for numbers of any length */
   CATEGORIES = 64, /* most texts that an axis can show */
   COLOURS = 8,
-  MIN_RATIO = 8, /* of the largest number to the least, for a logarithm */
-  MAX_TOLD = 24  /* bars with their numbers above them */
+  MIN_RATIO = 8,    /* of the largest number to the least, for a logarithm */
+  MAX_TOLD = 24,    /* bars with their numbers above them */
+  COLUMN_LEFT = 76, /* of a paper's column, whose key stands above the drawing */
+  COLUMN_HEAT_LEFT = 120,
+  COLUMN_HEAT_RIGHT = 84,
+  COLUMN_PANEL = 200,
+  KEY_LINE = 14,
+  COLUMN_TOLD = 10
 };
 
 /* Okabe and Ito, "Color Universal Design", 2008: told apart by colour-blind readers. More series
@@ -44,6 +50,7 @@ static const char published_colour[] = "#8F8F8F";
 
 /** A chart with its columns found. */
 typedef struct chart_panel {
+  prem_page page;
   const prem_chart *chart;
   const prem_table *table;
   prem_findings *joined;           /* that the table is of, if the chart shows two of them */
@@ -194,13 +201,15 @@ static int64_t count_series(const chart_panel *panel, int64_t rows) {
   return count;
 }
 
-static bool fill_panel(chart_panel *panel, const prem_findings *findings, int number) {
+static bool fill_panel(chart_panel *panel, const prem_findings *findings, int number,
+                       const prem_page *page) {
   const prem_chart *chart = &findings->charts[number];
   const prem_table *own = prem_find_table(findings, chart->table), *table = own;
   *panel = (chart_panel){.chart = chart};
   if (chart->beside && !(table = join_tables(panel, findings, own)))
     return false;
-  *panel = (chart_panel){.chart = chart,
+  *panel = (chart_panel){.page = *page,
+                         .chart = chart,
                          .joined = panel->joined,
                          .table = table,
                          .x = prem_find_column(table, chart->x),
@@ -259,17 +268,53 @@ static int longest_label(const chart_panel *panel) {
   return longest_value(panel, panel->x);
 }
 
+static int entry_width(const chart_panel *panel) {
+  return KEY_SAMPLE + KEY_LETTER * (panel->series < 0 ? 0 : longest_value(panel, panel->series));
+}
+
 /** Right of the drawing: a key that is wider than its room would cover the curves. */
 static int key_width(const chart_panel *panel) {
-  const int letters = panel->series < 0 ? 0 : longest_value(panel, panel->series);
-  const int width = KEY_SAMPLE + KEY_LETTER * letters;
+  const int width = entry_width(panel);
+  if (panel->page.is_column)
+    return panel->page.right;
   return width < RIGHT ? RIGHT : width < MAX_RIGHT ? width : MAX_RIGHT;
+}
+
+/** Of a column, whose key stands above the drawing. */
+static int key_columns(const chart_panel *panel) {
+  const int fit = (panel->page.width - COLUMN_LEFT - panel->page.right) / entry_width(panel);
+  return fit > 1 ? fit : 1;
+}
+
+static int key_height(const chart_panel *panel) {
+  if (!panel->page.is_column || panel->series < 0 || panel->chart->kind == PREM_CHART_HEAT_MAP)
+    return 0;
+  const int columns = key_columns(panel);
+  return KEY_LINE * (int)((panel->series_count + columns - 1) / columns);
+}
+
+static int left_of(const chart_panel *panel) {
+  const bool is_map = panel->chart->kind == PREM_CHART_HEAT_MAP;
+  if (panel->page.is_column)
+    return is_map ? COLUMN_HEAT_LEFT : COLUMN_LEFT;
+  return is_map ? HEAT_LEFT : LEFT;
+}
+
+static int right_of(const chart_panel *panel) {
+  if (panel->chart->kind != PREM_CHART_HEAT_MAP)
+    return key_width(panel);
+  return panel->page.is_column ? COLUMN_HEAT_RIGHT : HEAT_RIGHT;
+}
+
+/** Its title, and of a column the key. */
+static int above(const chart_panel *panel) {
+  return panel->page.is_column ? KEY_LINE + 8 + key_height(panel) : ABOVE;
 }
 
 /** Labels that would run into each other slant. */
 static bool slants(const chart_panel *panel) {
   return has_places(panel) && (longest_label(panel) + 1) * LETTER * panel->place_count >
-                                  PREM_PICTURE_WIDTH - LEFT - key_width(panel);
+                                  panel->page.width - left_of(panel) - key_width(panel);
 }
 
 static int axis_height(const chart_panel *panel) {
@@ -279,7 +324,7 @@ static int axis_height(const chart_panel *panel) {
 
 static int drawing_height(const chart_panel *panel) {
   if (panel->chart->kind != PREM_CHART_HEAT_MAP)
-    return PANEL;
+    return panel->page.is_column ? COLUMN_PANEL : PANEL;
   int64_t tall = CELL * panel->series_count;
   return tall < 120 ? 120 : (int)tall;
 }
@@ -298,11 +343,32 @@ static void write_tic_label(FILE *script, const prem_value *value) {
   prem_write_tic_label(script, text);
 }
 
+/** A paper's axes are in words. */
+static void name_axis(const chart_panel *panel, const char *name, char *out, size_t bytes) {
+  static const char *const words[][2] = {
+      {"p50", "median"}, {"p99", "99th percentile"}, {"p999", "99.9th percentile"}};
+  char copy[160], *rest = NULL;
+  snprintf(copy, sizeof copy, "%s", name);
+  snprintf(out, bytes, "%s", name);
+  if (!panel->page.is_column)
+    return;
+  size_t used = 0;
+  for (char *word = strtok_r(copy, "_", &rest); word; word = strtok_r(NULL, "_", &rest)) {
+    const char *said = word;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+      said = strcmp(word, words[i][0]) == 0 ? words[i][1] : said;
+    used += (size_t)snprintf(out + used, bytes - used, "%s%s", used ? " " : "", said);
+    if (used >= bytes)
+      return;
+  }
+}
+
 static void write_axis_label(FILE *script, const char *axis, const chart_panel *panel,
                              int64_t column) {
   const prem_column *shown = &panel->table->columns[column];
-  char text[200];
-  snprintf(text, sizeof text, *shown->unit ? "%s (%s)" : "%s", shown->name, shown->unit);
+  char name[160], text[200];
+  name_axis(panel, shown->name, name, sizeof name);
+  snprintf(text, sizeof text, *shown->unit ? "%s (%s)" : "%s", name, shown->unit);
   fprintf(script, "set %slabel ", axis);
   prem_write_quoted(script, text);
   fputc('\n', script);
@@ -357,18 +423,23 @@ static void write_series(FILE *script, const chart_panel *panel) {
 }
 
 static void place(FILE *script, const chart_panel *panel, int height, int top) {
-  const bool map = panel->chart->kind == PREM_CHART_HEAT_MAP;
   fputs("reset\n", script);
   fprintf(script, "set lmargin at screen %.5f\nset rmargin at screen %.5f\n",
-          (double)(map ? HEAT_LEFT : LEFT) / PREM_PICTURE_WIDTH,
-          1.0 - (double)(map ? HEAT_RIGHT : key_width(panel)) / PREM_PICTURE_WIDTH);
+          (double)left_of(panel) / panel->page.width,
+          1.0 - (double)right_of(panel) / panel->page.width);
   fprintf(script, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
-          1.0 - (double)(top + ABOVE) / height,
-          1.0 - (double)(top + ABOVE + drawing_height(panel)) / height);
+          1.0 - (double)(top + above(panel)) / height,
+          1.0 - (double)(top + above(panel) + drawing_height(panel)) / height);
   fputs("set title ", script);
   prem_write_quoted(script, panel->chart->title);
-  fprintf(script, " noenhanced\nset key outside right top Left reverse noenhanced%s\n",
-          panel->series_count > MANY_SERIES ? " font ',8' spacing 0.75" : "");
+  if (panel->page.is_column)
+    fprintf(script,
+            " noenhanced offset 0,-0.4\nset key at graph 0.5, screen %.5f center top horizontal "
+            "Left reverse noenhanced samplen 2 maxcols %d\n",
+            1.0 - (double)(top + 2) / height, key_columns(panel));
+  else
+    fprintf(script, " noenhanced\nset key outside right top Left reverse noenhanced%s\n",
+            panel->series_count > MANY_SERIES ? " font ',8' spacing 0.75" : "");
   fputs("set border 3\nset tics nomirror noenhanced\nset grid ytics lc rgb '#DDDDDD'\n", script);
 }
 
@@ -432,7 +503,8 @@ static void plot_curves(FILE *script, const chart_panel *panel) {
 
 static void plot_bars(FILE *script, const chart_panel *panel) {
   const double width = 0.8 / (double)panel->series_count;
-  const bool told = panel->place_count * panel->series_count <= MAX_TOLD;
+  const bool told =
+      panel->place_count * panel->series_count <= (panel->page.is_column ? COLUMN_TOLD : MAX_TOLD);
   if (!panel->log_y)
     fprintf(script, "set yrange [0:*]\nset offsets 0, 0, graph %s, 0\n", told ? "0.1" : "0");
   fprintf(script, "set xrange [-0.6:%.1f]\nset boxwidth %.4f\nset style fill solid 0.85\nplot ",
@@ -451,8 +523,8 @@ static void plot_bars(FILE *script, const chart_panel *panel) {
       fprintf(script,
               ", $chart%d_%" PRId64
               " using ($1+%.4f):%d:(sprintf($2 < 1000 ? '%%.3g' : '%%.0f', $2)) with labels"
-              " offset 0,0.6 font ',9' notitle",
-              panel->number, s, shift, panel->low >= 0 ? 4 : 2);
+              " offset 0,0.6 font ',%s' notitle",
+              panel->number, s, shift, panel->low >= 0 ? 4 : 2, panel->page.is_column ? "5" : "9");
     fputs(s + 1 < panel->series_count ? ", " : "\n", script);
   }
 }
@@ -518,7 +590,8 @@ static heat_range find_range(const chart_panel *panels, int64_t count, const cha
  * one more of those below 1. */
 static void write_cell_format(FILE *script, const chart_panel *panel, double high) {
   const bool narrow =
-      panel->place_count * NARROW > PREM_PICTURE_WIDTH - HEAT_LEFT - HEAT_RIGHT && high > 0.0;
+      panel->place_count * NARROW > panel->page.width - left_of(panel) - right_of(panel) &&
+      high > 0.0;
   const int decimals = narrow ? (int)fmax(0.0, 2.0 - floor(log10(high))) : 0;
   if (narrow)
     fprintf(script, "sprintf($3 < 1 ? '%%.%df' : '%%.%df', $3)", decimals + (decimals == 1),
@@ -589,7 +662,7 @@ static int write_head(FILE *script, const prem_findings *findings, int height) {
 }
 
 static int panel_height(const chart_panel *panel) {
-  return ABOVE + drawing_height(panel) + axis_height(panel);
+  return above(panel) + drawing_height(panel) + axis_height(panel);
 }
 
 static void draw_panel(FILE *script, const chart_panel *panels, int64_t count,
@@ -606,7 +679,8 @@ static void draw_panel(FILE *script, const chart_panel *panels, int64_t count,
 static void write_script(FILE *script, const prem_findings *findings, const chart_panel *panels,
                          const char *path) {
   const int64_t count = findings->chart_count;
-  int height = write_head(NULL, findings, 0);
+  const bool is_column = panels->page.is_column;
+  int height = is_column ? 0 : write_head(NULL, findings, 0);
   int top = height;
   for (int64_t i = 0; i < count; ++i)
     height += panel_height(&panels[i]);
@@ -614,7 +688,7 @@ static void write_script(FILE *script, const prem_findings *findings, const char
   fputs("set multiplot\n", script);
   for (int64_t i = 0; i < count; ++i) {
     place(script, &panels[i], height, top);
-    if (i == 0)
+    if (i == 0 && !is_column)
       write_head(script, findings, height);
     draw_panel(script, panels, count, &panels[i]);
     top += panel_height(&panels[i]);
@@ -647,8 +721,9 @@ prem_status prem_findings_draw(const prem_findings *findings, const char *path,
   chart_panel *panels = calloc((size_t)findings->chart_count, sizeof *panels);
   if (!panels)
     return PREM_ERR_MEMORY;
+  const prem_page page = prem_page_of(path);
   for (int64_t i = 0; i < findings->chart_count; ++i)
-    if (!fill_panel(&panels[i], findings, (int)i))
+    if (!fill_panel(&panels[i], findings, (int)i, &page))
       status = PREM_ERR_MEMORY;
   if (status == PREM_OK)
     status = draw_panels(findings, panels, path, stop, diag);

@@ -47,11 +47,30 @@ static bool ends_in(const char *path, const char *extension) {
   return dot && strcmp(dot, extension) == 0;
 }
 
+prem_page prem_page_of(const char *path) {
+  if (ends_in(path, ".pdf"))
+    return (prem_page){
+        .width = 560, .left = 112, .right = 24, .label_bytes = 16, .is_column = true};
+  return (prem_page){.width = 1400, .left = 210, .right = 40, .label_bytes = PREM_LANE_LABEL_BYTES};
+}
+
+/* 560 pixels are the 252 points, 3.5 inches, of a column; letters are of six points and a half. */
+static void write_column_terminal(FILE *script, int height) {
+  fprintf(script,
+          "set terminal pdfcairo noenhanced size 3.5in,%.4fin font 'DejaVu Sans,6.5' linewidth 0.7 "
+          "background rgb 'white'\n",
+          height * 3.5 / 560);
+}
+
 void prem_write_terminal(FILE *script, const char *path, int height) {
   bool svg = ends_in(path, ".svg");
+  const prem_page page = prem_page_of(path);
+  if (page.is_column) {
+    write_column_terminal(script, height);
+    return;
+  }
   fprintf(script, "set terminal %s noenhanced size %d,%d font 'DejaVu Sans,%d' %s\n",
-          svg ? "svg" : "pngcairo", PREM_PICTURE_WIDTH, height, svg ? 13 : 10,
-          "background rgb 'white'");
+          svg ? "svg" : "pngcairo", page.width, height, svg ? 13 : 10, "background rgb 'white'");
 }
 
 /* What gnuplot's reader has no use for, wherever it stands; all above ASCII is. */
@@ -92,17 +111,17 @@ void prem_write_tic_label(FILE *script, const char *text) {
   write_string(script, text, 2);
 }
 
-void prem_shorten_label(char label[PREM_LANE_LABEL_BYTES], int wanted) {
-  if (wanted < PREM_LANE_LABEL_BYTES)
+void prem_shorten_label(const prem_page *page, char label[PREM_LANE_LABEL_BYTES], int wanted) {
+  if (wanted < page->label_bytes)
     return;
-  char *cut = label + PREM_LANE_LABEL_BYTES - 4;
+  char *cut = label + page->label_bytes - 4;
   while (((unsigned char)*cut & 0xc0) == 0x80) /* not within a character */
     --cut;
   memcpy(cut, "...", 4);
 }
 
-void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t first_block,
-                           int32_t last_block) {
+void prem_write_lane_label(FILE *script, const prem_page *page, const prem_schedule *schedule,
+                           int32_t first_block, int32_t last_block) {
   char label[PREM_LANE_LABEL_BYTES];
   int used = first_block == last_block
                  ? snprintf(label, sizeof label, "block %" PRId32 ":", first_block)
@@ -112,7 +131,7 @@ void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t 
     for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i)
       if (schedule->tasks[t].blocks[i] == first_block && used < (int)sizeof label)
         used += snprintf(label + used, sizeof label - (size_t)used, " %s", schedule->tasks[t].name);
-  prem_shorten_label(label, used);
+  prem_shorten_label(page, label, used);
   prem_write_tic_label(script, label);
 }
 
@@ -123,10 +142,18 @@ void prem_write_label(FILE *script, int number, const char *text, int top, int h
   fprintf(script, " at screen 0.01, screen %.5f left %s\n", 1.0 - (double)top / height, how);
 }
 
-void prem_place_panel(FILE *script, int height, int top, int tall) {
+enum { LEGEND_COLUMNS = 4, LEGEND_LINE = 18, LEGEND_TOP = 45 };
+
+prem_legend_place prem_legend_place_of(const prem_page *page, int number, double x) {
+  if (!page->is_column)
+    return (prem_legend_place){x, LEGEND_TOP};
+  return (prem_legend_place){0.01 + (double)(number % LEGEND_COLUMNS) / LEGEND_COLUMNS,
+                             12.0 + LEGEND_LINE * (number / LEGEND_COLUMNS)};
+}
+
+void prem_place_panel(FILE *script, const prem_page *page, int height, int top, int tall) {
   fprintf(script, "set lmargin at screen %.5f\nset rmargin at screen %.5f\n",
-          (double)PREM_PICTURE_LEFT / PREM_PICTURE_WIDTH,
-          1.0 - (double)PREM_PICTURE_RIGHT / PREM_PICTURE_WIDTH);
+          (double)page->left / page->width, 1.0 - (double)page->right / page->width);
   fprintf(script, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
           1.0 - (double)top / height, 1.0 - (double)(top + tall) / height);
 }
@@ -149,9 +176,9 @@ void prem_end_data(FILE *script) {
 
 prem_status prem_begin_script(const char *path, FILE **script, prem_diag *diag) {
   *script = NULL;
-  if (!ends_in(path, ".svg") && !ends_in(path, ".png")) {
+  if (!ends_in(path, ".svg") && !ends_in(path, ".png") && !ends_in(path, ".pdf")) {
     prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "",
-                  "a picture's name ends in .svg or .png");
+                  "a picture's name ends in .svg, .png or .pdf");
     return PREM_ERR_ARGUMENT;
   }
   *script = tmpfile();

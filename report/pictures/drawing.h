@@ -8,8 +8,15 @@
 
 #include "ttprem/schedule.h"
 
-/** Pixels of every picture; the drawing areas of all panels lie between the margins. */
-enum { PREM_PICTURE_WIDTH = 1400, PREM_PICTURE_LEFT = 210, PREM_PICTURE_RIGHT = 40 };
+/** Pixels of a picture; the drawing areas of all panels lie between the margins. */
+typedef struct prem_page {
+  int width, left, right;
+  int label_bytes; /* of a lane's label, which the left margin holds */
+  bool is_column;  /* PDF, as wide as a paper's column: titles and sentences are the caption's */
+} prem_page;
+
+/** By the ending of the name. */
+prem_page prem_page_of(const char *path);
 
 extern const char *const prem_phase_colours[PREM_PHASE_COUNT];
 
@@ -44,17 +51,24 @@ void prem_write_terminal(FILE *script, const char *path, int height);
 void prem_write_quoted(FILE *script, const char *text);
 /** The same for a tic, whose label gnuplot takes for a format. */
 void prem_write_tic_label(FILE *script, const char *text);
-enum { PREM_LANE_LABEL_BYTES = 28 }; /* what the margin holds */
-/** End a label in dots that would have been `wanted` bytes long, where that is more than it has. */
-void prem_shorten_label(char label[PREM_LANE_LABEL_BYTES], int wanted);
+enum { PREM_LANE_LABEL_BYTES = 28 }; /* of any page at most */
+/** End a label in dots that would have been `wanted` bytes long, where that is more than the page
+ * has. */
+void prem_shorten_label(const prem_page *page, char label[PREM_LANE_LABEL_BYTES], int wanted);
 /** "block 3: conv.0, edge" or "blocks 3-9: conv.0", quoted and cut to what the margin holds. */
-void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t first_block,
-                           int32_t last_block);
+void prem_write_lane_label(FILE *script, const prem_page *page, const prem_schedule *schedule,
+                           int32_t first_block, int32_t last_block);
 /** A line of text at the left; `top` in pixels from the picture's top. */
 void prem_write_label(FILE *script, int number, const char *text, int top, int height,
                       const char *how);
 /** The place of a panel's drawing area: pixels from the top. */
-void prem_place_panel(FILE *script, int height, int top, int tall);
+void prem_place_panel(FILE *script, const prem_page *page, int height, int top, int tall);
+/** Where a legend's entry stands, from the left and from the top: as it is said, or of a column the
+ *  place of its number. */
+typedef struct prem_legend_place {
+  double x, y; /* parts of the width; pixels */
+} prem_legend_place;
+prem_legend_place prem_legend_place_of(const prem_page *page, int number, double x);
 /** One line of data for `with boxxyerror`. */
 void prem_write_box(FILE *script, double begin, double end, double centre, double half);
 void prem_begin_data(FILE *script, const char *name);
@@ -65,7 +79,7 @@ void prem_end_data(FILE *script);
 /**
  * An empty script for a picture at `path`; close it with fclose().
  *
- * @retval PREM_ERR_ARGUMENT  the name ends neither in .svg nor in .png
+ * @retval PREM_ERR_ARGUMENT  the name ends neither in .svg nor in .png nor in .pdf
  * @retval PREM_ERR_IO        no temporary file
  */
 prem_status prem_begin_script(const char *path, FILE **script, prem_diag *diag);

@@ -105,6 +105,11 @@ static prem_status report_failure(FILE *complaints, prem_diag *diag) {
   while (fgets(line, sizeof line, complaints) && strspn(line, " \t\r\n^") == strlen(line))
     continue;
   line[strcspn(line, "\n")] = 0;
+  if (strstr(line, "terminal type")) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "",
+                  "this gnuplot draws no PDF or PNG; install gnuplot-nox, which has cairo");
+    return PREM_ERR_UNAVAILABLE;
+  }
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "gnuplot failed: %s",
                 line[0] ? line : "it took too long, or was ended by a signal");
   return PREM_ERR_IO;
@@ -119,7 +124,8 @@ static bool is_whole(FILE *picture) {
     return false;
   if (pread(descriptor, end, sizeof end, bytes - (off_t)sizeof end) != (ssize_t)sizeof end)
     return false;
-  return memmem(end, sizeof end, "</svg>", 6) || memmem(end, sizeof end, "IEND", 4);
+  return memmem(end, sizeof end, "</svg>", 6) || memmem(end, sizeof end, "IEND", 4) ||
+         memmem(end, sizeof end, "%%EOF", 5);
 }
 
 prem_status prem_gnuplot_run(FILE *script, FILE *picture, const volatile sig_atomic_t *stop,

@@ -17,7 +17,8 @@ enum {
   SHOWN_TILES = 3,   /* of each block, in the excerpt */
   SHOWN_SLOTS = 600, /* at most, in the excerpt */
   BINS = 500,        /* of the run, beneath */
-  HEAD = 88,         /* pixels: title and legend */
+  HEAD = 88,         /* pixels: title and legend, */
+  COLUMN_HEAD = 30,  /* legend alone */
   LANE = 36,         /* of one block */
   AROUND = 96,       /* a panel's title, axis and its label */
   BENEATH = 130      /* the lower panel's drawing area */
@@ -27,6 +28,7 @@ static const char late_colour[] = "#D55E00", overrun_colour[] = "#CC79A7";
 
 /** What is shown of a schedule, the same for every mode. */
 typedef struct excerpt {
+  prem_page page;
   int32_t blocks[SHOWN_BLOCKS];
   int32_t block_count;
   int64_t begin_ns, end_ns; /* from the hyperperiod's start */
@@ -334,7 +336,11 @@ static void describe_run(const prem_row *row, char *out, size_t bytes) {
     snprintf(out, bytes, "%s, %s of %" PRId64, numbers, which, row->samples);
 }
 
-static void write_row_title(FILE *script, const prem_row *row) {
+static void write_row_title(FILE *script, const prem_page *page, const prem_row *row) {
+  if (page->is_column) {
+    fprintf(script, "set title '%s' offset 0,-0.8\n", mode_words(row->mode));
+    return;
+  }
   char title[512], judged[160], run[128];
   describe_run(row, run, sizeof run);
   if (row->releases > 0)
@@ -364,7 +370,7 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
     write_real(script, shown, trace_of(row), epoch_ns, phase, shape, axis);
   write_seams(script, shown, trace_of(row), epoch_ns, shape, axis);
   write_marks(script, shown, row, epoch_ns, result->late_ns, shape, axis);
-  write_row_title(script, row);
+  write_row_title(script, &shown->page, row);
   fprintf(script, "unset logscale\nset xrange [%.6f:%.6f]\nset yrange [%.1f:-0.6]\n",
           (double)shown->begin_ns / axis.ns - margin, (double)shown->end_ns / axis.ns + margin,
           shown->block_count - 0.4);
@@ -373,7 +379,7 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
   fputs("unset ylabel\nset ytics (", script);
   for (int32_t i = 0; i < shown->block_count; ++i) {
     fputs(i ? ", " : "", script);
-    prem_write_lane_label(script, schedule, shown->blocks[i], shown->blocks[i]);
+    prem_write_lane_label(script, &shown->page, schedule, shown->blocks[i], shown->blocks[i]);
     fprintf(script, " %d", i);
   }
   fputs(") scale 0\nset grid noytics xtics\n", script);
@@ -489,8 +495,8 @@ static void write_history(FILE *script, const history *past, int phase, const sc
   prem_end_data(script);
 }
 
-static void write_history_axes(FILE *script, const prem_row *row, const scales *common,
-                               prem_time_axis time, const value_axis *axis) {
+static void write_history_axes(FILE *script, const prem_page *page, const prem_row *row,
+                               const scales *common, prem_time_axis time, const value_axis *axis) {
   bool lateness = row->releases > 0;
   fprintf(script, "set xrange [0:%.6f]\nset yrange [%.9f:%.9f]\n",
           (double)common->length_ns / time.ns, axis->min, axis->top);
@@ -501,19 +507,22 @@ static void write_history_axes(FILE *script, const prem_row *row, const scales *
           axis->size.unit);
   char run[128];
   describe_run(row, run, sizeof run);
-  fprintf(script, "set title 'all of %s: %s' offset 0,-0.4\n", run,
-          lateness ? "worst lateness of each kind of phase (line: late above)"
-                   : "longest phase of each kind (no releases in this mode)");
+  if (page->is_column)
+    fputs("unset title\n", script);
+  else
+    fprintf(script, "set title 'all of %s: %s' offset 0,-0.4\n", run,
+            lateness ? "worst lateness of each kind of phase (line: late above)"
+                     : "longest phase of each kind (no releases in this mode)");
   fputs("set ytics autofreq scale 1 format '%g'\nset grid xtics ytics\n", script);
 }
 
-static void draw_history(FILE *script, const prem_result *result, const prem_row *row,
-                         const scales *common, const history *past) {
+static void draw_history(FILE *script, const prem_page *page, const prem_result *result,
+                         const prem_row *row, const scales *common, const history *past) {
   prem_time_axis time = prem_axis_for(common->length_ns);
   value_axis axis = value_axis_of(result, row, common, past);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     write_history(script, past, phase, common, time, &axis);
-  write_history_axes(script, row, common, time, &axis);
+  write_history_axes(script, page, row, common, time, &axis);
   fputs("plot ", script);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     fprintf(script, "$past%d using 1:2 with points pt 7 ps 0.45 lc rgb '%s' notitle, ", phase,
@@ -550,29 +559,36 @@ static void write_heading(FILE *script, const prem_result *result, const prem_sc
   prem_write_label(script, 8, excerpted, 70, height, "");
 }
 
+static void write_mark_legend(FILE *script, const prem_page *page, int number, double x,
+                              const char *name, const char *how, int height) {
+  const prem_legend_place at = prem_legend_place_of(page, number - 2, x);
+  fprintf(script, "set label %d '%s' at screen %.5f, screen %.5f left point %s offset %s,0\n",
+          number, name, at.x + (page->is_column ? 0.01 : 0), 1.0 - at.y / height, how,
+          page->is_column ? "2" : "1");
+}
+
 /** One line of swatches; drawn by hand, for a key would need a plot of its own. */
-static void write_legend(FILE *script, int height) {
+static void write_legend(FILE *script, const prem_page *page, int height) {
   const char *const names[] = {"planned", "prefetch", "compute", "writeback"};
   const char *const colours[] = {"#EDEDED", prem_phase_colours[0], prem_phase_colours[1],
                                  prem_phase_colours[2]};
-  double y = 1.0 - 45.0 / height, half = 7.0 / height;
   for (int i = 0; i < 4; ++i) {
-    double x = 0.012 + 0.095 * i;
+    const prem_legend_place at = prem_legend_place_of(page, i, 0.012 + 0.095 * i);
+    const double x = at.x, y = 1.0 - at.y / height, half = 7.0 / height;
+    const double wide = 28.0 / page->width;
     fprintf(script,
             "set object %d rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f "
             "fs solid 1 border lc rgb '#909090' fc rgb '%s'\n",
-            i + 1, x, y - half, x + 0.02, y + half, colours[i]);
+            i + 1, x, y - half, x + wide, y + half, colours[i]);
     fprintf(script, "set label %d '%s' at screen %.5f, screen %.5f left\n", i + 2, names[i],
-            x + 0.025, y);
+            x + 1.25 * wide, y);
   }
-  fprintf(script,
-          "set label 6 'late release' at screen 0.405, screen %.5f left point pt 11 ps 1.3 "
-          "lc rgb '%s' offset 1,0\n",
-          y, late_colour);
-  fprintf(script,
-          "set label 7 'overrun: ends after its window' at screen 0.515, screen %.5f left "
-          "point pt 2 lw 2 ps 1.1 lc rgb '%s' offset 1,0\n",
-          y, overrun_colour);
+  char how[80];
+  snprintf(how, sizeof how, "pt 11 ps 1.3 lc rgb '%s'", late_colour);
+  write_mark_legend(script, page, 6, 0.405, "late release", how, height);
+  snprintf(how, sizeof how, "pt 2 lw 2 ps 1.1 lc rgb '%s'", overrun_colour);
+  write_mark_legend(script, page, 7, 0.515,
+                    page->is_column ? "overrun" : "overrun: ends after its window", how, height);
 }
 
 static prem_status write_script(FILE *script, const prem_result *result,
@@ -582,24 +598,27 @@ static prem_status write_script(FILE *script, const prem_result *result,
   if (!past)
     return PREM_ERR_MEMORY;
   scales common = find_scales(result);
-  int rows = 0, top = HEAD;
+  const prem_page *page = &shown->page;
+  const int head = page->is_column ? COLUMN_HEAD : HEAD;
+  int rows = 0, top = head;
   for (int32_t i = 0; i < result->row_count; ++i)
     rows += has_records(&result->rows[i]);
-  int height = HEAD + rows * panel_height(shown);
+  int height = head + rows * panel_height(shown);
   prem_write_terminal(script, path, height);
-  write_heading(script, result, schedule, shown, height);
-  write_legend(script, height);
+  if (!page->is_column)
+    write_heading(script, result, schedule, shown, height);
+  write_legend(script, page, height);
   fputs("set multiplot\nset tics out nomirror\nset border 3 lc rgb '#404040'\nunset key\n", script);
   for (int32_t i = 0; i < result->row_count; ++i) {
     if (!has_records(&result->rows[i]))
       continue;
-    prem_place_panel(script, height, top + 26, shown->block_count * LANE);
+    prem_place_panel(script, page, height, top + 26, shown->block_count * LANE);
     draw_timeline(script, result, schedule, &result->rows[i], shown);
     fputs("unset label\nunset object\n", script); /* heading and legend are drawn once */
     top += shown->block_count * LANE + AROUND;
-    prem_place_panel(script, height, top + 26, BENEATH);
+    prem_place_panel(script, page, height, top + 26, BENEATH);
     collect_history(&result->rows[i], epoch_of(&result->rows[i]), &common, past);
-    draw_history(script, result, &result->rows[i], &common, past);
+    draw_history(script, page, result, &result->rows[i], &common, past);
     top += BENEATH + AROUND;
   }
   fputs("unset multiplot\n", script);
@@ -609,7 +628,7 @@ static prem_status write_script(FILE *script, const prem_result *result,
 
 static prem_status draw(const prem_result *result, const prem_schedule *schedule, const char *path,
                         FILE *script, const volatile sig_atomic_t *stop, prem_diag *diag) {
-  excerpt shown = {0};
+  excerpt shown = {.page = prem_page_of(path)};
   prem_status status = choose_excerpt(&shown, result, schedule, diag);
   if (status == PREM_OK)
     status = write_script(script, result, schedule, &shown, path);

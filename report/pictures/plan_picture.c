@@ -21,7 +21,8 @@ enum {
   PHASES_ACROSS = 190, /* of common length: 6 pixels each */
   DENSER = 4,          /* so many times, if that shows the whole plan */
   PHASES_A_LANE = 6,   /* at least, however far apart */
-  HEAD = 96,           /* pixels: title and legend */
+  HEAD = 96,           /* pixels: title and legend, */
+  COLUMN_HEAD = 46,    /* legend alone */
   LANE = 32,           /* at most */
   LANES = 800,         /* all of them together, as long as each has ... */
   THIN_LANE = 2,       /* ... this; twice that where computes have a line of their own */
@@ -52,6 +53,7 @@ typedef struct row {
 
 /** What is drawn of a plan. */
 typedef struct excerpt {
+  prem_page page;
   lane *lanes;
   int32_t lane_count;
   row *rows; /* in the order of the lanes */
@@ -71,7 +73,7 @@ typedef struct excerpt {
 
 /** Pixels from the top. */
 typedef struct layout {
-  int lane, lanes, height;
+  int lane, lanes, head, height;
 } layout;
 
 static int64_t slot_end_ns(const prem_slot *slot) {
@@ -90,6 +92,10 @@ static int by_start(const void *a, const void *b) {
 static int by_size(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
+}
+
+static int64_t phases_across(const excerpt *shown) {
+  return shown->page.is_column ? PHASES_ACROSS * 2 / 5 : PHASES_ACROSS;
 }
 
 static bool find_common_length(excerpt *shown) {
@@ -111,7 +117,7 @@ static void choose_window(excerpt *shown) {
   int64_t count = shown->slot_count, begin_ns = slots[0].planned_ns;
   int64_t few = prem_min_i64(count, (int64_t)PHASES_A_LANE * shown->lane_count) - 1;
   int64_t end_ns =
-      prem_max_i64(begin_ns + PHASES_ACROSS * shown->common_ns, slot_end_ns(&slots[few]));
+      prem_max_i64(begin_ns + phases_across(shown) * shown->common_ns, slot_end_ns(&slots[few]));
   if (count > MAX_SLOTS)
     end_ns = prem_min_i64(end_ns, slots[MAX_SLOTS].planned_ns);
   bool fits = (shown->length_ns - begin_ns) / DENSER < end_ns - begin_ns;
@@ -177,7 +183,7 @@ static int64_t busiest_release_ns(const excerpt *shown, const prem_schedule *sch
 /** All of it where a common phase has a few pixels; else as much as a job may take, from where most
  *  happens, or less. Slots are planned ones, sorted by start, and at least one. */
 static void choose_periodic_window(excerpt *shown, const prem_schedule *schedule) {
-  const int64_t readable_ns = PHASES_ACROSS * shown->common_ns;
+  const int64_t readable_ns = phases_across(shown) * shown->common_ns;
   shown->begin_ns = 0;
   shown->end_ns = shown->length_ns;
   if (shown->length_ns > readable_ns) {
@@ -370,7 +376,8 @@ static layout layout_of(const excerpt *shown, const prem_schedule *schedule) {
   int min = schedule->platform.buffers > 1 ? 2 * THIN_LANE : THIN_LANE;
   at.lane = at.lane > LANE ? LANE : at.lane < min ? min : at.lane;
   at.lanes = at.lane * shown->row_count;
-  at.height = HEAD + at.lanes + schedule->platform.resource_count * (BETWEEN + PANEL) + FOOT;
+  at.head = shown->page.is_column ? COLUMN_HEAD : HEAD;
+  at.height = at.head + at.lanes + schedule->platform.resource_count * (BETWEEN + PANEL) + FOOT;
   return at;
 }
 
@@ -378,7 +385,7 @@ static layout layout_of(const excerpt *shown, const prem_schedule *schedule) {
 
 static double pixel_ns(const excerpt *shown) {
   return (double)(shown->end_ns - shown->begin_ns) /
-         (PREM_PICTURE_WIDTH - PREM_PICTURE_LEFT - PREM_PICTURE_RIGHT);
+         (shown->page.width - shown->page.left - shown->page.right);
 }
 
 /** Where a phase is wide enough, a gap tells it from the next. */
@@ -438,7 +445,8 @@ static void write_lane_labels(FILE *script, const excerpt *shown, const prem_sch
   fputs("set ytics (", script);
   for (int32_t i = 0; i < shown->lane_count; i += every) {
     fputs(i ? ", " : "", script);
-    prem_write_lane_label(script, schedule, shown->lanes[i].first, shown->lanes[i].last);
+    prem_write_lane_label(script, &shown->page, schedule, shown->lanes[i].first,
+                          shown->lanes[i].last);
     fprintf(script, " %d", i);
   }
   fprintf(script, ") scale %s\n", every > 1 ? "0.5" : "0");
@@ -458,7 +466,7 @@ static void write_row_labels(FILE *script, const excerpt *shown, const prem_sche
       snprintf(blocks, sizeof blocks, "blocks %" PRId32 "-%" PRId32 ": ", l->first, l->last);
     const int used =
         snprintf(label, sizeof label, "%s%s", blocks, schedule->tasks[shown->rows[r].task].name);
-    prem_shorten_label(label, used);
+    prem_shorten_label(&shown->page, label, used);
     fputs(r ? ", " : "", script);
     prem_write_tic_label(script, label);
     fprintf(script, " %" PRId32, r);
@@ -515,7 +523,7 @@ static void draw_lanes(FILE *script, const excerpt *shown, const prem_schedule *
   prem_lane_shape shape = prem_lane_shape_of(schedule);
   if (at->lane < BARE_LANE)
     shape = without_room(shape);
-  prem_place_panel(script, at->height, HEAD, at->lanes);
+  prem_place_panel(script, &shown->page, at->height, at->head, at->lanes);
   write_warmup(script, shown, schedule, axis);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     write_slots(script, shown, phase, shape, axis);
@@ -582,7 +590,8 @@ static void write_steps(FILE *script, const excerpt *shown, const prem_usage_ste
   prem_end_data(script);
 }
 
-static void write_use_title(FILE *script, const prem_resource *resource, use_summary found) {
+static void write_use_title(FILE *script, const prem_page *page, const prem_resource *resource,
+                            use_summary found) {
   char title[640];
   snprintf(title, sizeof title,
            "%s: used over time, capacity %" PRId32 "%s; in the time shown at most %" PRId64
@@ -591,7 +600,7 @@ static void write_use_title(FILE *script, const prem_resource *resource, use_sum
            resource->per_task ? " (the blocks of a task count once)" : "", found.max,
            100 * found.mean / resource->capacity);
   fputs("set title ", script);
-  prem_write_quoted(script, title);
+  prem_write_quoted(script, page->is_column ? resource->name : title);
   fputs(" offset 0,-0.6\n", script);
 }
 
@@ -607,7 +616,7 @@ static prem_status draw_use(FILE *script, const excerpt *shown, const prem_sched
   int64_t top = prem_max_i64(prem_max_i64(found.max, resource->capacity), 1);
   write_steps(script, shown, steps, step_count, axis);
   free(steps);
-  write_use_title(script, resource, found);
+  write_use_title(script, &shown->page, resource, found);
   fprintf(script, "set yrange [0:%.3f]\nset ytics 0,%" PRId64 " scale 0.5\n", 1.2 * (double)top,
           (top + 2) / 3);
   fprintf(script, "plot $use with fillsteps fs solid 1 noborder lc rgb '%s' notitle", use_colour);
@@ -680,20 +689,23 @@ static void write_heading(FILE *script, const excerpt *shown, const prem_schedul
   prem_write_label(script, 2, line, 70, height, "");
 }
 
-static void write_swatch(FILE *script, int number, double x, const char *colour, const char *name,
-                         int height) {
-  double y = 1.0 - 45.0 / height, half = 7.0 / height;
+static void write_swatch(FILE *script, const prem_page *page, int number, int order, double from,
+                         const char *colour, const char *name, int height) {
+  const prem_legend_place at = prem_legend_place_of(page, order, from);
+  const double x = at.x, y = 1.0 - at.y / height, half = 7.0 / height, wide = 28.0 / page->width;
   fprintf(script,
           "set object %d rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f "
           "fs solid 1 noborder fc rgb '%s'\n",
-          number, x, y - half, x + 0.02, y + half, colour);
+          number, x, y - half, x + wide, y + half, colour);
   fprintf(script, "set label %d '%s' at screen %.5f, screen %.5f left\n", number + 10, name,
-          x + 0.025, y);
+          x + 1.25 * wide, y);
 }
 
-static void write_arrow_legend(FILE *script, int number, double x, bool is_up, const char *colour,
-                               const char *name, int height) {
-  const double y = 1.0 - 45.0 / height, half = (is_up ? 9.0 : -9.0) / height;
+static void write_arrow_legend(FILE *script, const prem_page *page, int number, int order,
+                               double from, bool is_up, const char *colour, const char *name,
+                               int height) {
+  const prem_legend_place at = prem_legend_place_of(page, order, from);
+  const double x = at.x, y = 1.0 - at.y / height, half = (is_up ? 9.0 : -9.0) / height;
   fprintf(
       script,
       "set arrow %d from screen %.5f, screen %.5f to screen %.5f, screen %.5f head size screen "
@@ -701,21 +713,25 @@ static void write_arrow_legend(FILE *script, int number, double x, bool is_up, c
       number, x, y - half, x, y + half, colour, number + 18, name, x + 0.008, y);
 }
 
-static void write_legend(FILE *script, const prem_schedule *schedule, int height) {
+static void write_legend(FILE *script, const prem_page *page, const prem_schedule *schedule,
+                         int height) {
   const char *const names[PREM_PHASE_COUNT] = {"prefetch", "compute", "writeback"};
   for (int i = 0; i < PREM_PHASE_COUNT; ++i)
-    write_swatch(script, i + 1, 0.012 + 0.095 * i, prem_phase_colours[i], names[i], height);
-  write_swatch(script, 4, 0.297, use_colour, "resource in use", height);
+    write_swatch(script, page, i + 1, i, 0.012 + 0.095 * i, prem_phase_colours[i], names[i],
+                 height);
+  write_swatch(script, page, 4, 3, 0.297, use_colour, "resource in use", height);
+  const prem_legend_place line = prem_legend_place_of(page, 4, 0.413);
+  const double y = 1.0 - line.y / height, wide = 33.6 / page->width;
   fprintf(script,
-          "set arrow 1 from screen 0.4130, screen %.5f to screen 0.4370, screen %.5f nohead lw 2 "
-          "dt (9,5) lc rgb '%s'\nset label 15 'its capacity' at screen 0.4450, screen %.5f left\n",
-          1.0 - 45.0 / height, 1.0 - 45.0 / height, capacity_colour, 1.0 - 45.0 / height);
+          "set arrow 1 from screen %.4f, screen %.5f to screen %.4f, screen %.5f nohead lw 2 "
+          "dt (9,5) lc rgb '%s'\nset label 15 'its capacity' at screen %.4f, screen %.5f left\n",
+          line.x, y, line.x + wide, y, capacity_colour, line.x + wide * 4 / 3, y);
   if (schedule->period_lcm_ns > 0) {
-    write_arrow_legend(script, 2, 0.545, true, release_colour, "release", height);
-    write_arrow_legend(script, 3, 0.625, false, deadline_colour, "deadline", height);
+    write_arrow_legend(script, page, 2, 5, 0.545, true, release_colour, "release", height);
+    write_arrow_legend(script, page, 3, 6, 0.625, false, deadline_colour, "deadline", height);
   }
   if (warms_up(schedule))
-    write_swatch(script, 6, schedule->period_lcm_ns > 0 ? 0.720 : 0.530, warmup_colour,
+    write_swatch(script, page, 6, 7, schedule->period_lcm_ns > 0 ? 0.720 : 0.530, warmup_colour,
                  "warm-up, not planned", height);
 }
 
@@ -724,8 +740,9 @@ static prem_status write_script(FILE *script, const prem_schedule *schedule, con
   layout at = layout_of(shown, schedule);
   prem_time_axis axis = prem_axis_for(shown->end_ns - shown->begin_ns);
   prem_write_terminal(script, path, at.height);
-  write_heading(script, shown, schedule, axis, at.height);
-  write_legend(script, schedule, at.height);
+  if (!shown->page.is_column)
+    write_heading(script, shown, schedule, axis, at.height);
+  write_legend(script, &shown->page, schedule, at.height);
   fprintf(script,
           "set multiplot\nset tics out nomirror\nset border 3 lc rgb '#404040'\n"
           "unset key\nset grid noytics xtics back lt 1 lw 1 lc rgb '#C8C8C8'\n"
@@ -735,10 +752,10 @@ static prem_status write_script(FILE *script, const prem_schedule *schedule, con
   fputs("unset label\nunset object\nunset arrow\n", script); /* drawn once */
   prem_status status = PREM_OK;
   int32_t resources = schedule->platform.resource_count;
-  int top = HEAD + at.lanes;
+  int top = at.head + at.lanes;
   for (int32_t r = 0; r < resources && status == PREM_OK; ++r) {
     top += BETWEEN;
-    prem_place_panel(script, at.height, top, PANEL);
+    prem_place_panel(script, &shown->page, at.height, top, PANEL);
     if (r == resources - 1)
       fprintf(script, "set xlabel 'time from the start of the hyperperiod [%s]' offset 0,0.4\n",
               axis.unit);
@@ -751,7 +768,7 @@ static prem_status write_script(FILE *script, const prem_schedule *schedule, con
 
 static prem_status draw(const prem_schedule *schedule, const char *path, FILE *script,
                         const volatile sig_atomic_t *stop, prem_diag *diag) {
-  excerpt shown = {0};
+  excerpt shown = {.page = prem_page_of(path)};
   prem_slot *slots = NULL;
   int64_t count = 0;
   prem_status status = prem_plan_expand(schedule, schedule->plan, &slots, &count, diag);
