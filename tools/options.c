@@ -57,6 +57,11 @@ static const struct {
      .doc = "with --live: write ages and latenesses of results as histograms that gnuplot reads; "
             "`-` is stdout",
      .values = "@files"},
+    {OF(ISOLATE), "hostile", OPTION_HOSTILE, .arg = "KERNEL",
+     .doc =
+         "of hostile tasks: any with an f32 vector `in` and one `out`, also of your own; default: "
+         "vector_increment",
+     .values = "@list kernels"},
     {OF(PLAN), "import", OPTION_IMPORT, .arg = "CSV",
      .doc = "make no plan, but take this one, as --export writes it; the checker judges it as any "
             "other. `-` is stdin",

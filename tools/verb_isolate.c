@@ -7,6 +7,7 @@
 
 typedef struct isolate_options {
   study_options common;
+  const char *hostile; /* NULL: the usual stressor */
   prem_mode modes[PREM_MODE_COUNT];
   int mode_count; /* 0: tt and free */
   bool sentinel;
@@ -39,6 +40,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case OPTION_SENTINEL:
     options->sentinel = true;
+    return 0;
+  case OPTION_HOSTILE:
+    options->hostile = text;
     return 0;
   case 'o':
     options->common.json = text;
@@ -136,6 +140,7 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
   prem_isolate_options isolate = {.engine = options->common.engine,
                                   .sentinel = options->sentinel,
                                   .stop = &command_stop,
+                                  .hostile = options->hostile,
                                   .modes = {PREM_MODE_TT, PREM_MODE_FREE},
                                   .mode_count = 2};
   if (options->mode_count) {
@@ -152,6 +157,12 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
     }
   if (options->sentinel && strcmp(prem_backend_name(backend), "cuda") != 0)
     command_note("--sentinel: backend %s has none, takes no notice", prem_backend_name(backend));
+  if (prem_schedule_has_best_effort(schedule) && options->hostile) {
+    command_error("%s: best-effort tasks are the company, so there are no hostile ones; leave "
+                  "--hostile out",
+                  options->common.file);
+    return COMMAND_USAGE;
+  }
   if (prem_schedule_has_best_effort(schedule))
     return isolate_load(options, &isolate, schedule, backend, machine);
   progress line;

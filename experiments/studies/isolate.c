@@ -57,8 +57,8 @@ static prem_status make_schedules(certifying *all, bool *keep, int32_t *elements
   for (int32_t t = 0; t < tasks && status == PREM_OK; ++t) {
     status = make_alone(all, t, keep);
     if (status == PREM_OK)
-      status = prem_stressor_schedule(all->schedule, elements, t, &all->schedules[tasks + 1 + t],
-                                      all->diag);
+      status = prem_stressor_schedule(all->schedule, all->result->hostile, elements, t,
+                                      &all->schedules[tasks + 1 + t], all->diag);
   }
   return status;
 }
@@ -290,6 +290,8 @@ static prem_status make_result(const prem_schedule *schedule, const prem_isolate
           : 0;
   result->output_ok = true;
   result->valid = true;
+  snprintf(result->hostile, sizeof result->hostile, "%s",
+           options->hostile ? options->hostile : PREM_STRESSOR_KERNEL);
   result->stressors = calloc(tasks, sizeof *result->stressors);
   bool whole = result->stressors != NULL;
   for (int32_t m = 0; m < options->mode_count; ++m) {
@@ -346,6 +348,8 @@ prem_status prem_isolate(const prem_schedule *schedule, const prem_backend *back
                          prem_diag *diag) {
   *out = NULL;
   if (!schedule->plan || !can_be_isolated(options))
+    return PREM_ERR_ARGUMENT;
+  if (options->hostile && prem_stressor_judge(options->hostile, diag) != PREM_OK)
     return PREM_ERR_ARGUMENT;
   certifying all = {.schedule = schedule,
                     .backend = backend,

@@ -453,6 +453,8 @@ static void add_notes(prem_findings *findings, const prem_isolation *isolation) 
   int32_t standing = 0;
   for (int32_t t = 0; t < isolation->task_count; ++t)
     standing += !isolation->stressors[t].replaced;
+  if (isolation->hostile[0] && strcmp(isolation->hostile, PREM_STRESSOR_KERNEL) != 0)
+    prem_findings_note(findings, "Hostile tasks run the kernel %s.", isolation->hostile);
   if (standing > 0)
     prem_findings_note(findings,
                        "%d of %d tasks stand for themselves as hostile neighbours: they have no "

@@ -18,12 +18,31 @@ enum {
   ELEMENT_BYTES = 4
 };
 
-static const char stressor_kernel[] = "vector_increment";
+static const char *kernel_of(const prem_isolate_options *options) {
+  return options->hostile ? options->hostile : PREM_STRESSOR_KERNEL;
+}
+
+prem_status prem_stressor_judge(const char *kernel, prem_diag *diag) {
+  const prem_kernel *found = prem_registry_find(prem_registry_builtin(), kernel);
+  const prem_port *ports = found ? found->ports : NULL;
+  if (!found)
+    prem_diag_add(diag, PREM_ERROR, 24, (prem_place){0}, "hostile",
+                  "there is no kernel '%.63s' in this build; `ttprem list` has them", kernel);
+  else if (found->port_count != 2 || strcmp(ports[0].name, "in") != 0 ||
+           ports[0].access != PREM_IN || strcmp(ports[1].name, "out") != 0 ||
+           ports[1].access != PREM_OUT || ports[0].type != PREM_F32 || ports[1].type != PREM_F32)
+    prem_diag_add(diag, PREM_ERROR, 31, (prem_place){0}, "hostile",
+                  "kernel '%.63s' has other ports; a stressor's are a vector `in` and a vector "
+                  "`out`, both f32, and its arguments have defaults",
+                  kernel);
+  else
+    return PREM_OK;
+  return PREM_ERR_ARGUMENT;
+}
 
 static bool can_be_replaced(const prem_task *task) {
   return task->definition && task->phase[PREM_PREFETCH].exists &&
-         task->phase[PREM_COMPUTE].exists && task->phase[PREM_WRITEBACK].exists &&
-         prem_registry_find(prem_registry_builtin(), stressor_kernel);
+         task->phase[PREM_COMPUTE].exists && task->phase[PREM_WRITEBACK].exists;
 }
 
 /* ---- the schedule --------------------------------------------------------------------------- */
@@ -46,32 +65,32 @@ static void mark_spared(const prem_schedule *schedule, int32_t spare, bool *spar
 
 /* Two subsets: the first to have a copy, the second to drop the arrays that nobody uses any more.
  */
-static prem_status replace_all(const prem_schedule *schedule, const int32_t *elements,
-                               const bool *spared, bool *keep, prem_schedule **out,
-                               prem_diag *diag) {
+static prem_status replace_all(const prem_schedule *schedule, const char *kernel,
+                               const int32_t *elements, const bool *spared, bool *keep,
+                               prem_schedule **out, prem_diag *diag) {
   prem_schedule *copy = NULL;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     keep[t] = true;
   prem_status status = prem_schedule_subset(schedule, keep, &copy);
   for (int32_t t = 0; t < schedule->task_count && status == PREM_OK; ++t)
     if (!spared[t] && elements[t] > 0)
-      status = prem_schedule_replace(copy, t, stressor_kernel, elements[t], prem_registry_builtin(),
-                                     diag);
+      status = prem_schedule_replace(copy, t, kernel, elements[t], prem_registry_builtin(), diag);
   if (status == PREM_OK)
     status = prem_schedule_subset(copy, keep, out);
   prem_schedule_free(copy);
   return status;
 }
 
-prem_status prem_stressor_schedule(const prem_schedule *schedule, const int32_t *elements,
-                                   int32_t spare, prem_schedule **out, prem_diag *diag) {
+prem_status prem_stressor_schedule(const prem_schedule *schedule, const char *kernel,
+                                   const int32_t *elements, int32_t spare, prem_schedule **out,
+                                   prem_diag *diag) {
   *out = NULL;
   const size_t tasks = (size_t)schedule->task_count + 1;
   bool *spared = calloc(tasks, sizeof *spared), *keep = calloc(tasks, sizeof *keep);
   prem_status status = PREM_ERR_MEMORY;
   if (spared && keep) {
     mark_spared(schedule, spare, spared);
-    status = replace_all(schedule, elements, spared, keep, out, diag);
+    status = replace_all(schedule, kernel, elements, spared, keep, out, diag);
   }
   free(spared);
   free(keep);
@@ -167,13 +186,14 @@ static double fullest(const prem_schedule *schedule, int32_t t, const prem_varia
 /* The stressor alone, a few times, in tt. */
 static prem_status try_size(const prem_schedule *schedule, int32_t t, const int32_t *elements,
                             const prem_backend *backend, const prem_isolate_options *options,
-                            double *all, double *memory, prem_diag *diag) {
+                            double *all, prem_stressor *found, prem_diag *diag) {
   prem_schedule *stressors = NULL, *alone = NULL;
   bool *keep = calloc((size_t)schedule->task_count + 1, sizeof *keep);
   if (!keep)
     return PREM_ERR_MEMORY;
   keep[t] = true;
-  prem_status status = prem_stressor_schedule(schedule, elements, -1, &stressors, diag);
+  prem_status status =
+      prem_stressor_schedule(schedule, kernel_of(options), elements, -1, &stressors, diag);
   if (status == PREM_OK)
     status = prem_schedule_subset(stressors, keep, &alone);
   if (status == PREM_OK) {
@@ -198,7 +218,9 @@ static prem_status try_size(const prem_schedule *schedule, int32_t t, const int3
       const prem_variant_phase *phases =
           &variant.observed[PREM_MODE_TT].phases[at * PREM_PHASE_COUNT];
       *all = fullest(schedule, t, phases, false);
-      *memory = fullest(schedule, t, phases, true);
+      found->fill_pct = 100.0 * fullest(schedule, t, phases, true);
+      found->bytes_per_tile = prem_task_phase_bytes(alone, &alone->tasks[at], PREM_PREFETCH, 0) +
+                              prem_task_phase_bytes(alone, &alone->tasks[at], PREM_WRITEBACK, 0);
     }
     prem_variant_close(&variant);
   }
@@ -213,17 +235,17 @@ static prem_status size_one(const prem_schedule *schedule, int32_t t, int32_t *e
                             prem_stressor *stressors, prem_diag *diag) {
   const prem_task *task = &schedule->tasks[t];
   prem_status status = PREM_OK;
-  elements[t] = elements_that_fit(buffer_bytes(schedule, task));
+  int32_t tried = elements[t] = elements_that_fit(buffer_bytes(schedule, task));
   for (int trial = 0; trial < TRIALS && status == PREM_OK; ++trial) {
-    double all = 0, memory = 0;
-    status = try_size(schedule, t, elements, backend, options, &all, &memory, diag);
-    stressors->fill_pct = 100.0 * memory;
+    double all = 0;
+    tried = elements[t];
+    status = try_size(schedule, t, elements, backend, options, &all, stressors, diag);
     if (status != PREM_OK || all <= 1.0 || elements[t] <= PIECE_BYTES)
       break;
     const int64_t bytes = (int64_t)((double)elements[t] * ELEMENT_BYTES / all);
     elements[t] = elements_that_fit(bytes + PIECE_BYTES);
   }
-  stressors->bytes_per_tile = INT64_C(2) * elements[t] * ELEMENT_BYTES;
+  stressors->bytes_per_tile = stressors->bytes_per_tile * elements[t] / tried;
   stressors->replaced =
       stressors->bytes_per_tile * 100 >= stressors->own_bytes_per_tile * MIN_BYTES_PCT;
   if (!stressors->replaced)

@@ -6,7 +6,7 @@
 #include "ttprem/isolation.h"
 
 /**
- * Replace tasks: each gets the kernel vector_increment over an array of its own, so large a tile
+ * Replace tasks: each gets the kernel over an array of its own, so large a tile
  * that its memory phases fill their planned windows as far as the buffers allow, and keeps its
  * blocks, tiles, instants and windows.
  *
@@ -14,8 +14,12 @@
  * @param      spare     a task, with those that it follows, that stays as it is; -1: none.
  * @param[out] out       free with prem_schedule_free(), before `schedule`.
  */
-prem_status prem_stressor_schedule(const prem_schedule *schedule, const int32_t *elements,
-                                   int32_t spare, prem_schedule **out, prem_diag *diag);
+prem_status prem_stressor_schedule(const prem_schedule *schedule, const char *kernel,
+                                   const int32_t *elements, int32_t spare, prem_schedule **out,
+                                   prem_diag *diag);
+
+/** PREM_ERR_ARGUMENT unless there is such a kernel, of one f32 vector `in` and one `out`. */
+prem_status prem_stressor_judge(const char *kernel, prem_diag *diag);
 
 /**
  * How large the tiles of stressors can be: what the block's buffers hold, cut down by trial until

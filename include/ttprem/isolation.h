@@ -16,6 +16,8 @@ enum { PREM_QUANTILES = 23 };
 
 enum { PREM_ISOLATION_BINS = 64 };
 
+#define PREM_STRESSOR_KERNEL "vector_increment"
+
 /** Response times, counted: `count[i]` of them are not longer than ns[i] and longer than ns[i - 1].
  *  Exact where there are no more than 64 different ones, and always among the 16 longest. */
 typedef struct prem_isolation_bins {
@@ -75,7 +77,8 @@ typedef struct prem_stressor {
 typedef struct prem_isolation {
   prem_isolation_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
-  prem_stressor *stressors; /* [task_count] */
+  prem_stressor *stressors;      /* [task_count] */
+  char hostile[PREM_NAME_BYTES]; /* their kernel */
   int32_t task_count;
   int64_t clock_step_ns;
   prem_sampling sampling; /* as it was; launches 0: one for each sample */
@@ -89,6 +92,8 @@ typedef struct prem_isolation {
 typedef struct prem_isolate_options {
   prem_mode modes[PREM_MODE_COUNT]; /* any that has jobs: all but copy */
   int32_t mode_count;
+  const char *hostile;    /* kernel of stressors, with f32 vectors `in` and `out`; NULL:
+                             PREM_STRESSOR_KERNEL */
   prem_sampling sampling; /* of each condition and mode; resident: max_records of all launches, and
                              their number is chosen */
   prem_engine engine;
@@ -117,7 +122,8 @@ PREM_EXTERN_C_BEGIN
  * @param schedule  bound, with a plan that prem_check() accepts; must outlive the call.
  * @param[out] out  also when interrupted, as far as it got, and when some of it was not possible;
  *                  free with prem_isolation_free().
- * @retval PREM_ERR_ARGUMENT     no plan, no mode, mode copy, or no sample
+ * @retval PREM_ERR_ARGUMENT     no plan, no mode, mode copy, or no sample; no kernel of that name,
+ *                               or with other ports (diag)
  * @retval PREM_ERR_UNAVAILABLE  a mode, or a condition in it, is not possible: `left_out` and diag
  * say why; all others were measured
  * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; those of prem_session_open() and

@@ -6,21 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool add_array(prem_schedule *schedule, const char *task, const char *port, int64_t elements,
-                      uint64_t seed, bool is_filled) {
+/* Elements of an input; the shape of an output is for the kernel to say. */
+static bool add_array(prem_schedule *schedule, int32_t number, const char *port, int64_t elements) {
   const size_t count = (size_t)schedule->array_count;
   prem_array *grown = reallocarray(schedule->arrays, count + 1, sizeof *grown);
   if (!grown)
     return false;
   schedule->arrays = grown;
   prem_array *array = &grown[schedule->array_count++];
-  *array = (prem_array){.type = PREM_F32,
-                        .rank = 1,
-                        .shape = {1, 1, 1, elements},
-                        .fill = is_filled ? PREM_FILL_RANDOM : PREM_FILL_ZERO,
-                        .seed = seed,
-                        .writer = -1};
-  snprintf(array->name, sizeof array->name, "%.50s.%s", task, port);
+  *array = elements > 0 ? (prem_array){.type = PREM_F32,
+                                       .rank = 1,
+                                       .shape = {1, 1, 1, elements},
+                                       .fill = PREM_FILL_RANDOM,
+                                       .seed = (uint64_t)number + 1,
+                                       .writer = -1}
+                        : (prem_array){.writer = number};
+  snprintf(array->name, sizeof array->name, "%.50s.%s", schedule->tasks[number].name, port);
   return true;
 }
 
@@ -59,7 +60,7 @@ static prem_status connect(prem_schedule *schedule, int32_t number, int64_t elem
   for (int p = 0; p < 2; ++p) {
     strcpy(names[p], ports[p]);
     arrays[p] = schedule->array_count;
-    if (!add_array(schedule, task->name, ports[p], elements, (uint64_t)number + 1, p == 0))
+    if (!add_array(schedule, number, ports[p], p == 0 ? elements : 0))
       return PREM_ERR_MEMORY;
   }
   return PREM_OK;

@@ -485,6 +485,7 @@ class Schedule:
         backend: str = "auto",
         modes: Sequence[str] = ("tt", "free"),
         *,
+        hostile: str | None = None,
         repeat: int | None = None,
         rounds: int = 5,
         scenario: str | None = None,
@@ -492,14 +493,19 @@ class Schedule:
         seed: int = 1,
     ) -> Isolation | LoadIsolation:
         """Measure each task alone, with its neighbours and with hostile ones; or, with best-effort
-        tasks, the others alone and beside these, with their gate and without it."""
+        tasks, the others alone and beside these, with their gate and without it. `hostile`: the
+        kernel of hostile tasks, as `ttprem isolate --hostile`."""
         asked = locals()
         handle, found, machine = self._ready(backend)
         options = ffi.new("prem_isolate_options *")
         numbers = self._modes(found, modes)
         options.modes[0 : len(numbers)], options.mode_count = numbers, len(numbers)
         self._sampling(handle, found, options.sampling, asked)
+        name = ffi.new("char[]", hostile.encode()) if hostile else NULL
+        options.hostile = name
         if lib.prem_schedule_has_best_effort(handle.c):
+            if hostile:
+                raise UsageError("hostile: best-effort tasks are the company, so there are none")
             if "tt" not in modes or set(modes) - {"tt", "free"}:
                 raise UsageError("modes: with best-effort tasks it is 'tt', or 'tt' and 'free'")
             return LoadIsolation.measure(handle, found, machine, options)

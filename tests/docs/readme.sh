@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The demo's table in the README is that of the committed result, line by line, and that of its data.
+# The demo's table in the README is that of the committed result, line by line, and that of its data; and CITATION.cff
+# names the version that there is.
 # ctest: release
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -25,3 +26,6 @@ same() { # WHAT SHOWN EXPRESSION
 same late "$late" '"\(.late_releases)/\(.releases)"'
 same 'worst lateness' "$(sed 's/[.]//; s/^0*//' <<<"$worst")" .lateness_max_ns
 same disturbed "$disturbed" '"\(.disturbed.jobs)/\((.repeats + .disturbed.count) * (.tasks | length))"'
+
+version=$(sed -n 's/^#define PREM_VERSION "\(.*\)"/\1/p' include/ttprem/base.h)
+grep -qx "version: $version" CITATION.cff || { echo "readme: CITATION.cff is not of version $version" >&2; exit 1; }

@@ -61,7 +61,8 @@ START_TEST(the_spare_task_and_those_before_it_stay) {
   } cases[] = {{-1, "abde"}, {0, "bde"}, {1, "de"}, {2, "abde"}, {3, "e"}, {4, "abd"}};
   static const int32_t elements[] = {16, 32, 0, 64, 4};
   schedule = checked_schedule(text(five, five_tasks(), one_after_the_other(5)));
-  ck_assert_int_eq(prem_stressor_schedule(schedule, elements, cases[_i].spare, &stressors, diag),
+  ck_assert_int_eq(prem_stressor_schedule(schedule, PREM_STRESSOR_KERNEL, elements, cases[_i].spare,
+                                          &stressors, diag),
                    PREM_OK);
   ck_assert_int_eq(stressors->task_count, 5);
   for (int t = 0; t < 5; ++t) {
@@ -296,6 +297,33 @@ START_TEST(a_joined_window_is_that_of_both) {
 }
 END_TEST
 
+/* A kernel that moves something else than a copy: what its windows hold is counted, and what is no
+ * stressor is told. */
+START_TEST(another_kernel_is_named) {
+  static const prem_isolate_options options = {
+      .hostile = "vector_sum", .sampling.seed = 1, .sampling.max_records = 1000};
+  static const char *const wrong[] = {"no_such_kernel", "convert", "noop", "matmul"};
+  const prem_backend backend = counted_backend();
+  static const int tile[] = {32};
+  made_up.ns = 0;
+  made_up.phase = PREM_COMPUTE;
+  schedule = checked_schedule(copies("scratch_bytes = 4096L;", 1, tile, false));
+  ck_assert_int_eq(prem_stressor_judge("vector_sum", diag), PREM_OK);
+  ck_assert_int_eq(prem_stressor_size(schedule, &backend, &options, elements, found, diag),
+                   PREM_OK);
+  ck_assert_int_eq(found[0].bytes_per_tile, 4 * elements[0] + 4);
+  prem_schedule *replaced = NULL;
+  ck_assert_int_eq(prem_stressor_schedule(schedule, "vector_sum", elements, -1, &replaced, diag),
+                   PREM_OK);
+  ck_assert_str_eq(replaced->tasks[0].kernel, "vector_sum");
+  prem_schedule_free(replaced);
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+    ck_assert_int_eq(prem_stressor_judge(wrong[i], diag), PREM_ERR_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, prem_diag_count(diag) - 1)->reason, wrong[i]));
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("stressor");
   TCase *cases = tcase_create("schedules");
@@ -305,6 +333,7 @@ int main(void) {
   cases = tcase_create("sizes");
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_loop_test(cases, alone_on_a_block_they_share_all_of_its_memory, 0, 18);
+  tcase_add_test(cases, another_kernel_is_named);
   tcase_add_test(cases, without_a_limit_they_have_what_the_task_has);
   tcase_add_test(cases, on_a_shared_block_they_have_the_buffers_that_are_there);
   tcase_add_test(cases, those_that_are_alike_are_tried_once);
