@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The site is built without a warning, no link of it is dead, its search knows every public function and verb, and a
+# page that leads nowhere is refused.
+#
+# 77: no mkdocs, scdoc or mandoc: nothing is built.
+# ctest: long release
+set -euo pipefail
+root=$(realpath "$(dirname "$0")/../..")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+fail() { echo "site: $*" >&2; exit 1; }
+status=0
+"$root/tools/site.sh" "$place/site" >"$place/said" 2>&1 || status=$?
+if [ $status -eq 3 ]; then
+  echo "$(cat "$place/said"): the site is not built" >&2
+  exit 77
+fi
+[ $status -eq 0 ] || fail "$(grep -v '^INFO' "$place/said" | tail -n 20)"
+tail -n 1 "$place/said"
+
+index=$place/site/search/search_index.json
+functions=$(grep -hoE '^PREM_API [^;(]*\b(prem_[a-z0-9_]+)\(' "$root"/include/ttprem/*.h | grep -oE 'prem_[a-z0-9_]+\($' | tr -d '(' | sort -u)
+[ "$(wc -w <<<"$functions")" -ge 150 ] || fail "only $(wc -w <<<"$functions") public functions are found"
+for function in $functions; do
+  grep -q "\b$function\b" "$index" || fail "the search does not know $function"
+done
+for page in index.html docs/tutorial.html man/ttprem-plan.html api/plan_file.h.html llms.txt llms-full.txt; do
+  [ -s "$place/site/$page" ] || fail "no $page"
+done
+grep -q 'Nothing is searched, so' "$place/site/man/ttprem-plan.html" || fail 'man/ttprem-plan.html is empty'
+for code in E001 E045; do grep -q $code "$index" || fail "the search does not know $code"; done
+
+# What is wrong is found: a link to nothing, and one to a heading that is not there.
+mkdir "$place/tree"
+git -C "$root" ls-files -z --cached --others --exclude-standard | (cd "$root" && tar --null -T - -cf - --ignore-failed-read 2>/dev/null) |
+  tar xf - -C "$place/tree"
+sed -i 's/(terms.md)/(words.md)/; 0,/(terms.md#[a-z-]*)/s//(words.md)/' "$place/tree/docs/tutorial.md"
+echo 'See [there](words.md).' >>"$place/tree/docs/tutorial.md"
+if "$place/tree/tools/site.sh" "$place/other" >"$place/said" 2>&1; then fail 'a link to nothing goes unnoticed'; fi
+grep -q 'words.md leads nowhere' "$place/said" || fail "$(tail -n 3 "$place/said")"
+sed -i 's/words\.md/terms.md/; s/(terms.md)/(terms.md#no-such-heading)/' "$place/tree/docs/tutorial.md"
+if "$place/tree/tools/site.sh" "$place/other" >"$place/said" 2>&1; then fail 'a dead anchor goes unnoticed'; fi
+grep -q 'dead link: .*no-such-heading' "$place/said" || fail "$(tail -n 3 "$place/said")"
