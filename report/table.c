@@ -5,10 +5,12 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "prem/base/numbers.h"
 #include "report/first_cause.h"
+#include "report/narrow.h"
 #include "ttprem/measure.h"
 
 enum { CELL_BYTES = 32, NAME_COLUMNS = 20 };
@@ -177,11 +179,13 @@ static void print_rows(const prem_result *result, FILE *file) {
   const int width = label_width(result);
   const bool watched = any_watched(result);
   const bool has_makespan = result->row_count == 0 || !is_periodic(&result->rows[0]);
+  fputs(PREM_TABLE_BEGIN, file);
   for (int line = 0; line < 3; ++line)
     fprintf(file, "%-*s%s%s%s%s\n", width, heads[line][0], watched ? heads[line][1] : "",
             heads[line][2], has_makespan ? heads[line][3] : "", line == 0 ? " output" : "");
   for (int32_t i = 0; i < result->row_count; ++i)
     print_row(&result->rows[i], width, watched, file);
+  fputs(PREM_TABLE_END, file);
 }
 
 /* ---- the tasks ------------------------------------------------------------------------------ */
@@ -203,12 +207,12 @@ static void print_deadlines(const prem_result *result, FILE *file) {
     asked |= result->rows[0].tasks[t].period_ns > 0 || result->rows[0].tasks[t].deadline_ns > 0;
   if (!asked)
     return;
-  fputs("jobs: response times against deadlines, in us\n", file);
+  fputs("jobs: response times against deadlines, in us\n" PREM_TABLE_BEGIN, file);
   if (apart)
-    fprintf(file, "%*s%35s%35s\n", widths[0] + widths[1] + 12, "", "all jobs", "undisturbed jobs");
+    fprintf(file, "%*s%35s%35s\n", widths[0] + widths[1] + 12, "", "all jobs", "undisturbed");
   fprintf(file, "%-*s %-*s %10s", widths[0], "task", widths[1], "mode", "deadline");
   for (int group = 0; group < 1 + apart; ++group)
-    fprintf(file, " %10s %10s %12s", "median", "longest", "missed/jobs");
+    fprintf(file, " %10s %10s %12s", "median", "longest", "missed of");
   fputc('\n', file);
   for (int32_t t = 0; t < task_count_of(result); ++t)
     for (int32_t i = 0; i < result->row_count; ++i) {
@@ -223,7 +227,7 @@ static void print_deadlines(const prem_result *result, FILE *file) {
         print_jobs_cells(&task->response_ns, &task->undisturbed, file);
       fputc('\n', file);
     }
-  fputc('\n', file);
+  fputs(PREM_TABLE_END "\n", file);
 }
 
 static cell_text percentile_cell(int64_t ns) {
@@ -268,7 +272,7 @@ static bool has_times(const prem_result *result) {
 static void print_responses(const prem_result *result, FILE *file) {
   static const char makespan[] = "makespan";
   int widths[2] = {name_width(task_width(result), makespan), label_width(result)};
-  fprintf(file, "\nresponse times and makespan in us\n");
+  fprintf(file, "\nresponse times and makespan in us\n" PREM_TABLE_BEGIN);
   fprintf(file, "%-*s %-*s %11s %11s %11s %11s %11s %11s\n", widths[0], "task", widths[1], "mode",
           "median", "p99", "max", "min", "spread", "published");
   for (int32_t t = 0; t < task_count_of(result); ++t)
@@ -279,6 +283,7 @@ static void print_responses(const prem_result *result, FILE *file) {
     }
   for (int32_t i = 0; i < result->row_count; ++i)
     print_times(makespan, &result->rows[i], &result->rows[i].makespan_ns, "", widths, file);
+  fputs(PREM_TABLE_END, file);
 }
 
 /* ---- padding -------------------------------------------------------------------------------- */
@@ -327,7 +332,8 @@ static void print_padding(const prem_result *result, FILE *file) {
   fprintf(
       file,
       "\npadded: if each output counted at one instant, in us: p99.99, p99.999 or longest of the "
-      "first\n  half of its jobs + %" PRId64 " ns; missed by so many of the second half%s\n",
+      "first half of its jobs + %" PRId64
+      " ns; missed by so many of the second half%s\n" PREM_TABLE_BEGIN,
       prem_max_i64(result->machine.clock_step_ns, 1),
       any_watched(result) ? ", undisturbed + disturbed ones" : "");
   fprintf(file, "%-*s %-*s %7s %9s", widths[0], "task", widths[1], "mode", "set by", "judged");
@@ -339,6 +345,7 @@ static void print_padding(const prem_result *result, FILE *file) {
                    &result->rows[i].tasks[t].padded, widths, file);
   for (int32_t i = 0; i < result->row_count && !is_periodic(&result->rows[0]); ++i)
     print_padded(makespan, &result->rows[i], &result->rows[i].padded, widths, file);
+  fputs(PREM_TABLE_END, file);
   if (least->at[PREM_PADDING_P99999].published_ns < 0)
     fprintf(file,
             "  p99.99 needs %" PRId64 " undisturbed times in the first half, p99.999 %" PRId64
@@ -369,11 +376,13 @@ static void print_chains(const prem_result *result, FILE *file) {
   if (count > 0)
     fprintf(file,
             "\nchains, end to end, in us: reaction to an event that was just missed, age of the "
-            "data in an output\n%-*s %-*s %11s %11s %11s %11s %9s\n",
+            "data in an output\n" PREM_TABLE_BEGIN "%-*s %-*s %11s %11s %11s %11s %9s\n",
             widths[0], "chain", widths[1], "mode", "reaction", "least", "age", "least", "outputs");
   for (int32_t c = 0; c < count; ++c)
     for (int32_t i = 0; i < result->row_count; ++i)
       print_chain(&result->rows[i], c, widths, file);
+  if (count > 0)
+    fputs(PREM_TABLE_END, file);
 }
 
 /* ---- best effort ----------------------------------------------------------------------------- */
@@ -403,7 +412,7 @@ static void print_gate_overruns(const prem_row *row, FILE *file) {
     if (task->counts.overruns > 0)
       fprintf(file,
               "%s: best effort went on into closed windows %" PRId64 " times; the longest: %s, "
-              "block %" PRId32 ", %s of tile %" PRId32 ",\n  %s us into the window of %s that "
+              "block %" PRId32 ", %s of tile %" PRId32 ", %s us into the window of %s that "
               "opened at %s us of launch %" PRId64 "\n",
               row->label, task->counts.overruns, task->name, longest->block,
               prem_phase_name(longest->phase), longest->tile, time_cell(longest->by_ns).text,
@@ -424,13 +433,14 @@ static void print_best_effort(const prem_result *result, FILE *file) {
   if (count == 0)
     return;
   fprintf(file,
-          "\nbest effort; waits at the gate in us; by the plan %.4f of the time is open\n"
-          "%-*s %-*s %9s %12s %9s %9s %9s %14s %9s\n",
+          "\nbest effort; waits at the gate in us; by the plan %.4f of the time is "
+          "open\n" PREM_TABLE_BEGIN "%-*s %-*s %9s %12s %9s %9s %9s %14s %9s\n",
           result->rows[0].open_share, widths[0], "task", widths[1], "mode", "jobs", "jobs/s",
           "GB/s", "tiles", "waits", "waited", "overruns");
   for (int32_t t = 0; t < count; ++t)
     for (int32_t i = 0; i < result->row_count; ++i)
       print_beside(&result->rows[i], t, widths, file);
+  fputs(PREM_TABLE_END, file);
 }
 
 static void print_phase(const prem_row *row, int32_t t, int p, int widths[2], FILE *file) {
@@ -452,7 +462,7 @@ static void print_phase(const prem_row *row, int32_t t, int p, int widths[2], FI
 static void print_phases(const prem_result *result, FILE *file) {
   int widths[2] = {task_width(result), label_width(result)};
   fputs("\nphases: in us, planned (WCET) and longest seen (WOET), overruns and the longest of "
-        "them,\n  late releases and the latest of them\n",
+        "them, late releases and the latest of them\n" PREM_TABLE_BEGIN,
         file);
   fprintf(file, "%-*s %-9s %-*s %10s %10s %8s %10s %8s %10s\n", widths[0], "task", "phase",
           widths[1], "mode", "WCET", "WOET", "overruns", "longest", "late", "latest");
@@ -460,6 +470,7 @@ static void print_phases(const prem_result *result, FILE *file) {
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       for (int32_t i = 0; i < result->row_count; ++i)
         print_phase(&result->rows[i], t, p, widths, file);
+  fputs(PREM_TABLE_END, file);
 }
 
 /* ---- what was measured, and what the numbers bear ------------------------------------------- */
@@ -647,8 +658,8 @@ static void print_partial(const prem_row *row, FILE *file) {
     return;
   fprintf(file,
           "%s: outputs of best-effort tasks were not verified in %" PRId64 " of %" PRId64
-          " launches, which ended\n  before each of their blocks had done all of its tiles once; "
-          "launches are longer with\n  --scenario resident and more --repeat\n",
+          " launches, which ended before each of their blocks had done all of its tiles once; "
+          "launches are longer with --scenario resident and more --repeat\n",
           row->label, row->partly_verified, row->verified_hyperperiods);
   for (int32_t t = 0; t < row->best_effort_count && prem_row_is_partial(row); ++t)
     fprintf(file, "  %s: %" PRId64 " tiles in all launches, a job has %" PRId64 "\n",
@@ -682,8 +693,8 @@ static void print_disturbed(const prem_row *row, FILE *file) {
   if (apart->count == 0)
     return;
   fprintf(file,
-          "%s: disturbed: %s, for %.3f ms at most, %s %" PRId64 " of %" PRId64
-          " jobs,\n  in %" PRId64 " of %" PRId64 " %s, the longest of %.3f ms\n",
+          "%s: disturbed: %s, for %.3f ms at most, %s %" PRId64 " of %" PRId64 " jobs, in %" PRId64
+          " of %" PRId64 " %s, the longest of %.3f ms\n",
           row->label, by_stalls ? "the GPU stood still" : "the operating system took a core away",
           (double)apart->longest_away_ns / 1e6, by_stalls ? "in" : "from", apart->jobs,
           all_jobs(row), apart->count, row->all_samples, sample_name(row),
@@ -702,8 +713,8 @@ static void print_disturbed(const prem_row *row, FILE *file) {
     fputs("  but for counts of phases: raw records are lost, so these are of all\n", file);
   if (!has_responses(row))
     fprintf(file,
-            "  no job is left: the machine was too busy; measure when it is quieter, on %s that\n"
-            "  nobody else uses, or with --with-disturbed\n",
+            "  no job is left: the machine was too busy; measure when it is quieter, on %s that "
+            "nobody else uses, or with --with-disturbed\n",
             by_stalls ? "a GPU" : "cores");
 }
 
@@ -714,15 +725,15 @@ static void print_doubts(const prem_row *row, FILE *file) {
   print_partial(row, file);
   if (row->oversubscribed)
     fprintf(file,
-            "%s: oversubscribed: more blocks than the machine runs at once; lateness and\n"
-            "  durations include waiting for a core\n",
+            "%s: oversubscribed: more blocks than the machine runs at once; lateness and "
+            "durations include waiting for a core\n",
             row->label);
   print_stalls(row, file);
   print_disturbed(row, file);
   if (row->standstills > 0)
     fprintf(file,
-            "%s: times when all blocks stood still at once: %" PRId64 ", the longest %.3f ms; the\n"
-            "  processor was somebody else's then, and times are not to be relied on\n",
+            "%s: times when all blocks stood still at once: %" PRId64 ", the longest %.3f ms; the "
+            "processor was somebody else's then, and times are not to be relied on\n",
             row->label, row->standstills, (double)row->standstill_max_ns / 1e6);
   print_losses(row, file);
 }
@@ -748,18 +759,8 @@ static void print_launch_search(const prem_result *result, FILE *file) {
   }
 }
 
-/** Two columns to the right, broken at spaces before column 100. */
 static void print_indented(const char *words, FILE *file) {
-  enum { COLUMNS = 98 };
-  for (int length; *words; words += length + (words[length] == ' ')) {
-    length = (int)strlen(words);
-    for (int at = length > COLUMNS ? COLUMNS : 0; at > 0; --at)
-      if (words[at] == ' ') {
-        length = at;
-        break;
-      }
-    fprintf(file, "  %.*s\n", length, words);
-  }
+  prem_wrap(words, strlen(words), 2, 2, file);
 }
 
 /** How a mode was run, and which could not be. */
@@ -791,7 +792,7 @@ static void print_footer(const prem_result *result, FILE *file) {
     fputs("interrupted: only what was measured until then is counted\n", file);
 }
 
-void prem_result_print(const prem_result *result, FILE *file) {
+static void print_all(const prem_result *result, FILE *file) {
   print_heading(result, file);
   print_deadlines(result, file);
   print_rows(result, file);
@@ -803,4 +804,15 @@ void prem_result_print(const prem_result *result, FILE *file) {
     print_phases(result, file);
   }
   print_footer(result, file);
+}
+
+void prem_result_print(const prem_result *result, FILE *file) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *wide = open_memstream(&text, &bytes);
+  if (wide)
+    print_all(result, wide);
+  if (wide && fclose(wide) == 0)
+    prem_print_narrow(text, file);
+  free(text);
 }

@@ -325,8 +325,15 @@ static int take_base(tuning *all) {
   const int64_t grid_ns =
       prem_max_i64(all->machine.clock_step_ns, all->schedule->platform.clock_step_ns);
   if (all->schedule->period_lcm_ns > 0) {
-    command_error("%s: the tasks have periods: the cycle is given and cannot be tuned",
+    command_error("%s: the tasks have periods, which give the cycle: there is none to tune. To be "
+                  "chosen are",
                   all->schedule->path);
+    fputs(
+        "  windows  `ttprem profile --margin PERCENT` or `--quantile PERCENT`, then `ttprem plan`\n"
+        "  slack    policy: { objective = \"slack\"; } or \"response\", then `ttprem plan`\n"
+        "  load     period_ns, or more tasks, until `ttprem plan` finds no plan;\n"
+        "           `ttprem isolate` says how far they disturb each other\n",
+        stderr);
     return COMMAND_INVALID;
   }
   if (offset_ns < MIN_UNITS * grid_ns) {

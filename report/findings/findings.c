@@ -10,6 +10,7 @@
 
 #include "prem/base/list.h"
 #include "report/findings/parts.h"
+#include "report/narrow.h"
 #include "ttprem/text.h"
 
 enum {
@@ -397,31 +398,61 @@ static bool is_text_column(const prem_table *table, int64_t column) {
   return prem_table_rows(table) > 0 && prem_table_value(table, 0, column)->kind == PREM_VALUE_TEXT;
 }
 
+/** Columns that stand side by side: the names of the rows, and some of the others. */
+typedef struct table_part {
+  int64_t names, begin, end;
+} table_part;
+
+static bool is_in(const table_part *part, int64_t column) {
+  return column < part->names || (column >= part->begin && column < part->end);
+}
+
+/** As many columns from `begin` on as a terminal has room for, one at least. */
+static table_part part_of(const prem_table *table, const column_shape *shapes, int64_t begin) {
+  table_part part = {.begin = begin, .end = begin};
+  int wide = 0;
+  while (part.names + 1 < table->column_count && is_text_column(table, part.names))
+    wide += shapes[part.names++].width + 2;
+  if (begin < part.names)
+    part.begin = part.end = part.names;
+  for (bool fits = true; part.end < table->column_count && fits; part.end += fits) {
+    wide += shapes[part.end].width + 2;
+    fits = wide <= PREM_TERMINAL_COLUMNS || part.end == part.begin;
+  }
+  return part;
+}
+
 static void print_padded(FILE *file, const prem_table *table, int64_t column, int width,
                          const char *text) {
   int padded = is_text_column(table, column) ? -width : width;
   fprintf(file, "  %*s", padded, text);
 }
 
-static void print_row(FILE *file, const prem_table *table, int64_t row,
-                      const column_shape *shapes) {
+static void print_row(FILE *file, const prem_table *table, int64_t row, const column_shape *shapes,
+                      const table_part *part) {
   for (int64_t column = 0; column < table->column_count; ++column) {
     char text[256];
+    if (!is_in(part, column))
+      continue;
     format_cell(prem_table_value(table, row, column), shapes[column].decimals, text, sizeof text);
     print_padded(file, table, column, shapes[column].width, text);
   }
   fputc('\n', file);
 }
 
-static void print_head(FILE *file, const prem_table *table, const column_shape *shapes) {
+static void print_head(FILE *file, const prem_table *table, const column_shape *shapes,
+                       const table_part *part) {
   bool units = false;
   for (int64_t column = 0; column < table->column_count; ++column) {
+    if (!is_in(part, column))
+      continue;
     print_padded(file, table, column, shapes[column].width, table->columns[column].name);
     units |= table->columns[column].unit[0] != 0;
   }
   fputc('\n', file);
   for (int64_t column = 0; units && column < table->column_count; ++column)
-    print_padded(file, table, column, shapes[column].width, table->columns[column].unit);
+    if (is_in(part, column))
+      print_padded(file, table, column, shapes[column].width, table->columns[column].unit);
   if (units)
     fputc('\n', file);
 }
@@ -434,13 +465,18 @@ static void print_table(FILE *file, const prem_table *table) {
     return;
   for (int64_t column = 0; column < table->column_count; ++column)
     shapes[column] = shape_of(table, column, shown);
-  fprintf(file, "\n%s", table->title);
-  if (table->source)
-    fprintf(file, " (%s)", table->source);
+  char title[512];
+  snprintf(title, sizeof title, table->source ? "%s (%s)" : "%s", table->title, table->source);
   fputc('\n', file);
-  print_head(file, table, shapes);
-  for (int64_t row = 0; row < shown; ++row)
-    print_row(file, table, row, shapes);
+  prem_wrap(title, strlen(title), 0, 2, file);
+  for (table_part part = part_of(table, shapes, 0);; part = part_of(table, shapes, part.end)) {
+    print_head(file, table, shapes, &part);
+    for (int64_t row = 0; row < shown; ++row)
+      print_row(file, table, row, shapes, &part);
+    if (part.end >= table->column_count)
+      break;
+    fputc('\n', file);
+  }
   if (shown < rows)
     fprintf(file, "  ... and %" PRId64 " rows more, in the file\n", rows - shown);
   free(shapes);
@@ -451,13 +487,13 @@ void prem_findings_print(const prem_findings *findings, FILE *file) {
     return;
   fprintf(file, "%s: %s\n", findings->name, findings->title);
   if (findings->verdict)
-    fprintf(file, "  %s\n", findings->verdict);
+    prem_wrap(findings->verdict, strlen(findings->verdict), 2, 2, file);
   if (findings->output_checked && findings->output_wrong)
     fputs("  OUTPUT WRONG\n", file);
   if (findings->incomplete)
     fputs("  incomplete: interrupted before its end\n", file);
   for (int64_t i = 0; i < findings->note_count; ++i)
-    fprintf(file, "  %s\n", findings->notes[i]);
+    prem_wrap(findings->notes[i], strlen(findings->notes[i]), 2, 4, file);
   for (int64_t i = 0; i < findings->table_count; ++i)
     print_table(file, findings->tables[i]);
 }

@@ -650,7 +650,7 @@ START_TEST(what_is_no_picture_is_refused) {
                    PREM_ERR_ARGUMENT);
   prem_findings_free(findings);
   findings = many_lines(PREM_CHART_LINES, false);
-  ck_assert_int_eq(prem_findings_draw(findings, path_of("picture.pdf"), NULL, NULL),
+  ck_assert_int_eq(prem_findings_draw(findings, path_of("picture.bmp"), NULL, NULL),
                    PREM_ERR_ARGUMENT);
   prem_findings_free(findings);
 }
