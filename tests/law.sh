@@ -37,7 +37,7 @@ runtime/cuda/baselines   | include prem/base prem/model kernels runtime/core run
 runtime/cuda             | include prem/base prem/model runtime/core runtime/cuda/* |
 runtime/session          | include prem/base prem/model runtime/core runtime/sim runtime/cpu runtime/cuda | prem/file kernels
 measure                  | include prem/base | prem/model runtime/core runtime/session
-report/traces            | include prem/base |
+report/traces            | include prem/base | prem/model
 report/pictures          | include prem/base measure | prem/model
 report/findings          | include prem/base measure report report/pictures |
 report/page              | include prem/base report report/traces |

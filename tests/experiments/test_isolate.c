@@ -6,6 +6,7 @@
 #include "measure/interleave.h"
 #include "report/findings/parts.h"
 #include "runtime/core/backend.h"
+#include "tests/common/one_line.h"
 #include "tests/common/running.h"
 #include "ttprem/isolation.h"
 
@@ -98,6 +99,7 @@ static char *printed(const prem_findings *findings) {
   FILE *file = open_memstream(&text, &bytes);
   prem_findings_print(findings, file);
   fclose(file);
+  one_line(text);
   return text;
 }
 

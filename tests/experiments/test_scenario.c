@@ -7,6 +7,7 @@
 #include "experiments/experiment_list.h"
 #include "prem/base/numbers.h"
 #include "runtime/core/backend.h"
+#include "tests/common/one_line.h"
 #include "tests/common/schedule_text.h"
 
 static volatile sig_atomic_t stop;
@@ -334,6 +335,7 @@ static char *printed(void) {
   FILE *file = open_memstream(&said, &bytes);
   prem_findings_print(findings, file);
   fclose(file);
+  one_line(said);
   return said;
 }
 

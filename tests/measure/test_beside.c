@@ -76,10 +76,10 @@ START_TEST(the_table_names_what_the_gate_did_not_keep) {
   prem_result_print(&result, file);
   fclose(file);
   static const char *const lines[] = {
-      "\nload tt           5     2500.000     0.003        21         3          0.900         3\n",
-      "tt: best effort went on into closed windows 3 times; the longest: load, block 5, prefetch "
-      "of "
-      "tile 1,\n  0.900 us into the window of filter that opened at 9.000 us of launch 1\n",
+      "\nload tt         5    2500.000     0.003        21         3      0.900         3\n",
+      "tt: best effort went on into closed windows 3 times; the longest: load, block 5,\n"
+      "  prefetch of tile 1, 0.900 us into the window of filter that opened at 9.000 us\n"
+      "  of launch 1\n",
       "tt: 4 critical phases ended after their windows; the gate was open then\n"};
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i)
     ck_assert_msg(strstr(said, lines[i]), "not there: %s in:\n%s", lines[i], said);

@@ -146,7 +146,7 @@ END_TEST
 START_TEST(another_extension_is_refused) {
   prem_schedule *schedule = schedule_from_text(two_tasks("block"));
   prem_diag *diag = prem_diag_new();
-  ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.pdf", NULL, diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.bmp", NULL, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, ".svg, .png or .pdf"));
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
   prem_diag_free(diag);

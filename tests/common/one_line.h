@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Printed text in one line: where sentences break is the terminal's. */
+#ifndef TTPREM_TESTS_COMMON_ONE_LINE_H
+#define TTPREM_TESTS_COMMON_ONE_LINE_H
+
+#include <string.h>
+
+static inline void one_line(char *text) {
+  char *to = text;
+  for (const char *from = text; *from; ++from)
+    if (*from == '\n') {
+      *to++ = ' ';
+      from += strspn(from + 1, " ");
+    } else {
+      *to++ = *from;
+    }
+  *to = 0;
+}
+
+#endif
