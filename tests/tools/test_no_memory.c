@@ -817,6 +817,23 @@ static prem_status convert_trace(FILE *told) {
   return status;
 }
 
+/* A plan as CSV, out and back. */
+static prem_status carry_plan(FILE *told) {
+  FILE *file = fopen(path_of("plan.csv"), "w+");
+  prem_plan *plan = NULL;
+  prem_status status = prem_plan_write_csv(schedule, file, NULL);
+  rewind(file);
+  if (status == PREM_OK)
+    status = prem_plan_read_csv(schedule, file, "plan.csv", &plan, NULL);
+  fclose(file);
+  if ((plan != NULL) != (status == PREM_OK))
+    status = PREM_ERR_ARGUMENT; /* an assertion asks for memory itself */
+  if (plan)
+    fprintf(told, " %d runs, %d starts", plan->affine_count, plan->starts_count);
+  prem_plan_free(plan);
+  return status;
+}
+
 static prem_trace *trace; /* of the fixture */
 
 /* What is told from one trace: few requests, so that each of them fails once. */
@@ -999,6 +1016,7 @@ ATTEMPT(read_findings, PREM_ERR_PARSE)
 ATTEMPT(draw_findings, PREM_ERR_IO)
 ATTEMPT(add_to_report, PREM_ERR_PARSE)
 ATTEMPT(write_report, PREM_ERR_IO)
+ATTEMPT(carry_plan, PREM_ERR_MEMORY)
 ATTEMPT(convert_trace, PREM_ERR_MEMORY)
 ATTEMPT(tell_trace, PREM_ERR_MEMORY)
 
@@ -1064,6 +1082,7 @@ int main(void) {
   tcase_add_test(results, of_add_to_report);
   tcase_add_test(results, of_write_report);
   tcase_add_test(results, of_new_reports);
+  tcase_add_test(results, of_carry_plan);
   tcase_add_test(results, of_convert_trace);
   tcase_add_test(results, of_tell_trace);
   suite_add_tcase(suite, results);
