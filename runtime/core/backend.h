@@ -90,8 +90,9 @@ typedef struct prem_live_engine {
 struct prem_backend {
   const char *name;
   const char *summary;
-  uint32_t modes;  /* bit 1 << prem_mode */
-  bool is_virtual; /* its times are the plan's: nothing of it can be measured */
+  uint32_t modes;        /* bit 1 << prem_mode */
+  uint32_t modes_beside; /* in which best-effort tasks run, besides tt and free */
+  bool is_virtual;       /* its times are the plan's: nothing of it can be measured */
   /** Machine facts, or PREM_ERR_UNAVAILABLE with the reason as a note. */
   prem_status (*probe)(prem_machine *out, prem_diag *diag);
   /** See prem_backend_measure(); NULL: nothing takes longer. */

@@ -358,11 +358,12 @@ void prem_free_part_free(prem_free_part *part) {
   free(part);
 }
 
-prem_status prem_free_part_judge(const prem_free_part *part, prem_mode mode, prem_diag *diag) {
-  if (!part || (mode != PREM_MODE_LOCK && mode != PREM_MODE_COPY))
+prem_status prem_free_part_judge(const prem_free_part *part, uint32_t others, prem_mode mode,
+                                 prem_diag *diag) {
+  if (!part || mode == PREM_MODE_TT || mode == PREM_MODE_FREE || others >> mode & 1)
     return PREM_OK;
   prem_diag_add(diag, PREM_NOTE, 0, part->schedule->tasks[0].place, "",
-                "mode '%s' runs no best-effort tasks, and task '%s' is one; use another mode",
+                "mode '%s' runs no best-effort tasks, and task '%s' is one; use tt or free",
                 prem_mode_name(mode), part->schedule->tasks[0].name);
   return PREM_ERR_UNAVAILABLE;
 }

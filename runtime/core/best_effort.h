@@ -71,8 +71,10 @@ prem_status prem_best_effort_trace_new(const prem_free_part *part, int64_t max_r
 void prem_best_effort_trace_free(prem_best_effort_trace *trace);
 void prem_best_effort_trace_clear(prem_best_effort_trace *trace);
 
-/** In which modes best-effort tasks run: all but lock and copy. */
-prem_status prem_free_part_judge(const prem_free_part *part, prem_mode mode, prem_diag *diag);
+/** In which modes best-effort tasks run: tt, free, and those that a backend names (bits 1 << mode).
+ */
+prem_status prem_free_part_judge(const prem_free_part *part, uint32_t others, prem_mode mode,
+                                 prem_diag *diag);
 /** The request of the part's own run, for that of the critical tasks. */
 prem_run_request prem_free_part_request(const prem_run_request *request);
 

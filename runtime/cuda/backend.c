@@ -211,6 +211,9 @@ const prem_backend prem_backend_cuda = {
              1u << PREM_MODE_LEGACY | 1u << PREM_MODE_LAUNCHED | 1u << PREM_MODE_GRAPH |
              1u << PREM_MODE_PRIORITY | 1u << PREM_MODE_PARTITION | 1u << PREM_MODE_COPY |
              1u << PREM_MODE_GATED_GRAPH,
+    .modes_beside = 1u << PREM_MODE_LEGACY | 1u << PREM_MODE_LAUNCHED | 1u << PREM_MODE_GRAPH |
+                    1u << PREM_MODE_GATED_GRAPH | 1u << PREM_MODE_PRIORITY |
+                    1u << PREM_MODE_PARTITION,
     .probe = prem_cuda_probe,
     .measure = prem_cuda_measure,
     .open = cuda_open,

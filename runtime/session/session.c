@@ -219,7 +219,7 @@ static prem_status judge_request(const prem_session *session, const prem_run_req
                   "prem_session_trace_new()");
   if (!prem_trace_is_of(trace, session->schedule))
     return refuse(diag, "run", "the trace was made for another schedule");
-  return prem_free_part_judge(session->beside, request->mode, diag);
+  return prem_free_part_judge(session->beside, session->backend->modes_beside, request->mode, diag);
 }
 
 prem_status prem_session_run(prem_session *session, const prem_run_request *request,

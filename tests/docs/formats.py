@@ -173,7 +173,11 @@ def covers(paths):
         for name, definition in [("", schema), *schema["definitions"].items()]:
             if (schema["$id"], name) in ON_CUDA:
                 continue
-            wanted |= {(schema["$id"], name, key) for key in definition["properties"]}
+            wanted |= {
+                (schema["$id"], name, key)
+                for key, member in definition["properties"].items()
+                if not member.get("deprecated")
+            }
     for path in paths:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)

@@ -180,9 +180,9 @@ static cudaError_t ask_occupancy(const prem_cuda *cuda, const void *variant, int
   struct cudaFuncAttributes attributes;
   cudaError_t error = cudaFuncGetAttributes(&attributes, variant);
   if (error == cudaSuccess)
-    error = cudaFuncSetAttribute(variant, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 (int)(cuda->gpu->properties.sharedMemPerBlockOptin -
-                                       attributes.sharedSizeBytes));
+    error = cudaFuncSetAttribute(
+        variant, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        (int)(cuda->gpu->properties.sharedMemPerBlockOptin - attributes.sharedSizeBytes));
   if (error == cudaSuccess)
     error = cudaFuncSetAttribute(variant, cudaFuncAttributePreferredSharedMemoryCarveout,
                                  cudaSharedmemCarveoutMaxShared);
