@@ -16,8 +16,8 @@
 #       task_graphs  what experiments/figures/task_graphs/ shows, in ten minutes at most: profiled, planned,
 #                  checked and measured. GRAPHS="h200_kcf" takes some of its figures, PERCENT=1 so much
 #                  of all counts, for a try; PROFILING="--margin 20" adds options of `ttprem profile`
-#       best_effort  a critical task beside a full load: gate, ordinary kernels, priorities, partitions, in
-#                  seven minutes at most
+#       best_effort  critical tasks beside a full load: gate, ordinary kernels, priorities, partitions, in
+#                  ten minutes at most
 #       isolate    certificates over as many hyperperiods as there is time for: 100 000 of four convolutions
 #                  on time, and what else the step's lines say; PERCENT as above
 #       exclusive  the same for one task at a time at the memory, and what that costs
@@ -181,10 +181,13 @@ task_graph() { # NAME RUNS HYPERPERIODS RECORDED OPTION OF profile...
 # A critical task beside a load that streams through the memory, as docs/how-to-keep-a-task-on-time-beside-a-load.md
 # has it: what the load costs it with a gate, and in the ways that others would take.
 step_best_effort() {
-  local end=$((SECONDS + 420)) ways=tt,free,legacy,gated_graph,priority,partition
-  beside_load best_effort_300    20000 $ways
-  beside_load best_effort_100   100000 tt,partition
-  beside_load best_effort_chain   5000 $ways
+  local end=$((SECONDS + 580)) ways=tt,free,legacy,gated_graph,priority,partition
+  beside_load best_effort_300      20000 $ways
+  beside_load best_effort_100     100000 tt,partition
+  beside_load best_effort_kcf       5000 $ways
+  beside_load best_effort_chain     5000 $ways
+  beside_load best_effort_reads     5000 $ways
+  beside_load best_effort_computes  5000 $ways
 }
 
 beside_load() { # NAME HYPERPERIODS MODES
