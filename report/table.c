@@ -72,6 +72,19 @@ static int32_t task_count_of(const prem_result *result) {
   return result->row_count > 0 ? result->rows[0].task_count : 0;
 }
 
+/** Of more tasks nobody reads a table. */
+static int32_t shown_count_of(const prem_result *result) {
+  enum { MOST_TASKS = 1000 };
+  return prem_min_i32(task_count_of(result), MOST_TASKS);
+}
+
+static bool has_missed(const prem_result *result, int32_t t) {
+  for (int32_t i = 0; i < result->row_count; ++i)
+    if (result->rows[i].tasks[t].all.missed > 0)
+      return true;
+  return false;
+}
+
 static int task_width(const prem_result *result) {
   int width = 4;
   for (int32_t i = 0; i < result->row_count; ++i)
@@ -217,7 +230,7 @@ static void print_deadlines(const prem_result *result, FILE *file) {
   for (int32_t t = 0; t < task_count_of(result); ++t)
     for (int32_t i = 0; i < result->row_count; ++i) {
       const prem_task_result *task = &result->rows[i].tasks[t];
-      if (task->all.jobs < 0)
+      if (task->all.jobs < 0 || (t >= shown_count_of(result) && !has_missed(result, t)))
         continue;
       fprintf(file, "%-*s %-*s %10s", widths[0], name_cell(task->name).text, widths[1],
               name_cell(result->rows[i].label).text,
@@ -275,7 +288,7 @@ static void print_responses(const prem_result *result, FILE *file) {
   fprintf(file, "\nresponse times and makespan in us\n" PREM_TABLE_BEGIN);
   fprintf(file, "%-*s %-*s %11s %11s %11s %11s %11s %11s\n", widths[0], "task", widths[1], "mode",
           "median", "p99", "max", "min", "spread", "published");
-  for (int32_t t = 0; t < task_count_of(result); ++t)
+  for (int32_t t = 0; t < shown_count_of(result); ++t)
     for (int32_t i = 0; i < result->row_count; ++i) {
       const prem_task_result *task = &result->rows[i].tasks[t];
       print_times(name_cell(task->name).text, &result->rows[i], &task->response_ns,
@@ -339,7 +352,7 @@ static void print_padding(const prem_result *result, FILE *file) {
   fprintf(file, "%-*s %-*s %7s %9s", widths[0], "task", widths[1], "mode", "set by", "judged");
   fprintf(file, " %10s %6s %10s %6s %10s %6s\n", "p99.99", "missed", "p99.999", "missed", "longest",
           "missed");
-  for (int32_t t = 0; t < task_count_of(result); ++t)
+  for (int32_t t = 0; t < shown_count_of(result); ++t)
     for (int32_t i = 0; i < result->row_count; ++i)
       print_padded(name_cell(result->rows[i].tasks[t].name).text, &result->rows[i],
                    &result->rows[i].tasks[t].padded, widths, file);
@@ -466,7 +479,7 @@ static void print_phases(const prem_result *result, FILE *file) {
         file);
   fprintf(file, "%-*s %-9s %-*s %10s %10s %8s %10s %8s %10s\n", widths[0], "task", "phase",
           widths[1], "mode", "WCET", "WOET", "overruns", "longest", "late", "latest");
-  for (int32_t t = 0; t < task_count_of(result); ++t)
+  for (int32_t t = 0; t < shown_count_of(result); ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       for (int32_t i = 0; i < result->row_count; ++i)
         print_phase(&result->rows[i], t, p, widths, file);
@@ -802,6 +815,11 @@ static void print_all(const prem_result *result, FILE *file) {
     print_chains(result, file);
     print_best_effort(result, file);
     print_phases(result, file);
+    if (shown_count_of(result) < task_count_of(result))
+      fprintf(file,
+              "  the first %" PRId32 " of %" PRId32 " tasks, and others that missed deadlines: "
+              "--json has all\n",
+              shown_count_of(result), task_count_of(result));
   }
   print_footer(result, file);
 }
