@@ -39,11 +39,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ttprem DESTINATION ${CMAKE_INSTA
   COMPONENT libttprem-dev FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 install(TARGETS ttprem_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ttprem)
-install(FILES ${PROJECT_SOURCE_DIR}/tools/ttprem.bash RENAME ttprem COMPONENT ttprem
+install(FILES ${PROJECT_SOURCE_DIR}/command/ttprem.bash RENAME ttprem COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${PROJECT_SOURCE_DIR}/tools/ttprem.zsh RENAME _ttprem COMPONENT ttprem
+install(FILES ${PROJECT_SOURCE_DIR}/command/ttprem.zsh RENAME _ttprem COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${PROJECT_SOURCE_DIR}/tools/ttprem.fish COMPONENT ttprem
+install(FILES ${PROJECT_SOURCE_DIR}/command/ttprem.fish COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/schedules COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DATADIR}/ttprem FILES_MATCHING PATTERN "*.cfg" PATTERN "*.png")
@@ -59,7 +59,7 @@ set(source_dir ${CMAKE_INSTALL_DATADIR}/ttprem)
 file(GLOB_RECURSE kernel_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/kernels/*.h ${PROJECT_SOURCE_DIR}/runtime/*.h ${PROJECT_SOURCE_DIR}/runtime/*.cuh)
 foreach(source IN LISTS kernel_sources kernel_headers ITEMS prem/model/versions.h
-    tools/main.c tools/command.h tools/options.h)
+    command/main.c command/command.h command/options.h)
   get_filename_component(folder ${source} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${source} DESTINATION ${source_dir}/sources/${folder}
     COMPONENT libttprem-dev)

@@ -131,7 +131,7 @@ function(_ttprem_add_kernels target)
 endfunction()
 
 function(ttprem_add_command target library)
-  add_executable(${target} ${ttprem_SOURCE_DIR}/sources/tools/main.c)
+  add_executable(${target} ${ttprem_SOURCE_DIR}/sources/command/main.c)
   set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON) # for kernel-test
   target_include_directories(${target} PRIVATE ${ttprem_SOURCE_DIR}/sources)
   target_link_libraries(${target} PRIVATE ttprem::verbs ttprem::measure_base ${library} ttprem::kernel_flags)

@@ -42,14 +42,14 @@ report/pictures          | include prem/base measure | prem/model
 report/findings          | include prem/base measure report report/pictures |
 report/page              | include prem/base report report/traces |
 report                   | include prem/base measure | prem/model
-experiments/studies      | include prem/base measure report report/* | prem/model kernels runtime/core runtime/session
+studies                  | include prem/base measure report report/* | prem/model kernels runtime/core runtime/session
 experiments/common       | include prem/base measure report report/* | prem/model prem/file kernels schedules runtime/core runtime/session
 experiments/machine      | include prem/base measure report report/* experiments/common | prem/model prem/file runtime/core runtime/session
 experiments/thesis       | include prem/base measure report report/* experiments/common | prem/model prem/file runtime/core runtime/session
 experiments/live         | include prem/base measure report report/* experiments/common | prem/model prem/file kernels schedules runtime/core runtime/session
 experiments              | include prem/base experiments/common | experiments/machine experiments/thesis experiments/live
 examples                 | include | *
-tools                    | * |
+command                  | * |
 tests                    | * |
 LAW
 }
@@ -65,7 +65,7 @@ epochs() {
 # A word that threads or a GPU write as well is an atomic one: `volatile` orders nothing. On the GPU it is for words of
 # a block's own scratchpad.
 words() {
-  ! find prem runtime measure report schedules tools -name '*.c' -print0 |
+  ! find prem runtime measure report studies schedules command -name '*.c' -print0 |
     xargs -0 grep -nE '(^|[^_[:alnum:]])volatile[^_[:alnum:]]' | grep -vE 'asm__? volatile|volatile sig_atomic_t' >&2 || {
     echo "law: words that others write as well are atomic, not volatile" >&2
     return 1
@@ -74,7 +74,7 @@ words() {
 
 # Lines "i FILE LINE INCLUDED".
 includes() {
-  find include prem schedules kernels runtime measure report experiments tools tests -type f \
+  find include prem schedules kernels runtime measure report studies experiments command tests -type f \
     \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) \
     ! -path 'tests/cmake/consumer/*' -print0 | sort -z |
     xargs -0 awk '/^[ \t]*#[ \t]*include[ \t]*"/ { split($0, part, "\""); print "i", FILENAME, FNR, part[2] }'
@@ -99,7 +99,7 @@ words
 # A check that looks at nothing finds nothing: `files` and `calls` are how much was looked at.
 {
   law | sed 's/^/l /'
-  find include prem schedules kernels runtime measure report experiments tools tests examples -type f | sed 's/^/f /'
+  find include prem schedules kernels runtime measure report studies experiments command tests examples -type f | sed 's/^/f /'
   includes
   if [ $# -gt 0 ]; then objects "$1"; fi
 } | awk -v judges_calls=$# '

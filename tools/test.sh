@@ -114,7 +114,7 @@ suites() { # PRESET TARGET [CTEST OPTION...]
 }
 
 sources() { # FIND CONDITION...
-  find include prem schedules kernels runtime measure report experiments tools tests examples -type f \( "$@" \) | sort
+  find include prem schedules kernels runtime measure report studies experiments command tests examples -type f \( "$@" \) | sort
 }
 
 format() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | xargs -P "$(nproc)" -n 100 clang-format --dry-run -Werror; }

@@ -27,9 +27,9 @@ share=$place/usr/share
 for schedule in "$here"/../../schedules/*/*.cfg; do
   cmp "$schedule" "$share/ttprem/schedules/${schedule#"$here"/../../schedules/}"
 done
-cmp "$here/../../tools/ttprem.bash" "$share/bash-completion/completions/ttprem"
-cmp "$here/../../tools/ttprem.zsh" "$share/zsh/site-functions/_ttprem"
-cmp "$here/../../tools/ttprem.fish" "$share/fish/vendor_completions.d/ttprem.fish"
+cmp "$here/../../command/ttprem.bash" "$share/bash-completion/completions/ttprem"
+cmp "$here/../../command/ttprem.zsh" "$share/zsh/site-functions/_ttprem"
+cmp "$here/../../command/ttprem.fish" "$share/fish/vendor_completions.d/ttprem.fish"
 for document in "$here"/../../docs/*.md; do cmp "$document" "$share/doc/ttprem/${document##*/}"; done
 if command -v scdoc >/dev/null; then
   for page in "$here"/../../docs/man/*.scd; do

@@ -15,7 +15,7 @@ fail() {
 }
 
 # Calls that report with a number, the code; and codes by their names.
-numbers=$(find prem schedules kernels runtime measure report experiments tools -name '*.[ch]' -exec cat {} + | tr '\n' ' ' |
+numbers=$(find prem schedules kernels runtime measure report studies experiments command -name '*.[ch]' -exec cat {} + | tr '\n' ' ' |
   grep -oE '(PREM_ERROR|(refuse|refuse_[a-z]+|prem_refuse|prem_checker_refuse)\([a-z>_-]+), *[0-9]+,' | grep -oE '[0-9]+,$' |
   tr -d , | sort -un)
 names=$(grep -rhoE '\bE0[0-9]{2}\b' prem schedules kernels runtime measure report experiments include tests/golden tests/cli |

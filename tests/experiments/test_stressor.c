@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stressors: who is replaced, and how large their tiles are, against sizes counted here anew. */
-#include "experiments/studies/stressor.h"
+#include "studies/stressor.h"
 
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"

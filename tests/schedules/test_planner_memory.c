@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wherever memory runs out while a set is planned, that is what is said, or what was made before is
- * kept; no proof holds that does not hold with enough of it. tests/tools/test_no_memory.c does the
+ * kept; no proof holds that does not hold with enough of it. tests/command/test_no_memory.c does the
  * same with one schedule and all that comes after its plan. See tests/common/memory_sweep.h.
  */
 #include "tests/common/memory_sweep.h"

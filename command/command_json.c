@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/command_json.h"
+
+#include "report/json_pieces.h"
+
+static const char *severity_name(prem_severity severity) {
+  static const char *const names[] = {"note", "warning", "error"};
+  return names[severity];
+}
+
+static json_t *problem_json(const prem_problem *problem) {
+  json_t *object = json_object();
+  char code[16];
+  bool whole = put(object, "severity", text(severity_name(problem->severity)));
+  if (problem->code > 0) {
+    snprintf(code, sizeof code, "E%03d", problem->code);
+    whole &= put(object, "code", text(code));
+  }
+  if (problem->file[0])
+    whole &= put(object, "file", text(problem->file));
+  if (problem->line > 0)
+    whole &= put(object, "line", integer(problem->line));
+  if (problem->key[0])
+    whole &= put(object, "key", text(problem->key));
+  whole &= put(object, "reason", text(problem->reason));
+  return finished(object, whole);
+}
+
+json_t *command_problems_json(const prem_diag *diag) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    whole &= json_array_append_new(list, problem_json(prem_diag_at(diag, i))) == 0;
+  return finished(list, whole);
+}
+
+json_t *command_closed_json(const prem_plan *plan) {
+  json_t *object = json_object();
+  bool whole = put(object, "windows", integer(plan->closed_count));
+  whole &= put(object, "closed_ns", integer(plan->hyperperiod_ns - plan->open_ns));
+  whole &=
+      put(object, "open_share", json_real((double)plan->open_ns / (double)plan->hyperperiod_ns));
+  return finished(object, whole);
+}
+
+bool command_write_json(const char *path, json_t *root) {
+  command_output output;
+  bool written = false;
+  if (!root)
+    command_error("%s: %s", path, prem_status_text(PREM_ERR_MEMORY));
+  else if (command_output_open(&output, path)) {
+    const bool whole = json_dumpf(root, output.file, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0;
+    fputc('\n', output.file);
+    if (whole || ferror(output.file)) { /* which is seen at the commit */
+      written = command_output_commit(&output);
+    } else {
+      command_error("%s: %s", path, prem_status_text(PREM_ERR_MEMORY));
+      command_output_abandon(&output);
+    }
+  }
+  json_decref(root);
+  return written;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define OF OPTIONS_OF
+
+/* By name. */
+static const struct {
+  uint32_t groups;
+  const char *name;
+  int key;
+  const char *arg, *doc;
+  const char *values; /* see command_list_options() */
+  int flags;
+} table[] = {
+    {OF(PROFILE), "anew", OPTION_ANEW,
+     .doc = "with --times planned: only the plan is run, and its times take the place of the "
+            "schedule's, shorter ones as well"},
+    {OF(KERNEL_TEST), "arg", OPTION_ARG, .arg = "KEY=VALUE",
+     .doc = "an argument of the kernel, as in a task's `args`; one option for each"},
+    {OF(MEASURING) | OF(OBSERVING), "backend", 'b', .arg = "NAME",
+     .doc = "auto (default: the best that is available), cuda, cpu or sim",
+     .values = "auto @backends"},
+    {OF(EXPERIMENT), "backend", 'b', .arg = "NAME",
+     .doc = "auto (default: the best that is available), cuda or cpu", .values = "auto @backends"},
+    {OF(MEASURING), "break", OPTION_BREAK, .arg = "NS",
+     .doc = "stop after the launch in which a release comes more than NS ns late, say which, and "
+            "exit with 5; what was measured is kept and written"},
+    {OF(KERNEL_TEST), "cases", OPTION_CASES, .arg = "N",
+     .doc = "test so many random sets of arrays and tile that the kernel takes; default 50"},
+    {OF(MEASURING), "cores", OPTION_CORES, .arg = "LIST",
+     .doc = "on cpu: the blocks with work, in their order, run on these cores: 2,3 or 4-7"},
+    {OF(OBSERVING), "discard", OPTION_DISCARD, .arg = "N",
+     .doc = "more runs at each start that are not counted; default: the file's"},
+    {OF(MEASURING), "duration", 'd', .arg = "T",
+     .doc = "stop after so long: 90, 90s, 500ms, 2min; default: no limit"},
+    {OF(MEASURING) | OF(OBSERVING), "engine", OPTION_ENGINE, .arg = "NAME",
+     .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector",
+     .values = "best bulk cp_async vector"},
+    {OF(PLAN), "export", OPTION_EXPORT, .arg = "CSV",
+     .doc = "write the plan as CSV, a row for each phase; `-` is stdout. Without --output no "
+            "schedule is written",
+     .values = "@files *.csv"},
+    {OF(MEASURING), "fifo", OPTION_FIFO, .arg = "PRIORITY",
+     .doc = "on cpu: the blocks' threads are scheduled by SCHED_FIFO, 1 to 99"},
+    {OF(TRACE), "format", 'f', .arg = "NAME",
+     .doc = "perfetto (protobuf, for ui.perfetto.dev), chrome (JSON, for scripts and "
+            "chrome://tracing) or csv",
+     .values = "perfetto chrome csv"},
+    {OF(RUN), "frames", OPTION_FRAMES, .arg = "N",
+     .doc = "with --live: end when each input was handed so many frames"},
+    {OF(TUNE), "from", OPTION_FROM, .arg = "NS",
+     .doc = "least offset; default: a 4th of the file's"},
+    {OF(RUN), "histogram", OPTION_HISTOGRAM, .arg = "H",
+     .doc = "with --live: write ages and latenesses of results as histograms that gnuplot reads; "
+            "`-` is stdout",
+     .values = "@files"},
+    {OF(ISOLATE), "hostile", OPTION_HOSTILE, .arg = "KERNEL",
+     .doc =
+         "of hostile tasks: any with an f32 vector `in` and one `out`, also of your own; default: "
+         "vector_increment",
+     .values = "@list kernels"},
+    {OF(PLAN), "import", OPTION_IMPORT, .arg = "CSV",
+     .doc = "make no plan, but take this one, as --export writes it; the checker judges it as any "
+            "other. `-` is stdin",
+     .values = "@files *.csv"},
+    {OF(TUNE), "isolation", OPTION_ISOLATION, .arg = "RATIO",
+     .doc = "p99.9 (the longest, with fewer than 10000) of memory phases, with neighbours / alone; "
+            "default: no limit"},
+    {OF(PLAN), "json", 'j', .arg = "R", .doc = "what came of it, as JSON; `-` is stdout",
+     .values = "@files"},
+    {OF(CHECK), "json", 'j', .arg = "R",
+     .doc = "the verdicts as JSON as well; `-` is stdout, in place of the lines",
+     .values = "@files"},
+    {OF(MEASURING), "json", 'j', .arg = "R",
+     .doc = "write the result as JSON, times in ns, and the raw samples beside it",
+     .values = "@files"},
+    {OF(OBSERVING), "json", 'j', .arg = "R",
+     .doc = "write what was found as JSON, times in ns; `-` is stdout", .values = "@files"},
+    {OF(PLAN), "keep", OPTION_KEEP, .arg = "OLD",
+     .doc = "keep the plan of OLD wherever it still holds and move as few phases as possible; OLD "
+            "may be FILE, and its plan need not be legal any more",
+     .values = "@files *.cfg"},
+    {OF(TUNE), "late", OPTION_LATE, .arg = "PERCENT", .doc = "of releases may be late; default 0"},
+    {OF(TRACE), "late-ns", OPTION_LATE_NS, .arg = "NS",
+     .doc = "perfetto, chrome: show a release as late above so many ns, as the schedule's late_ns; "
+            "default 0"},
+    {OF(TUNE), "lateness", OPTION_LATENESS, .arg = "NS",
+     .doc = "worst lateness; default: no limit"},
+    {OF(RUN), "live", OPTION_LIVE,
+     .doc = "open a live session: feed its inputs, wait for its outputs, count, until --duration, "
+            "--frames or Ctrl-C; a line each second"},
+    {OF(MEASURING), "lock-memory", OPTION_LOCK_MEMORY,
+     .doc = "on cpu: keep all pages of the process in memory (mlockall)"},
+    {OF(PROFILE), "margin", OPTION_MARGIN, .arg = "PERCENT",
+     .doc = "room in wcet_ns above the longest time seen, or the quantile; default 0"},
+    {OF(RUN), "metrics", OPTION_METRICS, .arg = "M",
+     .doc = "with --live: write all counts for Prometheus, anew each second", .values = "@files"},
+    {OF(RUN), "mode", 'm', .arg = "MODE", .doc = "tt (default) or another one of `ttprem list`",
+     .values = "@modes"},
+    {OF(COMPARE), "modes", 'm', .arg = "MODE,...",
+     .doc = "of those that `ttprem list` names; default: the file's, of these what the backend has",
+     .values = "@list modes"},
+    {OF(ISOLATE), "modes", 'm', .arg = "MODE,...", .doc = "any modes but copy; default: tt,free",
+     .values = "@list modes"},
+    {OF(MEASURING), "no-records", OPTION_NO_RECORDS,
+     .doc = "record no stamps of single phases, only counts: no violations, no causes"},
+    {OF(MEASURING), "no-save", OPTION_NO_SAVE, .doc = "write no array, whatever the file says"},
+    {OF(PLAN), "output", 'o', .arg = "OUT", .doc = "where to write; `-`, the default: stdout",
+     .values = "@files"},
+    {OF(TRACE), "output", 'o', .arg = "OUT", .doc = "default, and `-`: stdout", .values = "@files"},
+    {OF(REPORT), "output", 'o', .arg = "OUT.html", .doc = "the page to write; `-` is stdout",
+     .values = "@files"},
+    {OF(PROFILE), "output", 'o', .arg = "OUT", .doc = "the profile to write; `-` is stdout",
+     .values = "@files"},
+    {OF(ISOLATE), "output", 'o', .arg = "OUT", .doc = "the same as --json", .values = "@files"},
+    {OF(TUNE), "output", 'o', .arg = "OUT",
+     .doc =
+         "write the tuned schedule: the file with the offset and the plan changed; `-` is stdout",
+     .values = "@files"},
+    {OF(EXPERIMENT), "output", 'o', .arg = "DIR",
+     .doc = "folder for NAME.json, NAME.svg and NAME.png, made if need be; default: nothing is "
+            "written",
+     .values = "@folders"},
+    {OF(TUNE), "overruns", OPTION_OVERRUNS, .arg = "PERCENT",
+     .doc = "of phases may overrun; default 0"},
+    /* Experiments start the command with it themselves. */
+    {OF(EXPERIMENT), "part", OPTION_PART, .arg = "WORDS", .flags = OPTION_HIDDEN},
+    {OF(MEASURING), "picture", OPTION_PICTURE, .arg = "P",
+     .doc = "draw scheduled against real phases: P.svg, P.png or P.pdf, several by giving it "
+            "again; needs "
+            "gnuplot",
+     .values = "@files"},
+    {OF(OBSERVING), "picture", OPTION_PICTURE, .arg = "P",
+     .doc = "draw what was found: P.svg, P.png, or P.pdf for a paper's column; needs gnuplot",
+     .values = "@files"},
+    {OF(EXPERIMENT), "picture", OPTION_PICTURE, .arg = "P",
+     .doc = "of FINDINGS.json: draw it to P.svg, P.png, or P.pdf for a paper's column",
+     .values = "@files"},
+    {OF(PLAN), "policy", 'P', .arg = "POLICY", .doc = "of `ttprem list`; default: the file's",
+     .values = "@policies"},
+    {OF(TUNE), "precision", OPTION_PRECISION, .arg = "PERCENT",
+     .doc = "of the offset, where the search may end; default 1; 0: to the clock's step"},
+    {OF(PLAN) | OF(CHECK) | OF(MEASURING) | OF(OBSERVING), "profile", 'p', .arg = "NAME",
+     .doc = "WCETs from this profile of the file"},
+    {OF(PROFILE), "quantile", OPTION_QUANTILE, .arg = "PERCENT",
+     .doc = "wcet_ns bounds the time that so many phases do not exceed, with 95 % confidence; or "
+            "`longest`. Default: the longest time, on a disturbed machine 99.9 or 99, whichever "
+            "there are samples for"},
+    {OF(EXPERIMENT), "quick", OPTION_QUICK, .doc = "fewer points and repetitions: a look at it"},
+    {OF(COMMON), "quiet", 'q', .doc = "no notes, warnings and progress on stderr"},
+    {OF(PROFILE), "raise", OPTION_RAISE,
+     .doc = "as --anew, but no wcet_ns and no hand-over gets shorter than in the schedule, so that "
+            "profiling and planning by turns settle"},
+    {OF(RUN), "rate", OPTION_RATE, .arg = "[STREAM=]HZ",
+     .doc =
+         "with --live: frames a second of all inputs, or of this one; default: as its tasks read "
+         "them, a trigger's back to back"},
+    {OF(PROFILE), "regulated", OPTION_REGULATED,
+     .doc = "for plans whose memory phases overlap: wcet_ns in company, busy_ns from the bytes and "
+            "the measured bandwidth"},
+    {OF(MEASURING), "repeat", 'n', .arg = "N",
+     .doc = "runs, or hyperperiods when resident; default: the file's, on sim 1"},
+    {OF(OBSERVING), "repeat", 'n', .arg = "N",
+     .doc = "runs, or hyperperiods when resident, of each measurement; default: the file's"},
+    /* A copy of another machine's /proc and /sys. */
+    {OF(DOCTOR), "root", OPTION_ROOT, .arg = "DIR", .flags = OPTION_HIDDEN},
+    {OF(OBSERVING), "rounds", OPTION_ROUNDS, .arg = "N",
+     .doc = "over which the runs are spread, in random order in each; default 5"},
+    {OF(TRACE), "run", OPTION_RUN, .arg = "N", .doc = "this run alone"},
+    {OF(MEASURING), "save-anywhere", OPTION_SAVE_ANYWHERE,
+     .doc = "let the file save its arrays outside the working folder as well; only for a file that "
+            "you trust"},
+    {OF(MEASURING), "scenario", OPTION_SCENARIO, .arg = "NAME",
+     .doc = "relaunch (a launch for each run) or resident (one launch, hyperperiod after "
+            "hyperperiod); default: the file's",
+     .values = "relaunch resident"},
+    {OF(OBSERVING), "scenario", OPTION_SCENARIO, .arg = "NAME",
+     .doc = "relaunch or resident; default: the file's", .values = "relaunch resident"},
+    {OF(KERNEL_TEST), "schedule", OPTION_SCHEDULE, .arg = "FILE",
+     .doc = "test the kernel in this schedule instead, with its arrays, tiles and arguments",
+     .values = "@files *.cfg"},
+    {OF(EXPERIMENT), "schedules", OPTION_SCHEDULES, .arg = "DIR",
+     .doc = "folder with figures/ and examples/; default: schedules, or where there is none those "
+            "that were installed with the command",
+     .values = "@folders"},
+    {OF(PLAN), "seed", 's', .arg = "N", .doc = "of the search; default 0"},
+    {OF(MEASURING), "seed", OPTION_SEED, .arg = "N",
+     .doc = "of the random order of the modes; default 1"},
+    {OF(OBSERVING), "seed", OPTION_SEED, .arg = "N", .doc = "of the random orders; default 1"},
+    {OF(EXPERIMENT) | OF(KERNEL_TEST), "seed", OPTION_SEED, .arg = "N",
+     .doc = "of all that is random; default 1"},
+    {OF(MEASURING) | OF(ISOLATE), "sentinel", OPTION_SENTINEL,
+     .doc = "on cuda: a block of its own notes when the GPU stands still for more than 10 us; jobs "
+            "with such a stall are told apart"},
+    {OF(PROFILE), "steady", OPTION_STEADY,
+     .doc = "leave the first tile of each block out of wcet_ns, for plans that warm up; a policy "
+            "with warmup_tiles does so by itself"},
+    {OF(PLAN), "steps", 'n', .arg = "N",
+     .doc = "end the search after N schedules: the same plan for the same seed, however fast the "
+            "machine"},
+    {OF(MEASURING), "strict", OPTION_STRICT,
+     .doc = "exit status 1 on a missed deadline, and on a late release or an overrun in mode tt"},
+    {OF(PLAN), "svg", OPTION_SVG, .arg = "P",
+     .doc = "draw the plan, blocks as rows and beneath them the use of each resource: P.svg, "
+            "P.png, or P.pdf for a paper's column; needs gnuplot",
+     .values = "@files"},
+    {OF(CHECK), "svg", OPTION_SVG, .arg = "P",
+     .doc =
+         "draw the plan in the one FILE, as `ttprem plan --svg` does: P.svg, P.png or P.pdf; needs "
+         "gnuplot",
+     .values = "@files"},
+    {OF(TUNE), "sweep", OPTION_SWEEP, .arg = "STEP_NS",
+     .doc = "measure the whole range as well; default step: a 24th of it",
+     .flags = OPTION_ARG_OPTIONAL},
+    {OF(TRACE), "task", OPTION_TASK, .arg = "NAME", .doc = "this task alone"},
+    {OF(NEW), "template", OPTION_TEMPLATE, .arg = "WHICH",
+     .doc = "tasks (default: a schedule with three tasks), live (a program with a live session), "
+            "kernel (a kernel of your own, and a command that has it) or python (three tasks in "
+            "Python)",
+     .values = "tasks live kernel python"},
+    {OF(KERNEL_TEST), "tile", OPTION_TILE, .arg = "LIST",
+     .doc = "a tile that the kernel needs, as in a task: '[ 8, 8 ]'; default: random ones"},
+    {OF(PLAN), "time-limit", 't', .arg = "T",
+     .doc = "of planning: 90, 90s, 500ms, 2min; default 10 s, or none with --steps. The first plan "
+            "is made whatever it takes; 0: that one only"},
+    {OF(RUN), "timeline", OPTION_TIMELINE, .arg = "P",
+     .doc = "with --live: write phases, and what the host did, for ui.perfetto.dev; `-` is stdout",
+     .values = "@files"},
+    {OF(PROFILE), "times", OPTION_TIMES, .arg = "WHICH",
+     .doc = "wcet_ns from the times alone (default), in company, or planned: of all tasks by the "
+            "file's plan",
+     .values = "alone company planned"},
+    {OF(TUNE), "to", OPTION_TO, .arg = "NS", .doc = "largest offset; default: 4 times the file's"},
+    {OF(RUN), "trace", 't', .arg = "T",
+     .doc = "write every phase of every counted run as CSV, times in ns from the run's start; `-` "
+            "is stdout",
+     .values = "@files"},
+    {OF(TUNE), "tries", OPTION_TRIES, .arg = "N",
+     .doc = "measurements in a row that must keep the limits; default 3"},
+    {OF(MEASURING), "verify-every", OPTION_VERIFY_EVERY, .arg = "N",
+     .doc = "resident: as many launches as it takes to verify the outputs after every Nth "
+            "hyperperiod that counts; default: after the last of each of 10 launches"},
+    {OF(MEASURING) | OF(PROFILE), "with-disturbed", OPTION_WITH_DISTURBED,
+     .doc = "on cpu: count jobs that were disturbed, as the operating system took a core away, "
+            "among the others; they are told apart otherwise"},
+};
+enum { TABLE_COUNT = sizeof table / sizeof table[0] };
+
+struct argp_option command_options[OPTIONS_GROUPS][OPTIONS_MAX + 1];
+
+static void fill_group(command_group group) {
+  struct argp_option *to = command_options[group], *const end = to + OPTIONS_MAX;
+  for (size_t i = 0; i < TABLE_COUNT && to < end; ++i)
+    if (table[i].groups >> group & 1U)
+      *to++ = (struct argp_option){.name = table[i].name,
+                                   .key = table[i].key,
+                                   .arg = table[i].arg,
+                                   .flags = table[i].flags,
+                                   .doc = table[i].doc};
+}
+
+const char *command_option_name(int key) {
+  for (size_t i = 0; i < TABLE_COUNT; ++i)
+    if (table[i].key == key)
+      return table[i].name;
+  return "?";
+}
+
+void command_parse(const struct argp *argp, int argc, char **argv, void *input) {
+  for (int group = 0; group < OPTIONS_GROUPS; ++group)
+    fill_group((command_group)group);
+  argp_parse(argp, argc, argv, 0, NULL, input);
+}
+
+void command_list_options(uint32_t groups, FILE *file) {
+  for (size_t i = 0; i < TABLE_COUNT; ++i) {
+    if (!(table[i].groups & groups) || table[i].flags & OPTION_HIDDEN)
+      continue;
+    if (table[i].key < 256)
+      fprintf(file, "-%c ", table[i].key);
+    const bool takes_value = table[i].arg && !(table[i].flags & OPTION_ARG_OPTIONAL);
+    fprintf(file, "--%s%s\t%s\n", table[i].name, takes_value ? "=" : "",
+            table[i].values ? table[i].values : "");
+  }
+  /* those that argp adds */
+  fputs("-? --help\t\n--usage\t\n-V --version\t\n", file);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ttprem trace: a recorded trace in another form. */
+#include <errno.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "ttprem/trace_file.h"
+
+typedef struct trace_options {
+  const char *path, *output;
+  bool format_given;
+  prem_trace_options convert;
+} trace_options;
+
+static prem_trace_format parse_format(struct argp_state *state, const char *text) {
+  static const char *const names[] = {
+      [PREM_TRACE_CSV] = "csv", [PREM_TRACE_PERFETTO] = "perfetto", [PREM_TRACE_CHROME] = "chrome"};
+  for (int format = 0; format <= PREM_TRACE_CHROME; ++format)
+    if (strcmp(text, names[format]) == 0)
+      return (prem_trace_format)format;
+  argp_error(state, "unknown format '%s'; there are: perfetto, chrome, csv", text);
+  return PREM_TRACE_CSV;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  trace_options *options = state->input;
+  switch (key) {
+  case 'o':
+    options->output = text;
+    return 0;
+  case 'f':
+    options->convert.format = parse_format(state, text);
+    options->format_given = true;
+    return 0;
+  case OPTION_RUN:
+    options->convert.run = command_parse_int(state, "--run", text, 0, INT64_MAX);
+    return 0;
+  case OPTION_TASK:
+    options->convert.task = text;
+    return 0;
+  case OPTION_LATE_NS:
+    options->convert.late_ns = command_parse_int(state, "--late-ns", text, 0, INT64_MAX);
+    return 0;
+  case ARGP_KEY_ARG:
+    if (options->path)
+      argp_error(state, "one TRACE at a time");
+    options->path = text;
+    return 0;
+  case ARGP_KEY_END:
+    if (!options->path || !options->format_given)
+      argp_error(state, "TRACE and --format are needed");
+    command_check_outputs(state, options->path, (const char *const[]){options->output}, 1);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
+static const struct argp argp = {
+    .options = command_options[OPTIONS_TRACE],
+    .parser = parse,
+    .children = children,
+    .args_doc = "TRACE",
+    .doc = "Filter a trace that `ttprem run --trace` wrote, or turn it into Perfetto's or Chrome's "
+           "form: a "
+           "track for each block, phases as slices, releases as instants. TRACE `-` is stdin. "
+           "Times are in ns from the run's start.\v" COMMAND_EXIT_DOC,
+};
+
+static int convert(const trace_options *options, FILE *in, const char *name) {
+  command_output output;
+  if (!command_output_open(&output, options->output))
+    return COMMAND_INVALID;
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_trace_convert(in, name, &options->convert, output.file, diag);
+  command_print_diag(diag);
+  int ended = command_exit_status(status);
+  if (status == PREM_OK)
+    ended = command_output_commit(&output) ? COMMAND_DONE : COMMAND_INVALID;
+  else if (prem_diag_errors(diag) == 0 && status == PREM_ERR_IO)
+    command_error("cannot write %s", options->output);
+  else if (prem_diag_errors(diag) == 0)
+    command_error("%s: %s", name, prem_status_text(status));
+  command_output_abandon(&output);
+  prem_diag_free(diag);
+  return ended;
+}
+
+int verb_trace(int argc, char **argv) {
+  trace_options options = {.output = "-", .convert = {.run = -1}};
+  command_parse(&argp, argc, argv, &options);
+  options.convert.stop = &command_stop;
+  command_catch_signals();
+  if (!strcmp(options.path, "-"))
+    return convert(&options, stdin, "stdin");
+  FILE *in = fopen(options.path, "rb");
+  if (!in) {
+    command_error("cannot read %s: %s", options.path, strerror(errno));
+    return COMMAND_INVALID;
+  }
+  int status = convert(&options, in, options.path);
+  fclose(in);
+  return status;
+}
