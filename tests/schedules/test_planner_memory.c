@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wherever memory runs out while a set is planned, that is what is said, or what was made before is
- * kept; no proof holds that does not hold with enough of it. tests/command/test_no_memory.c does the
- * same with one schedule and all that comes after its plan. See tests/common/memory_sweep.h.
+ * kept; no proof holds that does not hold with enough of it. tests/command/test_no_memory.c does
+ * the same with one schedule and all that comes after its plan. See tests/common/memory_sweep.h.
  */
 #include "tests/common/memory_sweep.h"
 

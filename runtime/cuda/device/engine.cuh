@@ -53,8 +53,8 @@ static __device__ __forceinline__ prem_ends prem_ends_of(const prem_device_move 
 #if PREM_ARCH >= 900
 /**
  * What is fetched leaves L2 last. No byte is saved by it where the arrays are beyond L2, but the
- * memory delivers more, and fetches take long less often (docs/notebook/performance.md: measured, not
- * explained).
+ * memory delivers more, and fetches take long less often (docs/notebook/performance.md: measured,
+ * not explained).
  */
 static __device__ __forceinline__ uint64_t prem_fetch_policy(void) {
   return prem_keep_in_l2();
