@@ -329,8 +329,7 @@ static double load_kept(const load_study *study, load_row row) {
   double with = 0;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
     with += rate_in(study, row, t);
-  return row.company == ALONE ? 0
-                              : share(with, open_rate(study, prem_mode_has_phases(row.mode), -1));
+  return share(with, open_rate(study, prem_mode_has_phases(row.mode), -1));
 }
 
 static const char *load_name(const load_study *study) {
@@ -340,12 +339,14 @@ static const char *load_name(const load_study *study) {
   return "";
 }
 
+/* Of who has company. */
 static void add_point(const load_study *study, prem_table *table, const char *task, load_row row) {
   const prem_summary took = response_in(study, row, task);
   const prem_summary alone = alone_in_fastest(study, task);
+  const prem_summary cold = response_in(study, (load_row){COLD, PREM_MODE_TT}, task);
   const prem_plan *plan = study->schedule->plan;
   char point[64];
-  if (took.count == 0)
+  if (took.count == 0 || row.company < GATE)
     return;
   snprintf(point, sizeof point, "%s, %s", prem_mode_name(row.mode), study->names[row.company]);
   prem_table_add_text(table, task);
@@ -359,6 +360,8 @@ static void add_point(const load_study *study, prem_table *table, const char *ta
   add_known(table, took.max);
   add_known(table, alone.p9999);
   add_known(table, alone.max);
+  add_known(table, cold.p9999);
+  add_known(table, cold.max);
   prem_table_add_real(table, load_kept(study, row));
   prem_table_add_real(table, row.company == GATE
                                  ? (double)plan->open_ns / (double)plan->hyperperiod_ns
@@ -366,36 +369,15 @@ static void add_point(const load_study *study, prem_table *table, const char *ta
 }
 
 static void add_points(const load_study *study, prem_findings *findings) {
-  static const char *const columns[] = {"workload",
-                                        "",
-                                        "load",
-                                        "",
-                                        "company",
-                                        "",
-                                        "mode",
-                                        "",
-                                        "point",
-                                        "",
-                                        "jobs",
-                                        "",
-                                        "p50_ns",
-                                        "",
-                                        "p9999_ns",
-                                        "",
-                                        "longest_ns",
-                                        "",
-                                        "alone_p9999_ns",
-                                        "",
-                                        "alone_longest_ns",
-                                        "",
-                                        "load_kept",
-                                        "",
-                                        "open_share",
-                                        "",
-                                        NULL};
+  static const char *const columns[] = {
+      "workload",        "load",           "company",          "mode",
+      "point",           "jobs",           "p50_ns",           "p9999_ns",
+      "longest_ns",      "alone_p9999_ns", "alone_longest_ns", "cold_p9999_ns",
+      "cold_longest_ns", "load_kept",      "open_share",       NULL};
   prem_table *table =
       prem_findings_table(findings, "points", "Longest response against load kept", NULL);
-  name_columns(table, columns);
+  for (int c = 0; columns[c]; ++c)
+    prem_table_column(table, columns[c], "");
   load_row row;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
     for (int at = 0; !study->schedule->tasks[t].best_effort && next_row(study, &at, &row);)

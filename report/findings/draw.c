@@ -453,7 +453,7 @@ static void write_style(FILE *script, const chart_panel *panel, int64_t s) {
   const int turn = (int)(s + s / COLOURS);
   switch (panel->chart->kind) {
   case PREM_CHART_POINTS:
-    fprintf(script, "with points pt %d ps 0.5 lc rgb '%s'", 7 + 2 * (turn % 4), colour);
+    fprintf(script, "with points pt %d ps 1 lc rgb '%s'", 7 + 2 * (turn % 4), colour);
     break;
   case PREM_CHART_STEPS:
     fprintf(script, "with steps lw 2 dt %s lc rgb '%s'", dashes[turn % 5], colour);

@@ -147,8 +147,8 @@ enum { LEGEND_COLUMNS = 4, LEGEND_LINE = 18, LEGEND_TOP = 45 };
 prem_legend_place prem_legend_place_of(const prem_page *page, int number, double x) {
   if (!page->is_column)
     return (prem_legend_place){x, LEGEND_TOP};
-  return (prem_legend_place){0.01 + (double)(number % LEGEND_COLUMNS) / LEGEND_COLUMNS,
-                             12.0 + LEGEND_LINE * (number / LEGEND_COLUMNS)};
+  const int line = number / LEGEND_COLUMNS, column = number % LEGEND_COLUMNS;
+  return (prem_legend_place){0.01 + (double)column / LEGEND_COLUMNS, 12.0 + LEGEND_LINE * line};
 }
 
 void prem_place_panel(FILE *script, const prem_page *page, int height, int top, int tall) {

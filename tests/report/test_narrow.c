@@ -16,12 +16,12 @@ static char *narrow(const char *text) {
 }
 
 #define LETTERS_40 "abcdefghij abcdefghij abcdefghij abcdefg"
+#define LINE_80    "abcdefghij abcdefghij abcdefghij abcdefgabcdefghij abcdefghij abcdefghij abcdefg\n"
 
 START_TEST(what_fits_stays_as_it_is) {
-  const char *const texts[] = {"", "\n", "a\n\n  b\n", LETTERS_40 LETTERS_40 "\n",
+  const char *const texts[] = {"", "\n", "a\n\n  b\n", LINE_80,
                                "a\n" PREM_TABLE_BEGIN "b     c\n" PREM_TABLE_END "d\n"};
-  const char *const wanted[] = {"", "\n", "a\n\n  b\n", LETTERS_40 LETTERS_40 "\n",
-                                "a\nb     c\nd\n"};
+  const char *const wanted[] = {"", "\n", "a\n\n  b\n", LINE_80, "a\nb     c\nd\n"};
   char *out = narrow(texts[_i]);
   ck_assert_str_eq(out, wanted[_i]);
   free(out);
