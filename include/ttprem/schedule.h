@@ -31,6 +31,7 @@ typedef struct prem_best_effort {
   int32_t buffers;
   int64_t scratch_bytes; /* 0: not given */
   int64_t ahead_ns; /* so long before a closed window its gate closes; 0: by each phase's bound */
+  bool left_out;    /* of a part of a schedule that had such tasks: their blocks stand empty */
   prem_place place;
 } prem_best_effort;
 

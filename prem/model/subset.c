@@ -438,7 +438,10 @@ static prem_status make_class(const prem_schedule *schedule, bool best_effort, p
 
 prem_status prem_schedule_critical(const prem_schedule *schedule, prem_schedule **out,
                                    int32_t **tasks) {
-  return make_class(schedule, false, out, tasks);
+  const prem_status status = make_class(schedule, false, out, tasks);
+  if (status == PREM_OK && prem_schedule_has_best_effort(schedule))
+    (*out)->platform.best_effort.left_out = true;
+  return status;
 }
 
 /* The step of the clock that instants of the critical plan lie on. */

@@ -218,6 +218,7 @@ START_TEST(a_schedule_is_split_by_class) {
   prem_schedule *critical = NULL, *load = NULL;
   int32_t *tasks = NULL;
   ck_assert_int_eq(prem_schedule_critical(whole, &critical, NULL), PREM_OK);
+  ck_assert(critical->platform.best_effort.left_out && !whole->platform.best_effort.left_out);
   ck_assert_int_eq(prem_schedule_best_effort(whole, &load, &tasks), PREM_OK);
   ck_assert_int_eq(critical->task_count, 1);
   ck_assert_str_eq(critical->tasks[0].name, "c");

@@ -484,18 +484,12 @@ static bool has_tasks(const prem_program *program, int32_t block) {
   return program->blocks[block].task_count > 0;
 }
 
-static bool all_have_tasks(const prem_program *program) {
-  for (int32_t b = 0; b < program->block_count; ++b)
-    if (!has_tasks(program, b))
-      return false;
-  return true;
-}
-
-/* Blocks without a task take no room on an SM: those of the other one of two launches, and those of
- * tasks that a part of a schedule leaves out. A live session keeps them, since it can switch. */
+/* Of two launches that run beside each other each has the blocks of its tasks, and where
+ * best-effort ones are left out theirs take no room. In other schedules blocks without a task do,
+ * so that parts of a schedule run as the whole does. */
 static cudaError_t share_blocks(const prem_program *program, const prem_free_part *part,
                                 prem_cuda_program *out) {
-  if (out->gates || all_have_tasks(program))
+  if (!part && !program->beside && !program->schedule->platform.best_effort.left_out)
     return cudaSuccess;
   const prem_program *other = part || !program->beside ? NULL : program->beside->program;
   out->taken = calloc((size_t)program->block_count, sizeof *out->taken);
