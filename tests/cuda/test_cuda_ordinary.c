@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/time.h>
 
+#include "runtime/core/best_effort.h"
 #include "tests/common/has_gpu.h"
 #include "tests/common/running.h"
 
@@ -155,6 +156,78 @@ START_TEST(a_gated_graph_leaves_its_launch_out) {
 }
 END_TEST
 
+/* ---- beside best-effort tasks ------------------------------------------------------------------
+ */
+
+enum { PERIOD_NS = 1024000 };
+
+/* A load of two tasks, one after the other, beside one job. */
+static prem_schedule *beside_a_load(const char *lag) {
+  return prepared_schedule(text(
+      "version = 1; name = \"beside\"; platform: { blocks = 3; clock_step_ns = 32L;"
+      "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
+      "tasks = ( { name = \"job\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; period_ns = %dL;"
+      "  prefetch: { wcet_ns = 96000L; }; compute: { wcet_ns = 9600L; }; },"
+      "{ name = \"x\"; kernel = \"noop\"; class = \"best_effort\"; blocks = [ 1 ]; tiles = 2;"
+      "  prefetch: { wcet_ns = 9600L; }; compute: { wcet_ns = 9600L; }; },"
+      "{ name = \"y\"; kernel = \"noop\"; class = \"best_effort\"; blocks = [ 2 ]; tiles = 3;"
+      "  prefetch: { wcet_ns = 9600L; }; compute: { wcet_ns = 9600L; };"
+      "  after = ( { task = \"x\"; %s } ); } );",
+      PERIOD_NS, lag));
+}
+
+static void assert_load(const prem_best_effort_trace *load, int64_t hyperperiods) {
+  ck_assert(!load->gated);
+  ck_assert_int_ge(load->length_ns, (hyperperiods - 1) * PERIOD_NS);
+  ck_assert_int_gt(load->counts[0].jobs, 0);
+  ck_assert_int_eq(load->counts[1].jobs, load->counts[0].jobs);
+  ck_assert_int_eq(load->counts[0].tiles, 2 * load->counts[0].jobs);
+  ck_assert_int_eq(load->counts[1].tiles, 3 * load->counts[1].jobs);
+  ck_assert_int_ge(load->trace->hyperperiods, load->counts[0].jobs);
+}
+
+START_TEST(a_load_goes_on_beside_them) {
+  enum { MANY = 100000 };
+  const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
+  prem_schedule *schedule = beside_a_load("");
+  prem_session *session = open_on("cuda", schedule);
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_session_trace_new(session, MANY, 0, &trace), PREM_OK);
+  signal(SIGALRM, stop_now);
+  for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
+    stop = 0;
+    ck_assert_int_eq(run_stopped(session, modes[m], trace, 20), PREM_OK);
+    ck_assert_int_eq(trace->hyperperiods, 20);
+    for (int64_t h = 0; h < trace->hyperperiods; ++h)
+      ck_assert_int_gt(end_of(trace, h, 0, 0), 0);
+    assert_load(trace->best_effort, 20);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    ck_assert_int_eq(run_stopped(session, modes[m], trace, MANY), PREM_ERR_INTERRUPTED);
+    ck_assert_int_lt(trace->hyperperiods, MANY);
+    stop = 1;
+    ck_assert_int_eq(run_stopped(session, modes[m], trace, MANY), PREM_ERR_INTERRUPTED);
+  }
+  stop = 0;
+  ck_assert_int_eq(run_stopped(session, PREM_MODE_COPY, trace, 1), PREM_ERR_UNAVAILABLE);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(what_streams_do_not_keep_is_refused) {
+  prem_schedule *schedule = beside_a_load("lag_ns = 9600L;");
+  prem_session *session = open_on("cuda", schedule);
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_session_trace_new(session, 1, 0, &trace), PREM_OK);
+  ck_assert_int_eq(run_stopped(session, PREM_MODE_LEGACY, trace, 1), PREM_ERR_UNAVAILABLE);
+  ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, 1), PREM_OK);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
   if (!has_gpu()) {
@@ -167,6 +240,8 @@ int main(void) {
   tcase_add_test(cases, jobs_end_after_what_they_wait_for);
   tcase_add_test(cases, stopped_runs_end);
   tcase_add_test(cases, a_gated_graph_leaves_its_launch_out);
+  tcase_add_test(cases, a_load_goes_on_beside_them);
+  tcase_add_test(cases, what_streams_do_not_keep_is_refused);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
