@@ -413,8 +413,11 @@ static void add_verdict(const load_study *study, prem_findings *findings) {
                                name, ratio(gate.max, alone.max), ratio(gate.max, cold.max),
                                ratio(open.max, alone.max));
   }
-  prem_findings_verdict(findings, "%sthe load keeps %.3f of what it does without a gate. %s%s.",
-                        text, load_kept(study, (load_row){GATE, PREM_MODE_TT}),
+  const double kept = load_kept(study, (load_row){GATE, PREM_MODE_TT});
+  char load[64] = "nothing was seen of the load";
+  if (kept >= 0)
+    snprintf(load, sizeof load, "the load keeps %.3f of what it does without a gate", kept);
+  prem_findings_verdict(findings, "%s%s. %s%s.", text, load,
                         result->valid ? "Valid: nothing disturbed it"
                                       : "INVALID, the machine was disturbed: ",
                         result->disturbed);
