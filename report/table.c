@@ -422,14 +422,17 @@ static void print_gate_overruns(const prem_row *row, FILE *file) {
   for (int32_t t = 0; t < row->best_effort_count; ++t) {
     const prem_best_effort_result *task = &row->best_effort[t];
     const prem_gate_overrun *longest = &task->counts.longest;
+    const cell_text what = longest->block < 0
+                               ? cell("a graph")
+                               : cell("block %" PRId32 ", %s of tile %" PRId32, longest->block,
+                                      prem_phase_name(longest->phase), longest->tile);
     if (task->counts.overruns > 0)
       fprintf(file,
               "%s: best effort went on into closed windows %" PRId64 " times; the longest: %s, "
-              "block %" PRId32 ", %s of tile %" PRId32 ", %s us into the window of %s that "
-              "opened at %s us of launch %" PRId64 "\n",
-              row->label, task->counts.overruns, task->name, longest->block,
-              prem_phase_name(longest->phase), longest->tile, time_cell(longest->by_ns).text,
-              task->into, time_cell(longest->at_ns).text, task->run);
+              "%s, %s us into the window of %s that opened at %s us of launch %" PRId64 "\n",
+              row->label, task->counts.overruns, task->name, what.text,
+              time_cell(longest->by_ns).text, task->into, time_cell(longest->at_ns).text,
+              task->run);
   }
   if (row->gated && row->overruns > 0)
     fprintf(file,

@@ -11,8 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parted: mode partition with one split of the SMs each. */
-enum { ALONE, COLD, GATE, NO_GATE, PARTED, SPLITS = 3, COMPANIES = PARTED + SPLITS };
+/* Parted: mode partition with one split of the SMs each. After the last of these come graphs: the
+ * load as a CUDA graph, with a gate and without one. */
+enum {
+  ALONE,
+  COLD,
+  GATE,
+  NO_GATE,
+  PARTED,
+  SPLITS = 3,
+  GRAPHS = 2,
+  COMPANIES = PARTED + SPLITS + GRAPHS
+};
 
 /** A variant for each company. */
 typedef struct load_study {
@@ -24,6 +34,7 @@ typedef struct load_study {
   prem_schedule *made[COMPANIES]; /* owned; NULL: the caller's */
   char names[COMPANIES][32];
   int32_t companies; /* without splits that nobody asked for */
+  int32_t graphs;    /* the first of these */
   prem_disturbance *disturbance;
   prem_diag *diag;
 } load_study;
@@ -50,6 +61,8 @@ static prem_status copy_schedule(load_study *study, int company) {
   memset(keep, true, (size_t)study->schedule->task_count * sizeof *keep);
   const prem_status status = prem_schedule_subset(study->schedule, keep, &study->made[company]);
   free(keep);
+  if (status == PREM_OK)
+    study->made[company]->measure.load = PREM_LOAD_TILES;
   return status;
 }
 
@@ -87,6 +100,23 @@ static prem_status make_open(load_study *study, int company) {
   const prem_status status = copy_schedule(study, company);
   if (status == PREM_OK)
     study->made[company]->plan->closed_count = 0;
+  return status;
+}
+
+/* Where the backend has graphs. */
+static prem_status make_graphs(load_study *study) {
+  static const char *const names[GRAPHS] = {"gated graph", "graph, no gate"};
+  prem_status status = PREM_OK;
+  study->graphs = study->companies;
+  if (!prem_backend_has_mode(study->backend, PREM_MODE_GRAPH))
+    return PREM_OK;
+  for (int i = 0; i < GRAPHS && status == PREM_OK; ++i) {
+    const int company = study->companies++;
+    snprintf(study->names[company], sizeof study->names[company], "%s", names[i]);
+    status = i == 0 ? copy_schedule(study, company) : make_open(study, company);
+    if (status == PREM_OK)
+      study->made[company]->measure.load = PREM_LOAD_GRAPH;
+  }
   return status;
 }
 
@@ -129,14 +159,18 @@ static prem_status open_variants(load_study *study) {
   if (status == PREM_OK)
     keep_far(study->made[COLD]->plan);
   if (status == PREM_OK)
+    status = copy_schedule(study, GATE);
+  if (status == PREM_OK)
     status = make_open(study, NO_GATE);
   const uint32_t modes[PARTED] = {~0U, tt, tt, ~partition};
   for (int c = 0; c < PARTED && status == PREM_OK; ++c)
     status = open_variant(study, c, modes[c]);
   if (status == PREM_OK && has_mode(study, PREM_MODE_PARTITION))
     status = make_splits(study);
+  if (status == PREM_OK)
+    status = make_graphs(study);
   for (int c = PARTED; c < study->companies && status == PREM_OK; ++c)
-    status = open_variant(study, c, partition);
+    status = open_variant(study, c, c < study->graphs ? partition : tt);
   return status;
 }
 
@@ -275,14 +309,20 @@ static double rate_in(const load_study *study, load_row row, int32_t t) {
   return (double)done / (double)observed->beside_ns;
 }
 
-/* What tasks get done without a gate: tiled in modes tt and free, or as ordinary kernels in others.
+static bool is_tiled_in(const load_study *study, load_row row) {
+  return prem_mode_has_phases(row.mode) && row.company < study->graphs;
+}
+
+/* What tasks get done without a gate: tiled in modes tt and free, or as ordinary kernels in others
+ * and in graphs.
  * @param t  -1: all of them */
 static double open_rate(const load_study *study, bool is_tiled, int32_t t) {
   double best = 0;
   load_row row;
   for (int at = 0; next_row(study, &at, &row);) {
     double all = 0;
-    if (row.company < NO_GATE || prem_mode_has_phases(row.mode) != is_tiled)
+    if (row.company < NO_GATE || row.company == study->graphs ||
+        is_tiled_in(study, row) != is_tiled)
       continue;
     for (int32_t other = 0; other < study->schedule->task_count; ++other)
       all += t < 0 || other == t ? rate_in(study, row, other) : 0;
@@ -306,7 +346,7 @@ static void add_load(const load_study *study, prem_table *table, int32_t t, load
   prem_table_add_text(table, prem_mode_name(row.mode));
   prem_table_add_int(table, counts->tiles);
   prem_table_add_real(table, counts->bytes > 0 ? rate : (double)NAN);
-  prem_table_add_real(table, share(rate, open_rate(study, prem_mode_has_phases(row.mode), t)));
+  prem_table_add_real(table, share(rate, open_rate(study, is_tiled_in(study, row), t)));
   prem_table_add_int(table, counts->waits);
   prem_table_add_int(table, counts->overruns);
 }
@@ -329,7 +369,7 @@ static double load_kept(const load_study *study, load_row row) {
   double with = 0;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
     with += rate_in(study, row, t);
-  return share(with, open_rate(study, prem_mode_has_phases(row.mode), -1));
+  return share(with, open_rate(study, is_tiled_in(study, row), -1));
 }
 
 static const char *load_name(const load_study *study) {
@@ -363,7 +403,7 @@ static void add_point(const load_study *study, prem_table *table, const char *ta
   add_known(table, cold.p9999);
   add_known(table, cold.max);
   prem_table_add_real(table, load_kept(study, row));
-  prem_table_add_real(table, row.company == GATE
+  prem_table_add_real(table, row.company == GATE || row.company == study->graphs
                                  ? (double)plan->open_ns / (double)plan->hyperperiod_ns
                                  : (double)NAN);
 }
@@ -450,6 +490,11 @@ static prem_status make_findings(const load_study *study) {
       "traffic is over, and its data are in the caches. Gate: by the plan, with its closed "
       "windows. No gate: without these.",
       study->options->sampling.samples);
+  if (study->companies > study->graphs)
+    prem_findings_note(findings,
+                       "Graph: the load as ordinary kernels in a CUDA graph, begun whole where it "
+                       "ends before the next window, or without a gate; kept of what ordinary "
+                       "kernels get done.");
   add_left_out(study, findings);
   prem_findings_note(findings, "Disturbed: hyperperiods in which %s; their jobs are left out.",
                      study->options->sentinel

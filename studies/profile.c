@@ -853,6 +853,12 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
   *out = NULL;
   if (!schedule->plan || options->sampling.samples < 1)
     return PREM_ERR_ARGUMENT;
+  if (schedule->measure.load == PREM_LOAD_GRAPH && prem_schedule_has_best_effort(schedule)) {
+    prem_diag_add(diag, PREM_ERROR, 0, schedule->measure.place, "measure.load",
+                  "a graph has no phases that could be timed; profile the file with load = "
+                  "\"tiles\"");
+    return PREM_ERR_INVALID;
+  }
   profiling all = {.schedule = schedule, .backend = backend, .options = options, .diag = diag};
   prem_status status = make_result(&all, machine);
   if (status == PREM_OK)

@@ -195,6 +195,12 @@ typedef struct prem_chain {
   prem_place place;
 } prem_chain;
 
+/** How best-effort tasks run in modes with phases. */
+typedef enum prem_load_form {
+  PREM_LOAD_TILES, /* each memory phase passes the gate */
+  PREM_LOAD_GRAPH  /* ordinary kernels in a CUDA graph, which passes it as a whole */
+} prem_load_form;
+
 /** The file's `measure` group: defaults of run and compare. */
 typedef struct prem_measure {
   prem_scenario scenario;
@@ -203,6 +209,7 @@ typedef struct prem_measure {
   int64_t discard;       /* runs or hyperperiods not counted, at the start */
   int64_t partition_sms; /* mode partition beside best-effort tasks: SMs of the critical ones, which
                             these have the rest of; 0: half */
+  prem_load_form load;
   prem_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
   bool given_modes;   /* the file names them */

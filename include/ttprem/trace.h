@@ -49,7 +49,8 @@ typedef struct prem_phase_stats {
   int64_t lateness_hist[PREM_HIST_BUCKETS];
 } prem_phase_stats;
 
-/** A memory phase of a best-effort task that went on into a closed window. */
+/** A memory phase of a best-effort task that went on into a closed window; or a graph of all such
+ *  tasks, then block and tile are -1. */
 typedef struct prem_gate_overrun {
   int64_t at_ns; /* where the window began, from S */
   int64_t by_ns; /* so far into it */

@@ -507,19 +507,23 @@ static void read_modes(prem_reader *reader, const config_setting_t *group) {
 }
 
 void prem_read_measure(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"scenario",      "runs",  "hyperperiods", "discard",
-                                     "partition_sms", "modes", "chains",       NULL};
+  static const char *const keys[] = {"scenario", "runs",          "hyperperiods",
+                                     "discard",  "partition_sms", "load",
+                                     "modes",    "chains",        NULL};
+  static const char *const loads[] = {"tiles", "graph", NULL};
   static const char *const scenarios[] = {"relaunch", "resident", NULL};
   prem_measure *measure = &reader->schedule->measure;
   const config_setting_t *group =
       prem_read_member(reader, root, "measure", CONFIG_TYPE_GROUP, false);
-  int scenario = PREM_RELAUNCH;
+  int scenario = PREM_RELAUNCH, load = PREM_LOAD_TILES;
   if (!group)
     return;
   measure->place = prem_setting_place(reader, group);
   prem_read_known_keys(reader, group, keys);
   prem_read_word(reader, group, "scenario", scenarios, &scenario);
   measure->scenario = (prem_scenario)scenario;
+  prem_read_word(reader, group, "load", loads, &load);
+  measure->load = (prem_load_form)load;
   prem_read_integer(reader, group, "runs", 1, INT32_MAX, &measure->runs);
   prem_read_integer(reader, group, "hyperperiods", 1, INT32_MAX, &measure->hyperperiods);
   prem_read_integer(reader, group, "discard", 0, INT32_MAX, &measure->discard);

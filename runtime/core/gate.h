@@ -12,6 +12,7 @@
 #ifndef TTPREM_RUNTIME_CORE_GATE_H
 #define TTPREM_RUNTIME_CORE_GATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __CUDACC__
@@ -43,6 +44,19 @@ typedef struct prem_memory_gate {
 PREM_GATE_CODE void prem_gate_look(prem_memory_gate *gate, const prem_gate_list *list) {
   gate->start_ns = gate->epoch_ns + list->windows[gate->index].start_ns;
   gate->end_ns = gate->epoch_ns + list->windows[gate->index].end_ns;
+}
+
+/** The longest time between two windows, those of the next hyperperiod included. */
+PREM_GATE_CODE int64_t prem_gate_longest_gap_ns(const prem_gate_list *list) {
+  int64_t longest_ns = list->count > 0 ? 0 : INT64_MAX;
+  for (int32_t w = 0; w < list->count; ++w) {
+    const bool is_last = w + 1 == list->count;
+    const int64_t next_ns =
+        list->windows[is_last ? 0 : w + 1].start_ns + (is_last ? list->hyperperiod_ns : 0);
+    if (next_ns - list->windows[w].end_ns > longest_ns)
+      longest_ns = next_ns - list->windows[w].end_ns;
+  }
+  return longest_ns;
 }
 
 /** @param epoch_ns  where the first hyperperiod begins. The windows of one before it hold as well,

@@ -87,6 +87,50 @@ static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
                       : prem_cuda_choose_variant(cuda, diag);
 }
 
+/* Ordinary kernels: there when first asked for. */
+static prem_status ask_baselines(prem_cuda *cuda) {
+  const prem_native_place place = {.program = cuda->program,
+                                   .arrays = &cuda->arrays,
+                                   .host = cuda->host,
+                                   .sm_count = cuda->sm_count};
+  const prem_cuda *other = cuda->beside;
+  const prem_native_place beside = {.program = other ? other->program : NULL,
+                                    .arrays = other ? &other->arrays : NULL,
+                                    .host = other ? other->host : NULL,
+                                    .sm_count = cuda->sm_count};
+  if (!cuda->baselines)
+    cuda->baselines = prem_baselines_new(&place, &beside, other ? other->part : NULL,
+                                         cuda->leader ? cuda->leader->baselines : NULL);
+  return cuda->baselines ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+/* @return `status`, or what a kernel that never came back makes of it */
+static prem_status note_loss(prem_cuda *cuda, prem_status status) {
+  if (prem_baselines_are_lost(cuda->baselines))
+    cuda->gpu->loss = PREM_CUDA_HELD;
+  else if (status == PREM_ERR_MACHINE && prem_cuda_is_broken(cuda))
+    cuda->gpu->loss = PREM_CUDA_BROKEN;
+  return status;
+}
+
+static prem_status graph_load_ready(prem_cuda *cuda, const prem_run_request *request,
+                                    const prem_device_gated *gated, prem_diag *diag) {
+  const prem_status status = ask_baselines(cuda);
+  return status != PREM_OK
+             ? status
+             : note_loss(cuda, prem_baselines_graph_ready(cuda->baselines, request, gated, diag));
+}
+
+static prem_status graph_load_begin(prem_cuda *cuda, prem_diag *diag) {
+  return prem_baselines_graph_begin(cuda->baselines, diag);
+}
+
+static prem_status graph_load_end(prem_cuda *cuda, prem_best_effort_trace *out, prem_diag *diag) {
+  return note_loss(cuda, prem_baselines_graph_end(cuda->baselines, out, diag));
+}
+
+static const prem_cuda_graph_load graph_load = {graph_load_ready, graph_load_begin, graph_load_end};
+
 static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
                              const prem_machine *machine, void **state, prem_diag *diag) {
   const prem_free_part *beside = program->beside;
@@ -101,6 +145,8 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
         open_program(gpu, beside->program, beside->arrays, beside, machine, &cuda->beside, diag);
   if (status == PREM_OK)
     status = choose_variant(cuda, diag);
+  if (status == PREM_OK && beside && beside->schedule->measure.load == PREM_LOAD_GRAPH)
+    cuda->graph_load = &graph_load;
   if (status == PREM_OK)
     *state = cuda;
   else
@@ -147,31 +193,15 @@ static prem_status cuda_download(void *state) {
   return prem_cuda_report(error, NULL, "");
 }
 
-/* Modes without phases: made ready when first asked for. */
+/* Modes without phases. */
 static prem_status run_baseline(prem_cuda *cuda, const prem_run_request *request, prem_trace *trace,
                                 prem_diag *diag) {
-  const prem_native_place place = {.program = cuda->program,
-                                   .arrays = &cuda->arrays,
-                                   .host = cuda->host,
-                                   .sm_count = cuda->sm_count};
-  const prem_cuda *other = cuda->beside;
-  const prem_native_place beside = {.program = other ? other->program : NULL,
-                                    .arrays = other ? &other->arrays : NULL,
-                                    .host = other ? other->host : NULL,
-                                    .sm_count = cuda->sm_count};
-  if (!cuda->baselines)
-    cuda->baselines = prem_baselines_new(&place, &beside, other ? other->part : NULL,
-                                         cuda->leader ? cuda->leader->baselines : NULL);
-  if (!cuda->baselines)
-    return PREM_ERR_MEMORY;
-  prem_status status = prem_cuda_sentinel_ready(cuda, request, cudaSharedmemCarveoutMaxL1, diag);
+  prem_status status = ask_baselines(cuda);
+  if (status == PREM_OK)
+    status = prem_cuda_sentinel_ready(cuda, request, cudaSharedmemCarveoutMaxL1, diag);
   if (status == PREM_OK)
     status = prem_baselines_run(cuda->baselines, request, cuda->sentinel, trace, diag);
-  if (prem_baselines_are_lost(cuda->baselines))
-    cuda->gpu->loss = PREM_CUDA_HELD;
-  else if (status == PREM_ERR_MACHINE && prem_cuda_is_broken(cuda))
-    cuda->gpu->loss = PREM_CUDA_BROKEN;
-  return status;
+  return note_loss(cuda, status);
 }
 
 static void cuda_follow(void *state, const void *from) {

@@ -83,8 +83,16 @@ static prem_status refuse(prem_diag *diag, const char *key, const char *reason) 
 
 static prem_status split(prem_session *session, prem_diag *diag) {
   prem_status status = PREM_OK;
+  const prem_measure *measure = &session->whole->measure;
   if (!prem_schedule_has_best_effort(session->whole))
     return PREM_OK;
+  if (measure->load == PREM_LOAD_GRAPH && !session->backend->modes_beside) {
+    prem_diag_add(diag, PREM_ERROR, 0, measure->place, "measure.load",
+                  "\"graph\" is there on backend 'cuda' alone, not on '%s'; remove it, or "
+                  "choose --backend cuda",
+                  session->backend->name);
+    return PREM_ERR_UNAVAILABLE;
+  }
   status = prem_schedule_critical(session->whole, &session->critical, NULL);
   session->schedule = session->critical;
   return status ? status : prem_free_part_new(session->whole, &session->beside, diag);

@@ -228,6 +228,114 @@ START_TEST(what_streams_do_not_keep_is_refused) {
 }
 END_TEST
 
+/* ---- the load as a graph beside the executive --------------------------------------------------
+ */
+
+/* Long enough that a pass fits between two windows, on an emulated GPU too. */
+enum { GRAPH_PERIOD_NS = IS_EMULATED ? 256000000 : 1024000, GRAPH_HYPERPERIODS = 20 };
+
+static prem_schedule *beside_a_graph(int64_t period_ns, int phase_ns, const char *more) {
+  return prepared_schedule(text(
+      "version = 1; name = \"beside\"; platform: { blocks = 3; clock_step_ns = 32L;"
+      "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
+      "tasks = ( { name = \"job\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; period_ns = %lldL;"
+      "  prefetch: { wcet_ns = 96000L; }; compute: { wcet_ns = %dL; }; },"
+      "{ name = \"x\"; kernel = \"noop\"; class = \"best_effort\"; blocks = [ 1 ]; tiles = 2;"
+      "  prefetch: { wcet_ns = %dL; }; compute: { wcet_ns = 9600L; }; },"
+      "{ name = \"y\"; kernel = \"noop\"; class = \"best_effort\"; blocks = [ 2 ]; tiles = 3;"
+      "  prefetch: { wcet_ns = %dL; }; compute: { wcet_ns = 9600L; };"
+      "  after = ( { task = \"x\"; %s } ); } );"
+      "measure: { load = \"graph\"; };",
+      (long long)period_ns, phase_ns, phase_ns, phase_ns, more));
+}
+
+static void assert_passes(const prem_best_effort_trace *load) {
+  ck_assert_int_gt(load->counts[0].jobs, 0);
+  ck_assert_int_eq(load->counts[0].jobs, load->trace->hyperperiods);
+  ck_assert_int_eq(load->counts[1].jobs, load->counts[0].jobs);
+  ck_assert_int_eq(load->counts[0].tiles, 2 * load->counts[0].jobs);
+  ck_assert_int_eq(load->counts[1].tiles, 3 * load->counts[1].jobs);
+}
+
+START_TEST(a_graph_goes_on_between_windows) {
+  prem_schedule *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "");
+  prem_session *session = open_on("cuda", schedule);
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_session_trace_new(session, GRAPH_HYPERPERIODS, 0, &trace), PREM_OK);
+  for (int again = 0; again < 3; ++again) {
+    ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, GRAPH_HYPERPERIODS), PREM_OK);
+    ck_assert_int_eq(trace->hyperperiods, GRAPH_HYPERPERIODS);
+    ck_assert(trace->best_effort->gated);
+    assert_passes(trace->best_effort);
+    ck_assert_int_gt(trace->best_effort->counts[0].waits, 0); /* each window stops one */
+    ck_assert_int_le(trace->best_effort->counts[0].waits, GRAPH_HYPERPERIODS + 1);
+    printf("graph beside tt: %lld passes, %lld waits, %lld overruns; %s\n",
+           (long long)trace->best_effort->counts[0].jobs,
+           (long long)trace->best_effort->counts[0].waits,
+           (long long)trace->best_effort->counts[0].overruns,
+           prem_session_mode_note(session, PREM_MODE_TT));
+    ck_assert_int_eq(run_stopped(session, PREM_MODE_FREE, trace, GRAPH_HYPERPERIODS), PREM_OK);
+    ck_assert(!trace->best_effort->gated);
+    assert_passes(trace->best_effort);
+    ck_assert_int_eq(trace->best_effort->counts[0].waits, 0);
+    ck_assert_int_eq(trace->best_effort->counts[0].overruns, 0);
+  }
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_stopped_run_ends_its_graph) {
+  enum { MANY = 100000 };
+  const struct itimerval soon = {.it_value = {.tv_usec = 300000}};
+  prem_schedule *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "");
+  prem_session *session = open_on("cuda", schedule);
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_session_trace_new(session, MANY, 0, &trace), PREM_OK);
+  ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, 2), PREM_OK);
+  signal(SIGALRM, stop_now);
+  setitimer(ITIMER_REAL, &soon, NULL);
+  ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, MANY), PREM_ERR_INTERRUPTED);
+  ck_assert_int_lt(trace->hyperperiods, MANY);
+  ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, MANY), PREM_ERR_INTERRUPTED);
+  stop = 0;
+  ck_assert_int_eq(run_stopped(session, PREM_MODE_LEGACY, trace, 2), PREM_OK);
+  ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, 2), PREM_OK);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static void assert_refused(prem_session *session, const char *reason) {
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 1};
+  prem_diag *diag = prem_diag_new();
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_session_trace_new(session, 1, 0, &trace), PREM_OK);
+  ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_UNAVAILABLE);
+  ck_assert_uint_gt(prem_diag_count(diag), 0);
+  ck_assert_msg(strstr(prem_diag_at(diag, prem_diag_count(diag) - 1)->reason, reason), "%s",
+                prem_diag_at(diag, prem_diag_count(diag) - 1)->reason);
+  prem_trace_free(trace);
+  prem_diag_free(diag);
+}
+
+/* Some 2 us between two windows: two kernels, and what sees their end, take longer. */
+START_TEST(graphs_that_never_fit_are_refused) {
+  prem_schedule *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "lag_ns = 9600L;");
+  prem_session *session = open_on("cuda", schedule);
+  assert_refused(session, "with a lag");
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  schedule = beside_a_graph(98560, 640, "");
+  session = open_on("cuda", schedule);
+  assert_refused(session, "so that it never begins; make their arrays smaller");
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
   if (!has_gpu()) {
@@ -242,6 +350,9 @@ int main(void) {
   tcase_add_test(cases, a_gated_graph_leaves_its_launch_out);
   tcase_add_test(cases, a_load_goes_on_beside_them);
   tcase_add_test(cases, what_streams_do_not_keep_is_refused);
+  tcase_add_test(cases, a_graph_goes_on_between_windows);
+  tcase_add_test(cases, a_stopped_run_ends_its_graph);
+  tcase_add_test(cases, graphs_that_never_fit_are_refused);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

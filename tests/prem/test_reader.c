@@ -295,6 +295,7 @@ START_TEST(defaults) {
   ck_assert_int_eq(s->measure.runs, 100);
   ck_assert_int_eq(s->measure.discard, 1);
   ck_assert_int_eq(s->measure.partition_sms, 0);
+  ck_assert_int_eq(s->measure.load, PREM_LOAD_TILES);
   ck_assert(!s->measure.given_modes);
   ck_assert_int_eq(s->measure.modes[0], PREM_MODE_FREE);
   ck_assert_int_eq(s->measure.modes[1], PREM_MODE_TT);

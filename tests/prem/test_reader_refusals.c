@@ -294,6 +294,8 @@ static const refusal refusals[] = {
      "in the platform, did you mean 'memory'?"},
     {"\"free\", \"tt\"", "\"fre\", \"tt\"", "\"lock\", \"tt\"",
      "23: E024: measure.modes[0]: unknown mode 'fre', did you mean 'free'?"},
+    {"modes = [", "load = \"graf\"; modes = [", "load = \"graph\"; modes = [",
+     "23: E024: measure.load: unknown word 'graf'; it is one of 'tiles', 'graph'"},
     {"type = \"f32\"", "type = \"f64\"", "type = \"f32\"",
      "8: E024: arrays.x.type: unknown word 'f64'; it is one of 'f32', 'c64', 'u8', 'u16', 'i32', "
      "'f16', 'bf16'"},

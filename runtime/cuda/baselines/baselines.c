@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/cuda/baselines/load.h"
+#include "runtime/cuda/baselines/load_graph.h"
 #include "runtime/cuda/baselines/native_round.h"
 #include "runtime/cuda/baselines/partition.h"
 
@@ -20,7 +21,8 @@ struct prem_baselines {
   const prem_baselines *leader; /* NULL: none */
   prem_native
       *of_mode[PREM_MODE_COUNT]; /* NULL: not made; that of legacy serves launched and graphs */
-  prem_native *load_of_mode[PREM_MODE_COUNT]; /* the same of best-effort tasks */
+  prem_native *load_of_mode[PREM_MODE_COUNT]; /* the same of best-effort tasks; of tt, in a graph */
+  prem_load_graph *load_graph;                /* beside the executive; NULL: not made */
   bool tuned;                                 /* those of legacy */
   cudaGraphExec_t graph[2];                   /* without and with gates of its own */
   int64_t node_count[2];
@@ -45,6 +47,7 @@ void prem_baselines_free(prem_baselines *baselines) {
   for (int has_gates = 0; has_gates < 2; ++has_gates)
     if (baselines->graph[has_gates])
       cudaGraphExecDestroy(baselines->graph[has_gates]);
+  prem_load_graph_free(baselines->load_graph);
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode) {
     prem_native_free(baselines->of_mode[mode]);
     prem_native_free(baselines->load_of_mode[mode]);
@@ -153,9 +156,9 @@ static prem_status ready_native(prem_baselines *baselines, const prem_run_reques
 static prem_status new_graph(prem_baselines *baselines, bool has_gates, prem_diag *diag) {
   if (baselines->graph[has_gates])
     return PREM_OK;
-  return prem_native_graph_new(baselines->of_mode[PREM_MODE_LEGACY], has_gates,
-                               &baselines->graph[has_gates], &baselines->node_count[has_gates],
-                               diag);
+  return prem_native_graph_new(
+      baselines->of_mode[PREM_MODE_LEGACY], has_gates ? PREM_GRAPH_AT_S : PREM_GRAPH_AT_ONCE, NULL,
+      &baselines->graph[has_gates], &baselines->node_count[has_gates], diag);
 }
 
 static prem_status ready_graph(prem_baselines *baselines, prem_diag *diag) {
@@ -557,6 +560,60 @@ static prem_status company_end(const prem_baselines *baselines, company *of, pre
   const prem_status status = prem_native_load_end(of->load, diag);
   const prem_status counted = count_passes(baselines->part, all - of->passes, out);
   return status == PREM_OK ? counted : status;
+}
+
+/* ---- best-effort tasks as a graph beside the executive ----------------------------------------
+ */
+
+prem_status prem_baselines_graph_ready(prem_baselines *baselines, const prem_run_request *request,
+                                       const prem_device_gated *gated, prem_diag *diag) {
+  prem_status status = PREM_OK;
+  if (!baselines->load_graph) {
+    status = ready_load(baselines, PREM_MODE_TT, NULL, request, diag);
+    if (status == PREM_OK)
+      status = prem_load_graph_new(baselines->load_of_mode[PREM_MODE_TT], request,
+                                   &baselines->load_graph, diag);
+    if (status == PREM_OK)
+      status = prem_native_report(prem_cuda_arrays_poison(baselines->beside.arrays), diag);
+  }
+  if (status == PREM_OK && gated->is_gated)
+    status = prem_load_graph_judge(baselines->load_graph, baselines->part, diag);
+  return status == PREM_OK ? prem_load_graph_prepare(baselines->load_graph, gated, diag) : status;
+}
+
+prem_status prem_baselines_graph_begin(prem_baselines *baselines, prem_diag *diag) {
+  return prem_load_graph_begin(baselines->load_graph, diag);
+}
+
+/* A pass is of all tasks, and the first one stands for it. */
+prem_status prem_baselines_graph_end(prem_baselines *baselines, prem_best_effort_trace *out,
+                                     prem_diag *diag) {
+  const prem_free_part *part = baselines->part;
+  prem_native_passes passes;
+  prem_status status = prem_load_graph_end(baselines->load_graph, &passes, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_load_graph_describe(baselines->load_graph, mode_note_of(baselines, PREM_MODE_TT),
+                           PREM_MODE_NOTE_BYTES);
+  memcpy(mode_note_of(baselines, PREM_MODE_FREE), mode_note_of(baselines, PREM_MODE_TT),
+         PREM_MODE_NOTE_BYTES);
+  out->trace->hyperperiods = passes.ended;
+  out->gated = passes.gated.is_gated;
+  out->open_share = part->open_share;
+  status = count_passes(part, passes.ended, out);
+  out->counts[0].waits = (int64_t)passes.held.waits;
+  out->counts[0].wait_ns = (int64_t)passes.held.wait_ns;
+  out->counts[0].overruns = (int64_t)passes.held.overruns;
+  if (passes.held.overruns > 0)
+    out->counts[0].longest = (prem_gate_overrun){.at_ns = passes.held.at_ns,
+                                                 .by_ns = passes.held.by_ns,
+                                                 .block = -1,
+                                                 .tile = -1,
+                                                 .into = part->closed_for[passes.held.window],
+                                                 .phase = PREM_WRITEBACK};
+  if (status == PREM_OK && passes.gated.is_gated)
+    status = prem_load_graph_judge(baselines->load_graph, part, diag);
+  return status;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

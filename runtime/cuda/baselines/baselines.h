@@ -62,6 +62,16 @@ void prem_baselines_free(prem_baselines *baselines);
  */
 prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request *request,
                                prem_sentinel *sentinel, prem_trace *trace, prem_diag *diag);
+/** Best-effort tasks as a CUDA graph beside the executive, made ready at the first call: see
+ *  load_graph.h. Before each run.
+ *  @param gated  whose S they wait for, and the windows that they heed
+ *  @retval PREM_ERR_UNAVAILABLE  as above, or it never fits between two windows (diag: a note) */
+prem_status prem_baselines_graph_ready(prem_baselines *baselines, const prem_run_request *request,
+                                       const prem_device_gated *gated, prem_diag *diag);
+prem_status prem_baselines_graph_begin(prem_baselines *baselines, prem_diag *diag);
+/** The executive has ended. @param[out] out  but for its length */
+prem_status prem_baselines_graph_end(prem_baselines *baselines, prem_best_effort_trace *out,
+                                     prem_diag *diag);
 /** What was tried; NULL before the first run of ordinary kernels. */
 const prem_launch_search *prem_baselines_launch_search(const prem_baselines *baselines);
 /** As prem_session_mode_note(). */

@@ -20,7 +20,8 @@ typedef struct building {
   cudaGraphNode_t *of_task; /* its last one so far; NULL: none */
   cudaGraphNode_t *awaited; /* by the next node */
   size_t awaited_count;
-  cudaGraphNode_t start; /* the gate that ends at S; NULL: S comes before the graph */
+  cudaGraphNode_t start;      /* a gate; NULL: S comes before the graph */
+  prem_native_passes *passes; /* of a pass; else NULL */
   int64_t node_count;
 } building;
 
@@ -41,12 +42,14 @@ static cudaError_t add_node(building *at, const cudaGraphNode_t *awaited, size_t
   return cudaGraphAddKernelNode(out, at->graph, awaited, count, &launch);
 }
 
+static struct cudaKernelNodeParams one_thread(const void *code) {
+  return (struct cudaKernelNodeParams){
+      .func = (void *)(uintptr_t)code, .gridDim = {1, 1, 1}, .blockDim = {1, 1, 1}};
+}
+
 static cudaError_t add_gate(building *at, cudaGraphNode_t awaited, prem_native_gate gate,
                             cudaGraphNode_t *out) {
-  const struct cudaKernelNodeParams launch = {.func = (void *)(uintptr_t)prem_native_gate_code(),
-                                              .gridDim = {1, 1, 1},
-                                              .blockDim = {1, 1, 1}};
-  return add_node(at, &awaited, awaited ? 1 : 0, launch, &gate, out);
+  return add_node(at, &awaited, awaited ? 1 : 0, one_thread(prem_native_gate_code()), &gate, out);
 }
 
 /* Behind the task's job before it, and its own release. A gate that ends at a release waits for S
@@ -54,7 +57,7 @@ static cudaError_t add_gate(building *at, cudaGraphNode_t awaited, prem_native_g
 static cudaError_t await_turn(building *at, const prem_untiled_job *job) {
   cudaGraphNode_t before = at->of_task[job->task];
   cudaError_t error;
-  if (job->release_ns > 0)
+  if (job->release_ns > 0 && !at->passes)
     CUDA_TRY(
         add_gate(at, before, prem_native_gate_until(at->native, NULL, job->release_ns), &before));
   else if (!before && job->pred_count == 0)
@@ -91,31 +94,46 @@ static cudaError_t add_job(building *at, int64_t number) {
 }
 
 static cudaError_t add_start(building *at) {
+  if (at->passes)
+    return add_node(at, NULL, 0, one_thread(prem_native_pass_gate_code()), &at->passes, &at->start);
   prem_native_gate gate = prem_native_gate_until(at->native, NULL, 0);
   gate.arrived = prem_native_arrival_of(at->native, 0);
   return add_gate(at, NULL, gate, &at->start);
 }
 
-static cudaError_t build(building *at, bool has_gates, cudaGraphExec_t *out) {
+/* After all tasks. */
+static cudaError_t add_end(building *at) {
+  cudaGraphNode_t end;
+  at->awaited_count = 0;
+  for (int32_t t = 0; t < at->native->task_count; ++t)
+    await(at, at->of_task[t]);
+  return add_node(at, at->awaited, at->awaited_count, one_thread(prem_native_pass_end_code()),
+                  &at->passes, &end);
+}
+
+static cudaError_t build(building *at, bool has_start, cudaGraphExec_t *out) {
   cudaError_t error;
   CUDA_TRY(cudaGraphCreate(&at->graph, 0));
-  if (has_gates)
+  if (has_start)
     CUDA_TRY(add_start(at));
   for (int64_t number = 0; number < at->native->order.job_count; ++number)
     CUDA_TRY(add_job(at, number));
+  if (at->passes)
+    CUDA_TRY(add_end(at));
   CUDA_TRY(cudaGraphInstantiateWithFlags(out, at->graph, 0));
   return cudaGraphUpload(*out, at->native->tasks[0].stream);
 }
 
-static size_t max_awaited(const prem_untiled_order *order) {
-  int32_t max = 0;
+static size_t max_awaited(const prem_untiled_order *order, int32_t tasks) {
+  int32_t max = tasks;
   for (int64_t number = 0; number < order->job_count; ++number)
     if (order->jobs[number].pred_count > max)
       max = order->jobs[number].pred_count;
   return (size_t)max + 1;
 }
 
-prem_status prem_native_graph_new(const prem_native *native, bool has_gates, cudaGraphExec_t *out,
+prem_status prem_native_graph_new(const prem_native *native, prem_native_graph_start start,
+                                  prem_native_passes *passes, cudaGraphExec_t *out,
                                   int64_t *node_count, prem_diag *diag) {
   const prem_untiled_order *order = &native->order;
   *out = NULL;
@@ -126,12 +144,14 @@ prem_status prem_native_graph_new(const prem_native *native, bool has_gates, cud
     return PREM_ERR_UNAVAILABLE;
   }
   building at = {.native = native,
+                 .passes = passes,
                  .of_job = calloc((size_t)order->job_count + 1, sizeof(cudaGraphNode_t)),
                  .of_task = calloc((size_t)native->task_count + 1, sizeof(cudaGraphNode_t)),
-                 .awaited = calloc(max_awaited(order), sizeof(cudaGraphNode_t))};
+                 .awaited =
+                     calloc(max_awaited(order, native->task_count), sizeof(cudaGraphNode_t))};
   prem_status status = PREM_ERR_MEMORY;
   if (at.of_job && at.of_task && at.awaited)
-    status = prem_native_report(build(&at, has_gates, out), diag);
+    status = prem_native_report(build(&at, start != PREM_GRAPH_AT_ONCE, out), diag);
   if (at.graph)
     cudaGraphDestroy(at.graph);
   free(at.of_job);

@@ -18,6 +18,8 @@ enum {
 
 struct prem_native_load {
   prem_native *native;
+  cudaGraphExec_t graph; /* of a pass; NULL: each task on its stream */
+  int32_t streams;       /* that a pass ends on */
   pthread_t thread;
   int device;
   int64_t period_ns;           /* 0: as fast as they can */
@@ -34,22 +36,22 @@ static void pause_for(int64_t ns) {
 
 /* Of a pass all tasks; cudaErrorNotReady: some have not ended. */
 static cudaError_t ask(const prem_native_load *load, int64_t pass) {
-  const int32_t tasks = load->native->task_count;
   cudaError_t error = cudaSuccess;
-  for (int32_t t = 0; t < tasks && error == cudaSuccess; ++t)
-    error = cudaEventQuery(load->ended[pass % AHEAD * tasks + t]);
+  for (int32_t t = 0; t < load->streams && error == cudaSuccess; ++t)
+    error = cudaEventQuery(load->ended[pass % AHEAD * load->streams + t]);
   return error;
 }
 
 static cudaError_t queue_pass(const prem_native_load *load, int64_t pass) {
   const prem_native *native = load->native;
   const prem_native_round round = {.order = &native->order};
-  cudaError_t error = cudaSuccess;
-  for (int64_t number = 0; number < native->order.job_count && error == cudaSuccess; ++number)
+  cudaError_t error =
+      load->graph ? cudaGraphLaunch(load->graph, native->tasks[0].stream) : cudaSuccess;
+  for (int64_t number = 0; !load->graph && number < native->order.job_count && error == cudaSuccess;
+       ++number)
     error = prem_native_queue_job(native, &round, number);
-  for (int32_t t = 0; t < native->task_count && error == cudaSuccess; ++t)
-    error = cudaEventRecord(load->ended[pass % AHEAD * native->task_count + t],
-                            native->tasks[t].stream);
+  for (int32_t t = 0; t < load->streams && error == cudaSuccess; ++t)
+    error = cudaEventRecord(load->ended[pass % AHEAD * load->streams + t], native->tasks[t].stream);
   return error;
 }
 
@@ -82,7 +84,7 @@ static void *launch_again_and_again(void *of) {
 /* ---- the caller's side ----------------------------------------------------------------------- */
 
 static void load_free(prem_native_load *load) {
-  for (int32_t i = 0; load->ended && i < AHEAD * load->native->task_count; ++i)
+  for (int32_t i = 0; load->ended && i < AHEAD * load->streams; ++i)
     if (load->ended[i])
       cudaEventDestroy(load->ended[i]);
   free(load->ended);
@@ -91,15 +93,15 @@ static void load_free(prem_native_load *load) {
 
 static cudaError_t make_events(prem_native_load *load) {
   cudaError_t error = cudaGetDevice(&load->device);
-  load->ended = calloc((size_t)(AHEAD * load->native->task_count), sizeof *load->ended);
+  load->ended = calloc((size_t)(AHEAD * load->streams), sizeof *load->ended);
   if (!load->ended)
     return cudaErrorMemoryAllocation;
-  for (int32_t i = 0; i < AHEAD * load->native->task_count && error == cudaSuccess; ++i)
+  for (int32_t i = 0; i < AHEAD * load->streams && error == cudaSuccess; ++i)
     error = cudaEventCreateWithFlags(&load->ended[i], cudaEventDisableTiming);
   return error;
 }
 
-static prem_status judge_lags(const prem_native *native, prem_diag *diag) {
+prem_status prem_native_load_judge(const prem_native *native, prem_diag *diag) {
   const prem_untiled_order *order = &native->order;
   for (int64_t number = 0; number < order->job_count; ++number)
     for (int32_t p = 0; p < order->jobs[number].pred_count; ++p) {
@@ -131,28 +133,42 @@ static prem_status first_pass_await(prem_native_load *load, const volatile sig_a
   return PREM_OK; /* the end tells of a failure */
 }
 
-prem_status prem_native_load_start(prem_native *native, const volatile sig_atomic_t *stop,
-                                   prem_native_load **out, prem_diag *diag) {
-  *out = NULL;
-  prem_status status = judge_lags(native, diag);
-  prem_native_load *load = status == PREM_OK ? calloc(1, sizeof *load) : NULL;
+/* The thread is there. */
+static prem_status begin(prem_native *native, cudaGraphExec_t graph, prem_native_load **out,
+                         prem_diag *diag) {
+  prem_native_load *load = *out = calloc(1, sizeof *load);
   if (!load)
-    return status == PREM_OK ? PREM_ERR_MEMORY : status;
+    return PREM_ERR_MEMORY;
   load->native = native;
+  load->graph = graph;
+  load->streams = graph ? 1 : native->task_count;
   load->period_ns = native->place.program->schedule->period_lcm_ns;
-  status = prem_native_report(make_events(load), diag);
+  prem_status status = prem_native_report(make_events(load), diag);
   if (status == PREM_OK && pthread_create(&load->thread, NULL, launch_again_and_again, load) != 0)
     status = PREM_ERR_MEMORY;
   if (status != PREM_OK) {
     load_free(load);
-    return status;
+    *out = NULL;
   }
-  status = first_pass_await(load, stop, diag);
-  if (status == PREM_OK)
-    *out = load;
-  else
-    prem_native_load_end(load, diag);
   return status;
+}
+
+prem_status prem_native_load_start(prem_native *native, const volatile sig_atomic_t *stop,
+                                   prem_native_load **out, prem_diag *diag) {
+  *out = NULL;
+  prem_status status = prem_native_load_judge(native, diag);
+  if (status == PREM_OK)
+    status = begin(native, NULL, out, diag);
+  if (status == PREM_OK && (status = first_pass_await(*out, stop, diag)) != PREM_OK) {
+    prem_native_load_end(*out, diag);
+    *out = NULL;
+  }
+  return status;
+}
+
+prem_status prem_native_load_start_graph(prem_native *native, cudaGraphExec_t graph,
+                                         prem_native_load **out, prem_diag *diag) {
+  return begin(native, graph, out, diag);
 }
 
 int64_t prem_native_load_passes(const prem_native_load *load) {

@@ -7,6 +7,7 @@
 #include "runtime/cuda/host/arrays.h"
 
 typedef struct prem_native prem_native;
+struct prem_native_passes;
 
 /** What all of them work on. */
 typedef struct prem_native_place {
@@ -42,10 +43,18 @@ void prem_native_take_ways(prem_native *native, const prem_native *from);
  *  task has none there, and keeps its own. */
 bool prem_native_follow(prem_native *native, const prem_native *from);
 
+/** What a graph of all jobs begins with. */
+typedef enum prem_native_graph_start {
+  PREM_GRAPH_AT_ONCE, /* releases count from S, which is known by then */
+  PREM_GRAPH_AT_S,    /* a gate, which ends at S */
+  PREM_GRAPH_AS_PASS  /* a gate that lets it in whole; its last node sees its end. No releases */
+} prem_native_graph_start;
+
 /** All jobs as a graph of `*node_count` nodes, to be launched after any number of others. The
  *  caller destroys it.
- *  @param has_gates  its first nodes are gates, which end at S */
-prem_status prem_native_graph_new(const prem_native *native, bool has_gates, cudaGraphExec_t *out,
+ *  @param passes  in device memory, for PREM_GRAPH_AS_PASS; else NULL */
+prem_status prem_native_graph_new(const prem_native *native, prem_native_graph_start start,
+                                  struct prem_native_passes *passes, cudaGraphExec_t *out,
                                   int64_t *node_count, prem_diag *diag);
 /** What such a graph takes from S on, launched before: the median of a few runs, which leave right
  *  outputs behind. Without gates of its own, it waits for one before it in its stream. */

@@ -25,6 +25,7 @@
 #include "kernels/vector_increment.h"
 #include "kernels/walk.h"
 #include "runtime/cuda/baselines/native_gate.cuh"
+#include "runtime/cuda/baselines/native_pass.cuh"
 #include "runtime/cuda/baselines/native_sums.cuh"
 
 #include <cstring>
@@ -436,4 +437,12 @@ extern "C" size_t prem_native_shared_bytes(const char *task_kernel, const void *
 
 extern "C" const void *prem_native_gate_code(void) {
   return (const void *)gate;
+}
+
+extern "C" const void *prem_native_pass_gate_code(void) {
+  return (const void *)pass_gate;
+}
+
+extern "C" const void *prem_native_pass_end_code(void) {
+  return (const void *)pass_end;
 }

@@ -87,6 +87,26 @@ typedef struct prem_native_gate {
 /** The gate, for cudaLaunchKernel with one thread. */
 const void *prem_native_gate_code(void);
 
+/** Passes of best-effort tasks, one after the other, each begun whole; in device memory. */
+typedef struct prem_native_passes {
+  prem_device_gated gated; /* without a meeting: they wait for nobody's S */
+  const uint32_t *word;    /* prem_native_word, in pinned memory: until it says STOP */
+  long long bound_ns;      /* from the gate's reading of the clock to a pass's end */
+  long long most_ns;       /* a longer one was stalled, and raises no bound */
+  long long timeout_ns;    /* for S to come */
+  int64_t clock_step_ns;
+  prem_memory_gate gate;
+  long long start_ns;            /* S; 0: not known yet */
+  long long begun_ns, closes_ns; /* of the pass under way: that reading, the window in its way */
+  long long took_ns;             /* the last one */
+  long long ended;               /* by S + counted_ns */
+  prem_device_held held;         /* at_ns from S; no tile */
+} prem_native_passes;
+
+/** The two ends of a pass, with one thread and a prem_native_passes * each. */
+const void *prem_native_pass_gate_code(void);
+const void *prem_native_pass_end_code(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -62,6 +62,19 @@ typedef struct prem_cuda_device {
   _Atomic(struct prem_cuda_live *) live; /* the live session that runs there; NULL: none */
 } prem_cuda_device;
 
+struct prem_cuda;
+
+/** How best-effort tasks run as a CUDA graph beside the executive; `cuda` has the critical ones. */
+typedef struct prem_cuda_graph_load {
+  /** Before a launch, with all that passes go by. */
+  prem_status (*ready)(struct prem_cuda *cuda, const prem_run_request *request,
+                       const prem_device_gated *gated, prem_diag *diag);
+  /** The launch is under way. */
+  prem_status (*begin)(struct prem_cuda *cuda, prem_diag *diag);
+  /** It has ended, or does not come. */
+  prem_status (*end)(struct prem_cuda *cuda, prem_best_effort_trace *out, prem_diag *diag);
+} prem_cuda_graph_load;
+
 /** A session on a GPU. */
 typedef struct prem_cuda {
   prem_cuda_device *gpu;
@@ -87,8 +100,9 @@ typedef struct prem_cuda {
   struct prem_baselines *baselines; /* NULL until a run asks for a mode without phases */
   const struct prem_cuda *leader;   /* whose ways they take; NULL: nobody's */
   struct prem_cuda *beside; /* of the best-effort tasks beside these; NULL: there are none */
-  const struct prem_free_part *part; /* whose these are; NULL: they are critical */
-  prem_device_gated gated;           /* theirs, in device memory but for `windows` */
+  const struct prem_free_part *part;      /* whose these are; NULL: they are critical */
+  prem_device_gated gated;                /* theirs, in device memory but for `windows` */
+  const prem_cuda_graph_load *graph_load; /* NULL: they run as tiles */
 } prem_cuda;
 
 /** After a call that may have failed: on to `fail`, with its `error`. */
@@ -190,11 +204,13 @@ cudaError_t prem_cuda_get_ready(prem_cuda *cuda, const prem_run_request *request
 /** One run of them. All zero: there are none, and nothing is done. */
 typedef struct prem_cuda_beside {
   prem_cuda *cuda;
+  prem_cuda *critical;
+  prem_best_effort_trace *out;
   prem_engine engine;
   prem_device_block *blocks;
   prem_launch launch;
   prem_device_gated gated;
-  bool is_launched;
+  bool is_launched, is_graph;
 } prem_cuda_beside;
 
 /** Can the gate hold all that best-effort tasks do to the memory? */
@@ -202,11 +218,13 @@ prem_status prem_cuda_judge_beside(const struct prem_free_part *part, prem_diag 
 /** The list of closed windows and the counts, in device memory. Once, after the load. */
 cudaError_t prem_cuda_beside_load(prem_cuda *beside);
 /** Make a run ready beside one of the critical tasks. Free it in any case. */
-cudaError_t prem_cuda_beside_prepare(const prem_cuda *critical, const prem_run_request *request,
+prem_status prem_cuda_beside_prepare(prem_cuda *critical, const prem_run_request *request,
                                      prem_engine engine, const prem_trace *trace,
-                                     prem_cuda_beside *run);
+                                     prem_cuda_beside *run, prem_diag *diag);
 /** Launch it; its blocks wait for the critical ones, to begin with them. */
 cudaError_t prem_cuda_beside_launch(prem_cuda_beside *run);
+/** What is launched after the critical ones, as ordinary kernels are. */
+prem_status prem_cuda_beside_begin(prem_cuda_beside *run, prem_diag *diag);
 /** The critical blocks have left, or never came: let these leave, and see it. */
 prem_status prem_cuda_beside_stop(prem_cuda_beside *run, const prem_run_request *request,
                                   prem_diag *diag);

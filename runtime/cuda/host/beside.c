@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Best-effort tasks on the GPU: an executive of their own (device/best_effort.cuh) beside that of
- * the critical ones. Both agree on one start; it goes on until the critical one has ended.
+ * the critical ones. Both agree on one start; it goes on until the critical one has ended. Or a
+ * graph of ordinary kernels, which is launched after the critical ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,29 +63,51 @@ static cudaError_t reset_counts(const prem_cuda *cuda) {
              : error;
 }
 
-cudaError_t prem_cuda_beside_prepare(const prem_cuda *critical, const prem_run_request *request,
-                                     prem_engine engine, const prem_trace *trace,
-                                     prem_cuda_beside *run) {
-  prem_cuda *cuda = critical->beside;
-  if (!cuda)
-    return cudaSuccess;
+static cudaError_t prepare_tiles(prem_cuda_beside *run, const prem_run_request *request) {
+  prem_cuda *cuda = run->cuda;
   const prem_run_request own = prem_free_part_request(request);
-  *run = (prem_cuda_beside){.cuda = cuda, .engine = engine, .gated = cuda->gated};
   run->blocks = calloc((size_t)cuda->program->block_count, sizeof *run->blocks);
   if (!run->blocks)
     return cudaErrorMemoryAllocation;
   cudaError_t error;
-  CUDA_TRY(prem_cuda_get_ready(cuda, &own, engine, trace->best_effort->trace, run->blocks,
-                               &run->launch));
+  CUDA_TRY(
+      prem_cuda_get_ready(cuda, &own, run->engine, run->out->trace, run->blocks, &run->launch));
   CUDA_TRY(reset_counts(cuda));
   run->launch.hyperperiods = INT32_MAX; /* until they are stopped */
   run->launch.hyperperiod_ns = cuda->program->schedule->period_lcm_ns;
   run->launch.stall_timeout_ns += longest_closed_ns(cuda->part);
+fail:
+  return error;
+}
+
+/* The blocks of tiles are not launched: nobody waits for them. */
+static cudaError_t leave_tiles_out(const prem_cuda *critical) {
+  uint32_t others = 0;
+  for (int32_t b = 0; b < critical->program->block_count; ++b)
+    others += critical->device.taken[b];
+  return cudaMemcpy(&critical->device.launch.state->bound, &others, sizeof others,
+                    cudaMemcpyHostToDevice);
+}
+
+prem_status prem_cuda_beside_prepare(prem_cuda *critical, const prem_run_request *request,
+                                     prem_engine engine, const prem_trace *trace,
+                                     prem_cuda_beside *run, prem_diag *diag) {
+  prem_cuda *cuda = critical->beside;
+  if (!cuda)
+    return PREM_OK;
+  *run = (prem_cuda_beside){.cuda = cuda,
+                            .critical = critical,
+                            .out = trace->best_effort,
+                            .engine = engine,
+                            .gated = cuda->gated};
   run->gated.meeting = critical->device.launch.state;
   run->gated.counted_ns = request->hyperperiods * critical->program->hyperperiod_ns;
   run->gated.is_gated = request->mode == PREM_MODE_TT;
-fail:
-  return error;
+  const cudaError_t error =
+      critical->graph_load ? leave_tiles_out(critical) : prepare_tiles(run, request);
+  if (error != cudaSuccess || !critical->graph_load)
+    return prem_cuda_report(error, diag, "making best-effort tasks ready");
+  return critical->graph_load->ready(critical, request, &run->gated, diag);
 }
 
 /* It comes first, so that the critical blocks find room beside it alone, on each SM as planned. The
@@ -92,7 +115,7 @@ fail:
  * they wait for each other no longer than for that one's. */
 cudaError_t prem_cuda_beside_launch(prem_cuda_beside *run) {
   const prem_cuda *cuda = run->cuda;
-  if (!cuda)
+  if (!cuda || run->critical->graph_load)
     return cudaSuccess;
   void *arguments[] = {&run->launch, &run->gated};
   const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
@@ -103,9 +126,23 @@ cudaError_t prem_cuda_beside_launch(prem_cuda_beside *run) {
   return error;
 }
 
+prem_status prem_cuda_beside_begin(prem_cuda_beside *run, prem_diag *diag) {
+  if (!run->cuda || !run->critical->graph_load)
+    return PREM_OK;
+  const prem_status status = run->critical->graph_load->begin(run->critical, diag);
+  run->is_launched = status == PREM_OK;
+  return status;
+}
+
 prem_status prem_cuda_beside_stop(prem_cuda_beside *run, const prem_run_request *request,
                                   prem_diag *diag) {
-  if (!run->is_launched || run->cuda->gpu->loss != PREM_CUDA_THERE)
+  if (!run->is_launched)
+    return PREM_OK;
+  if (run->critical->graph_load) { /* a thread of the host, which ends in any case */
+    run->is_launched = false;
+    return run->critical->graph_load->end(run->critical, run->out, diag);
+  }
+  if (run->cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_OK;
   const prem_cuda *cuda = run->cuda;
   const prem_run_request own = {.mode = request->mode};
@@ -174,6 +211,8 @@ cudaError_t prem_cuda_beside_collect(const prem_cuda_beside *run, int64_t length
     return cudaSuccess;
   prem_best_effort_trace *out = trace->best_effort;
   out->length_ns = length_ns;
+  if (run->critical->graph_load)
+    return cudaSuccess;
   out->gated = run->gated.is_gated;
   out->open_share = cuda->part->open_share;
   cudaError_t error;

@@ -219,7 +219,9 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   if (status != PREM_OK)
     goto done;
   CUDA_TRY(prem_cuda_get_ready(cuda, request, engine, trace, blocks, &launch));
-  CUDA_TRY(prem_cuda_beside_prepare(cuda, request, engine, trace, &beside));
+  status = prem_cuda_beside_prepare(cuda, request, engine, trace, &beside, diag);
+  if (status != PREM_OK)
+    goto done;
   status = prem_cuda_sentinel_ready(cuda, request, cudaSharedmemCarveoutMaxShared, diag);
   if (status != PREM_OK)
     goto done;
@@ -237,7 +239,11 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
   const cudaError_t watched = request->sentinel ? launch_sentinel(cuda, has_spare_sm) : cudaSuccess;
+  const prem_status begun = prem_cuda_beside_begin(&beside, diag);
+  if (begun != PREM_OK)
+    prem_cuda_stop_blocks(cuda);
   status = prem_cuda_watch(cuda, request, engine, diag);
+  status = begun != PREM_OK ? begun : status;
   besides = prem_cuda_beside_stop(&beside, request, diag);
   status = status == PREM_OK ? besides : status;
   besides = end_sentinel(cuda, request, diag);
