@@ -64,6 +64,7 @@ step_check() {
     done
     limit "$name.baselines" 120 ttprem compare "$schedule" --backend cuda --modes "$baselines" --repeat 20
   done
+  limit what_holds 120 "$here/tests/cuda/what_holds.sh" "$here/bin/ttprem" cuda
   limit own_kernel 60 own_ttprem compare own_kernel/sharpen.cfg --backend cuda --modes tt,free,lock \
     --repeat 20
 }
@@ -491,7 +492,7 @@ pack() {
   cp examples/own_kernel/sharpen.cfg "$folder/own_kernel"
   mkdir -p "$folder"/tests/{bench,cuda,faults}
   cp tests/bench/live_hosts.sh tests/bench/live_lateness.sh "$folder/tests/bench"
-  cp tests/cuda/*.cfg "$folder/tests/cuda"
+  cp tests/cuda/*.cfg tests/cuda/what_holds.sh "$folder/tests/cuda"
   cp tests/faults/*.cfg tests/faults/gpu_faults.sh tests/faults/gpu_delays.sh "$folder/tests/faults"
   cp tools/gpu.sh experiments/figures/h200_conv2d/{pauses,stretch}.sh LICENSE "$folder"
   tar -C "$build" -czf "$folder.tar.gz" "$name"
