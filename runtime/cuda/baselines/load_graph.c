@@ -31,9 +31,12 @@ static cudaError_t divide_memory(const prem_load_graph *graph, int carveout) {
   cudaError_t error = cudaFuncSetAttribute(prem_native_pass_gate_code(), what, carveout);
   if (error == cudaSuccess)
     error = cudaFuncSetAttribute(prem_native_pass_end_code(), what, carveout);
-  for (int32_t t = 0; t < native->task_count && error == cudaSuccess; ++t)
-    if (!native->tasks[t].way.variant->by_block)
-      error = cudaFuncSetAttribute(native->tasks[t].way.variant->code, what, carveout);
+  for (int32_t t = 0; t < native->task_count && error == cudaSuccess; ++t) {
+    const prem_native_variant *variant = native->tasks[t].way.variant;
+    const bool is_given = !variant->by_block || carveout == cudaSharedmemCarveoutMaxShared;
+    error = cudaFuncSetAttribute(variant->code, what,
+                                 is_given ? carveout : cudaSharedmemCarveoutDefault);
+  }
   return error;
 }
 
