@@ -117,10 +117,10 @@ prem_status prem_native_load_judge(const prem_native *native, prem_diag *diag) {
   return PREM_OK;
 }
 
-static prem_status first_pass_await(prem_native_load *load, const volatile sig_atomic_t *stop,
-                                    prem_diag *diag) {
+static prem_status passes_await(prem_native_load *load, int64_t passes,
+                                const volatile sig_atomic_t *stop, prem_diag *diag) {
   const int64_t give_up_ns = prem_host_clock_ns() + LAST_NS;
-  while (load->passes == 0 && load->failure == cudaSuccess) {
+  while (load->passes < passes && load->failure == cudaSuccess) {
     if (stop && *stop)
       return PREM_ERR_INTERRUPTED;
     if (prem_host_clock_ns() > give_up_ns) {
@@ -133,16 +133,20 @@ static prem_status first_pass_await(prem_native_load *load, const volatile sig_a
   return PREM_OK; /* the end tells of a failure */
 }
 
+static int64_t period_of(const prem_native *native) {
+  return native->place.program->schedule->period_lcm_ns;
+}
+
 /* The thread is there. */
-static prem_status begin(prem_native *native, cudaGraphExec_t graph, prem_native_load **out,
-                         prem_diag *diag) {
+static prem_status begin(prem_native *native, cudaGraphExec_t graph, int64_t period_ns,
+                         prem_native_load **out, prem_diag *diag) {
   prem_native_load *load = *out = calloc(1, sizeof *load);
   if (!load)
     return PREM_ERR_MEMORY;
   load->native = native;
   load->graph = graph;
   load->streams = graph ? 1 : native->task_count;
-  load->period_ns = native->place.program->schedule->period_lcm_ns;
+  load->period_ns = period_ns;
   prem_status status = prem_native_report(make_events(load), diag);
   if (status == PREM_OK && pthread_create(&load->thread, NULL, launch_again_and_again, load) != 0)
     status = PREM_ERR_MEMORY;
@@ -158,17 +162,19 @@ prem_status prem_native_load_start(prem_native *native, const volatile sig_atomi
   *out = NULL;
   prem_status status = prem_native_load_judge(native, diag);
   if (status == PREM_OK)
-    status = begin(native, NULL, out, diag);
-  if (status == PREM_OK && (status = first_pass_await(*out, stop, diag)) != PREM_OK) {
+    status = begin(native, NULL, period_of(native), out, diag);
+  if (status == PREM_OK && (status = passes_await(*out, 1, stop, diag)) != PREM_OK) {
     prem_native_load_end(*out, diag);
     *out = NULL;
   }
   return status;
 }
 
-prem_status prem_native_load_start_graph(prem_native *native, cudaGraphExec_t graph,
-                                         prem_native_load **out, prem_diag *diag) {
-  return begin(native, graph, out, diag);
+prem_status prem_native_load_start_graph(prem_native *native, cudaGraphExec_t graph, int64_t passes,
+                                         const volatile sig_atomic_t *stop, prem_native_load **out,
+                                         prem_diag *diag) {
+  const prem_status status = begin(native, graph, passes > 0 ? 0 : period_of(native), out, diag);
+  return status == PREM_OK ? passes_await(*out, passes, stop, diag) : status;
 }
 
 int64_t prem_native_load_passes(const prem_native_load *load) {

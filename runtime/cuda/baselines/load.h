@@ -18,9 +18,12 @@ typedef struct prem_native_load prem_native_load;
  */
 prem_status prem_native_load_start(prem_native *native, const volatile sig_atomic_t *stop,
                                    prem_native_load **out, prem_diag *diag);
-/** As a graph of all tasks, launched again and again; returns at once. */
-prem_status prem_native_load_start_graph(prem_native *native, cudaGraphExec_t graph,
-                                         prem_native_load **out, prem_diag *diag);
+/** As a graph of all tasks, launched again and again; returns when so many passes have ended,
+ * without a pause; 0: at once, and they keep their rate. What `out` then has is to be ended in any
+ * case. */
+prem_status prem_native_load_start_graph(prem_native *native, cudaGraphExec_t graph, int64_t passes,
+                                         const volatile sig_atomic_t *stop, prem_native_load **out,
+                                         prem_diag *diag);
 /** What tasks want that streams and graphs do not keep is refused. */
 prem_status prem_native_load_judge(const prem_native *native, prem_diag *diag);
 /** Passes that have ended so far: jobs of each task. */

@@ -2,17 +2,11 @@
 /* Best-effort tasks as a CUDA graph, see load_graph.h. */
 #include "runtime/cuda/baselines/load_graph.h"
 
-#include "prem/base/clock.h"
 #include "runtime/cuda/baselines/native_round.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum {
-  SEEN = 33,      /* passes alone, after one that warms up */
-  POLL_NS = 20000 /* the host's look at them */
-};
 #define TIMEOUT_NS INT64_C(5000000000)
 
 struct prem_load_graph {
@@ -55,53 +49,32 @@ static cudaError_t tell_passes(prem_load_graph *graph, const prem_device_gated *
 
 /* ---- how long a pass takes ------------------------------------------------------------------- */
 
-static prem_status run_alone(prem_load_graph *graph, const volatile sig_atomic_t *stop,
-                             prem_diag *diag) {
-  const struct timespec pause = {.tv_nsec = POLL_NS};
-  const int64_t give_up_ns = prem_host_clock_ns() + TIMEOUT_NS;
-  cudaStream_t stream = graph->native->tasks[0].stream;
-  cudaError_t error = cudaGraphLaunch(graph->exec, stream);
-  while (error == cudaSuccess && (error = cudaStreamQuery(stream)) == cudaErrorNotReady &&
-         prem_host_clock_ns() < give_up_ns) {
-    nanosleep(&pause, NULL);
-    error = cudaSuccess;
-  }
-  if (error == cudaErrorNotReady) {
-    graph->native->lost = true;
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
-                  "a graph of best-effort tasks does not end: the GPU is free again when this "
-                  "process ends");
-    return PREM_ERR_MACHINE;
-  }
-  if (error == cudaSuccess)
-    error = cudaMemcpy(&graph->seen, graph->passes, sizeof graph->seen, cudaMemcpyDeviceToHost);
-  if (error != cudaSuccess)
-    return prem_native_report(error, diag);
-  return stop && *stop ? PREM_ERR_INTERRUPTED : PREM_OK;
-}
-
 static int by_length(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  const long long x = *(const long long *)a, y = *(const long long *)b;
   return (x > y) - (x < y);
 }
 
-/* What takes twice the median was stalled with the whole GPU, and bounds nothing. */
+/* What takes twice the median was stalled with the whole GPU, and bounds nothing. The first pass
+ * warms up. */
 static prem_status find_bound(prem_load_graph *graph, const prem_run_request *request,
                               prem_diag *diag) {
-  int64_t took_ns[SEEN + 1];
+  enum { COUNTED = PREM_NATIVE_SEEN - 1 };
+  prem_native_passes passes;
   prem_status status = prem_load_graph_prepare(graph, &(prem_device_gated){0}, diag);
-  for (int i = 0; i <= SEEN && status == PREM_OK; ++i) {
-    status = run_alone(graph, request->stop, diag);
-    took_ns[i] = graph->seen.took_ns;
-  }
   if (status != PREM_OK)
     return status;
-  qsort(took_ns + 1, SEEN, sizeof *took_ns, by_length);
-  graph->seen.most_ns = 2 * took_ns[1 + SEEN / 2];
+  status = prem_native_load_start_graph(graph->native, graph->exec, PREM_NATIVE_SEEN, request->stop,
+                                        &graph->load, diag);
+  const prem_status ended = prem_load_graph_end(graph, &passes, diag);
+  if (status != PREM_OK || ended != PREM_OK)
+    return status != PREM_OK ? status : ended;
+  long long *took_ns = passes.took_ns + 1;
+  qsort(took_ns, COUNTED, sizeof *took_ns, by_length);
+  graph->seen.most_ns = 2 * took_ns[COUNTED / 2];
   graph->seen.bound_ns = 0;
-  for (int i = 1; i <= SEEN && took_ns[i] <= graph->seen.most_ns; ++i)
+  for (int i = 0; i < COUNTED && took_ns[i] <= graph->seen.most_ns; ++i)
     graph->seen.bound_ns = took_ns[i];
-  return prem_native_report(divide_memory(graph, cudaSharedmemCarveoutMaxL1), diag);
+  return PREM_OK;
 }
 
 prem_status prem_load_graph_new(prem_native *native, const prem_run_request *request,
@@ -165,7 +138,7 @@ prem_status prem_load_graph_prepare(prem_load_graph *graph, const prem_device_ga
 }
 
 prem_status prem_load_graph_begin(prem_load_graph *graph, prem_diag *diag) {
-  return prem_native_load_start_graph(graph->native, graph->exec, &graph->load, diag);
+  return prem_native_load_start_graph(graph->native, graph->exec, 0, NULL, &graph->load, diag);
 }
 
 prem_status prem_load_graph_end(prem_load_graph *graph, prem_native_passes *out, prem_diag *diag) {

@@ -87,6 +87,8 @@ typedef struct prem_native_gate {
 /** The gate, for cudaLaunchKernel with one thread. */
 const void *prem_native_gate_code(void);
 
+enum { PREM_NATIVE_SEEN = 34 }; /* passes of which it keeps what they took */
+
 /** Passes of best-effort tasks, one after the other, each begun whole; in device memory. */
 typedef struct prem_native_passes {
   prem_device_gated gated; /* without a meeting: they wait for nobody's S */
@@ -98,9 +100,10 @@ typedef struct prem_native_passes {
   prem_memory_gate gate;
   long long start_ns;            /* S; 0: not known yet */
   long long begun_ns, closes_ns; /* of the pass under way: that reading, the window in its way */
-  long long took_ns;             /* the last one */
-  long long ended;               /* by S + counted_ns */
-  prem_device_held held;         /* at_ns from S; no tile */
+  long long took_ns[PREM_NATIVE_SEEN]; /* the first ones */
+  long long seen;
+  long long ended;       /* by S + counted_ns */
+  prem_device_held held; /* at_ns from S; no tile */
 } prem_native_passes;
 
 /** The two ends of a pass, with one thread and a prem_native_passes * each. */
