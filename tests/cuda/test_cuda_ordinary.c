@@ -269,6 +269,7 @@ START_TEST(a_graph_goes_on_between_windows) {
     assert_passes(trace->best_effort);
     ck_assert_int_gt(trace->best_effort->counts[0].waits, 0); /* each window stops one */
     ck_assert_int_le(trace->best_effort->counts[0].waits, GRAPH_HYPERPERIODS + 1);
+    ck_assert_int_le(trace->best_effort->counts[0].overruns, GRAPH_HYPERPERIODS / 2);
     printf("graph beside tt: %lld passes, %lld waits, %lld overruns; %s\n",
            (long long)trace->best_effort->counts[0].jobs,
            (long long)trace->best_effort->counts[0].waits,
