@@ -96,10 +96,16 @@ typedef struct span {
   int64_t first, end;
 } span;
 
+/* Of a plan's setting, as messages name it. */
+typedef struct plan_key {
+  char text[PREM_NAME_BYTES + 48];
+} plan_key;
+
 typedef struct expansion {
   const prem_schedule *schedule;
   const prem_plan *plan;
   prem_diag *diag;
+  plan_key runs, starts;
   prem_slot *next;     /* where the next slot goes */
   int64_t idle_blocks; /* that runs name without a tile of theirs */
   int32_t most_blocks; /* of a run */
@@ -109,11 +115,6 @@ typedef struct expansion {
 static prem_place place_of(const prem_plan *plan, prem_place place) {
   return place.line ? place : plan->place;
 }
-
-/* Of a plan's setting, as messages name it. */
-typedef struct plan_key {
-  char text[PREM_NAME_BYTES + 48];
-} plan_key;
 
 static plan_key key_of(const prem_plan *plan, const char *setting) {
   plan_key key;
@@ -140,8 +141,7 @@ static prem_status refuse_size(const expansion *e, prem_wide slots) {
 
 /* They cost time, and are in no phase that counts. */
 static prem_status refuse_idle_blocks(const expansion *e, const prem_affine *run) {
-  prem_diag_add(e->diag, PREM_ERROR, 13, place_of(e->plan, run->place),
-                key_of(e->plan, ".runs").text,
+  prem_diag_add(e->diag, PREM_ERROR, 13, place_of(e->plan, run->place), e->runs.text,
                 "the runs up to this one name %lld blocks on which they have no tile; the limit "
                 "is %d: leave these blocks out",
                 (long long)e->idle_blocks, MAX_IDLE_BLOCKS);
@@ -280,20 +280,20 @@ static prem_status count_job_run(expansion *e, const prem_affine *run, const cha
 static prem_status count_run(expansion *e, const prem_affine *run, prem_wide *slots) {
   const prem_schedule *schedule = e->schedule;
   const prem_task *task = &schedule->tasks[run->task];
-  const plan_key key = key_of(e->plan, ".runs");
+  const char *key = e->runs.text;
   if (run->count < 1 || run->repeat < 1 || run->jobs < 1)
     return PREM_OK;
   if (e->idle_blocks > MAX_IDLE_BLOCKS) /* said */
     return PREM_ERR_INVALID;
   if (run->first_block < 0 || run->first_block > task->block_count - run->count) {
-    prem_diag_add(e->diag, PREM_ERROR, 25, place_of(e->plan, run->place), key.text,
+    prem_diag_add(e->diag, PREM_ERROR, 25, place_of(e->plan, run->place), key,
                   "blocks number %d to %lld of task '%s', which has %d (0 to %d)", run->first_block,
                   (long long)run->first_block + run->count - 1, task->name, task->block_count,
                   task->block_count - 1);
     return PREM_ERR_INVALID;
   }
   if (run->chain & PREM_CHAIN_JOB)
-    return count_job_run(e, run, key.text, slots);
+    return count_job_run(e, run, key, slots);
   e->most_blocks = run->count > e->most_blocks ? run->count : e->most_blocks;
   chain_shape shape;
   prem_wide last_job = (prem_wide)run->job + run->jobs - 1;
@@ -301,20 +301,20 @@ static prem_status count_run(expansion *e, const prem_affine *run, prem_wide *sl
   if (!chain_shape_of(task, run->phase, run->chain, &shape) || run->job < INT32_MIN ||
       last_job > INT32_MAX || (run->join_task >= 0 && run->join_job < INT32_MIN) ||
       last_join > INT32_MAX)
-    return refuse_overflow(e, run->place, key.text);
+    return refuse_overflow(e, run->place, key);
   int64_t head_ns = shape.total_ns, pair_ns = 0;
   if (run->join_task >= 0) {
     pair_ns = joined_length(schedule, run);
     prem_wide longest = (prem_wide)head_ns + pair_ns;
     if (longest > PREM_MAX_NS)
-      return refuse_overflow(e, run->place, key.text);
+      return refuse_overflow(e, run->place, key);
     head_ns = (int64_t)longest;
   }
   prem_wide of_a_job = 0;
   for (int64_t j = 0; j < run->count; ++j) {
     span head = head_repeats(schedule, run, j), join = join_repeats(schedule, run, j);
     if (!starts_in_range(run, j, head, head_ns) || !starts_in_range(run, j, join, pair_ns))
-      return refuse_overflow(e, run->place, key.text);
+      return refuse_overflow(e, run->place, key);
     e->idle_blocks += head.first == head.end && join.first == join.end;
     of_a_job += (prem_wide)(head.end - head.first) * shape.count + (join.end - join.first);
   }
@@ -324,28 +324,28 @@ static prem_status count_run(expansion *e, const prem_affine *run, prem_wide *sl
 
 static prem_status count_starts(const expansion *e, const prem_starts *entry, prem_wide *slots) {
   const prem_task *task = &e->schedule->tasks[entry->task];
-  const plan_key key = key_of(e->plan, ".starts");
+  const char *key = e->starts.text;
   prem_place place = place_of(e->plan, entry->place);
   if (entry->block < 0 || entry->block >= task->block_count) {
-    prem_diag_add(e->diag, PREM_ERROR, 25, place, key.text,
+    prem_diag_add(e->diag, PREM_ERROR, 25, place, key,
                   "block number %d of task '%s', which has %d (0 to %d)", entry->block, task->name,
                   task->block_count, task->block_count - 1);
     return PREM_ERR_INVALID;
   }
   if (entry->count > 0 && tiles_on(task, entry->block) <= warmup_tiles_of(e->plan, task)) {
-    prem_diag_add(e->diag, PREM_ERROR, 30, place, key.text,
+    prem_diag_add(e->diag, PREM_ERROR, 30, place, key,
                   "%lld starts, but task '%s' has no tile on its block number %d that needs one",
                   (long long)entry->count, task->name, entry->block);
     return PREM_ERR_INVALID;
   }
   chain_shape shape;
   if (!chain_shape_of(task, entry->phase, entry->chain, &shape))
-    return refuse_overflow(e, entry->place, key.text);
+    return refuse_overflow(e, entry->place, key);
   for (int64_t i = 0; i < entry->count; ++i) {
     if (entry->start_ns[i] == -1)
       continue;
     if (entry->start_ns[i] < -PREM_MAX_NS || entry->start_ns[i] > PREM_MAX_NS - shape.total_ns)
-      return refuse_overflow(e, entry->place, key.text);
+      return refuse_overflow(e, entry->place, key);
     *slots += shape.count;
   }
   return PREM_OK;
@@ -611,7 +611,11 @@ prem_status prem_plan_expand(const prem_schedule *schedule, const prem_plan *pla
   *count = 0;
   if (!references_exist(schedule, plan))
     return PREM_ERR_ARGUMENT;
-  expansion e = {.schedule = schedule, .plan = plan, .diag = diag};
+  expansion e = {.schedule = schedule,
+                 .plan = plan,
+                 .diag = diag,
+                 .runs = key_of(plan, ".runs"),
+                 .starts = key_of(plan, ".starts")};
   prem_wide total = count_warmup(&e);
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < plan->affine_count; ++i) {
