@@ -193,7 +193,17 @@ static int compare_records(const void *left, const void *right) {
   return order_of(a->tile, b->tile);
 }
 
+/* As one block leaves them: sorting would ask for as much memory again. */
+static bool is_sorted(const prem_trace *trace) {
+  for (int64_t i = 1; i < trace->record_count; ++i)
+    if (compare_records(&trace->records[i - 1], &trace->records[i]) > 0)
+      return false;
+  return true;
+}
+
 void prem_trace_sort(prem_trace *trace) {
+  if (is_sorted(trace))
+    return;
   qsort(trace->records, (size_t)trace->record_count, sizeof *trace->records, compare_records);
 }
 
