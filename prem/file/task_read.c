@@ -28,7 +28,7 @@ static bool take_table_entries(prem_reader *reader, const config_setting_t *sett
 }
 
 static void *new_zeroed(prem_reader *reader, int64_t count, size_t element_bytes) {
-  void *made = calloc((size_t)count + 1, element_bytes);
+  void *made = calloc(count > 0 ? (size_t)count : 1, element_bytes);
   reader->out_of_memory |= !made;
   return made;
 }

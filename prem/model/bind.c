@@ -362,10 +362,10 @@ static prem_status judge_compatible(const prem_schedule *schedule, prem_task *ta
 /* ---- binding --------------------------------------------------------------------------------- */
 
 static prem_status allocate(prem_task *task, const prem_kernel *kernel) {
-  const size_t ports = (size_t)kernel->port_count + 1;
+  const size_t ports = kernel->port_count > 0 ? (size_t)kernel->port_count : 1;
   task->windows = calloc(ports, sizeof *task->windows);
   task->arrays = calloc(ports, sizeof *task->arrays);
-  task->layout = calloc(ports, sizeof *task->layout);
+  task->layout = calloc((size_t)kernel->port_count + 1, sizeof *task->layout);
   task->params = calloc(1, PREM_PARAMS_BYTES);
   return task->windows && task->arrays && task->layout && task->params ? PREM_OK : PREM_ERR_MEMORY;
 }

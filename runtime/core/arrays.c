@@ -29,8 +29,12 @@ static size_t storage_bytes(const prem_storage *storage) {
   return (size_t)(storage->pitch_bytes * storage->row_count);
 }
 
+static size_t aligned(size_t bytes) {
+  return (bytes + STORAGE_ALIGNMENT - 1) / STORAGE_ALIGNMENT * STORAGE_ALIGNMENT;
+}
+
 static size_t slot_bytes(const prem_storage *storage) {
-  return (storage_bytes(storage) + STORAGE_ALIGNMENT - 1) / STORAGE_ALIGNMENT * STORAGE_ALIGNMENT;
+  return aligned(storage_bytes(storage));
 }
 
 prem_storage prem_storage_slot(const prem_storage *storage, int32_t slot) {
@@ -45,7 +49,8 @@ prem_storage prem_storage_slot(const prem_storage *storage, int32_t slot) {
 /* Every byte is written, so that no page is first touched while a run is measured. */
 static bool storage_allocate(prem_storage *storage) {
   /* a piece of 16 bytes of the last row may reach behind it */
-  const size_t rounded = slot_bytes(storage) * (size_t)storage->slots + STORAGE_ALIGNMENT;
+  const size_t others = slot_bytes(storage) * ((size_t)storage->slots - 1);
+  const size_t rounded = others + aligned(storage_bytes(storage) + PITCH_ALIGNMENT);
   storage->base = aligned_alloc(STORAGE_ALIGNMENT, rounded);
   if (!storage->base)
     return false;

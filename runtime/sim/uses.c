@@ -152,11 +152,18 @@ static void settle_demands(sim_share *share, const int32_t *table, uint32_t scar
   }
 }
 
+/* A group is a set of resources that a use asks for. */
+static size_t max_groups(const sim_share *share) {
+  const size_t uses = (size_t)share->use_count;
+  const size_t sets = (size_t)1 << share->resource_count;
+  return sets < uses ? sets : uses;
+}
+
 static prem_status make_demands(sim_share *share, bool company, int32_t **use_of) {
   size_t entries = (size_t)share->use_count * (size_t)share->resource_count;
   int32_t *table = calloc(entries, sizeof *table);
   share->demands = calloc(entries, sizeof *share->demands);
-  share->groups = calloc((size_t)share->use_count, sizeof *share->groups);
+  share->groups = calloc(max_groups(share), sizeof *share->groups);
   if (!table || !share->demands || !share->groups) {
     free(table);
     return PREM_ERR_MEMORY;
