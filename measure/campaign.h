@@ -59,5 +59,7 @@ void prem_row_count_unended(prem_row *row, const prem_trace *trace);
 /** Sum up; the samples' times become the row's. */
 prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_samples *samples);
 void prem_row_free(prem_row *row);
+/** Was any release that counts late? */
+bool prem_trace_has_late(const prem_trace *trace);
 
 #endif

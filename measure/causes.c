@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "measure/campaign.h"
 #include "measure/waits.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
@@ -261,7 +262,7 @@ static void count_late(search *all, int64_t position, const origin *found) {
 
 /* ---- a trace -------------------------------------------------------------------------------- */
 
-static bool has_late(const prem_trace *trace) {
+bool prem_trace_has_late(const prem_trace *trace) {
   int64_t late = 0;
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
     late += trace->stats[i].late;
@@ -377,7 +378,7 @@ void prem_first_causes_free(prem_first_causes *first) {
 prem_status prem_find_causes(const prem_schedule *schedule, const prem_trace *trace,
                              int64_t discard, int64_t clock_step_ns, int64_t first_run,
                              prem_late_causes *causes, prem_first_causes *first) {
-  if (!has_late(trace))
+  if (!prem_trace_has_late(trace))
     return PREM_OK;
   search all = {.count = 0};
   const size_t phases = (size_t)schedule->task_count * PREM_PHASE_COUNT;

@@ -102,7 +102,8 @@ static prem_status keep_before(const prem_trace *trace, int64_t worst, int64_t f
                                prem_row *row, prem_kept_run *last) {
   if (worst > 0)
     return keep(trace, worst - 1, first_run + worst - 1, &row->before);
-  swap(&row->before, last);
+  if (last)
+    swap(&row->before, last);
   if (row->scenario == PREM_RESIDENT)
     forget(&row->before);
   return PREM_OK;
@@ -131,7 +132,7 @@ prem_status prem_kept_fold(const prem_trace *trace, int64_t discard, int64_t fir
   rate(trace, rates_ns);
   prem_status status = keep_worst(trace, rates_ns, discard, first_run, row, last);
   free(rates_ns);
-  if (status == PREM_OK && row->scenario == PREM_RELAUNCH)
+  if (status == PREM_OK && last && row->scenario == PREM_RELAUNCH)
     status = keep(trace, 0, first_run, last);
   return status;
 }

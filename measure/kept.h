@@ -20,7 +20,7 @@ prem_status prem_excerpt_new(int64_t hyperperiods, int64_t records, prem_trace *
  * @param discard    hyperperiods at its start that do not count
  * @param first_run  number of the trace's first hyperperiod
  * @param last       the mode's last counted run when each run is a launch of its own; set to this
- *                   one. Free its trace.
+ *                   one. Free its trace. NULL: this is the only run
  */
 prem_status prem_kept_fold(const prem_trace *trace, int64_t discard, int64_t first_run,
                            prem_row *row, prem_kept_run *last);

@@ -144,17 +144,15 @@ static prem_status tell_apart(prem_row *row, prem_samples *samples) {
   return PREM_OK;
 }
 
-static void sum_stats(prem_row *row) {
+static void sum_counts(prem_row *row) {
   row->lateness_max_ns = INT64_MIN;
   for (int32_t t = 0; t < row->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-      const prem_phase_stats *stats = &row->tasks[t].phase[p];
-      row->releases += stats->releases;
-      row->late_releases += stats->late;
-      row->overruns += stats->overruns;
-      row->lateness_max_ns = prem_max_i64(row->lateness_max_ns, stats->lateness_max_ns);
-      for (int b = 0; b < PREM_HIST_BUCKETS; ++b)
-        row->lateness_hist[b] += stats->lateness_hist[b];
+      const prem_phase_counts *counts = &row->tasks[t].phase[p];
+      row->releases += counts->releases;
+      row->late_releases += counts->late;
+      row->overruns += counts->overruns;
+      row->lateness_max_ns = prem_max_i64(row->lateness_max_ns, counts->lateness_max_ns);
     }
 }
 
@@ -203,7 +201,7 @@ prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_s
     prem_summarise(samples->launch.ns, launches, &row->launch_ns);
   if (status == PREM_OK)
     status = summarise_chains(campaign, row, samples);
-  sum_stats(row);
+  sum_counts(row);
   const char *mode_note = prem_session_mode_note(campaign->session, row->mode);
   snprintf(row->mode_note, sizeof row->mode_note, "%s", mode_note ? mode_note : "");
   return status;
@@ -211,6 +209,7 @@ prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_s
 
 void prem_row_free(prem_row *row) {
   free(row->tasks);
+  free(row->late);
   free(row->best_effort);
   free(row->samples_ns);
   free(row->response_samples_ns);

@@ -78,20 +78,15 @@ static prem_status fold_violations(const prem_campaign *campaign, prem_row *row,
 /** Why releases were late; there are none but in tt. */
 static prem_status fold_causes(const prem_campaign *campaign, prem_row *row, int64_t discard,
                                int64_t first_run) {
-  if (row->mode != PREM_MODE_TT)
+  if (row->mode != PREM_MODE_TT || !prem_trace_has_late(campaign->trace))
     return PREM_OK;
-  prem_late_causes *causes = calloc((size_t)row->task_count * PREM_PHASE_COUNT + 1, sizeof *causes);
-  if (!causes)
+  if (!row->late)
+    row->late = calloc((size_t)row->task_count * PREM_PHASE_COUNT, sizeof *row->late);
+  if (!row->late)
     return PREM_ERR_MEMORY;
-  for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
-    causes[i] = row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT];
-  prem_status status =
-      prem_find_causes(campaign->schedule, campaign->trace, discard,
-                       campaign->result->machine.clock_step_ns, first_run, causes, &row->first);
-  for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
-    row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT] = causes[i];
-  free(causes);
-  return status;
+  return prem_find_causes(campaign->schedule, campaign->trace, discard,
+                          campaign->result->machine.clock_step_ns, first_run, row->late,
+                          &row->first);
 }
 
 /** What no phase should take: far more than planned, and than the phases of its kind took here. */
@@ -157,7 +152,8 @@ static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t dis
   if (status == PREM_OK && first_example)
     row->example_run = first_run + first_kept(row->example);
   if (status == PREM_OK)
-    status = prem_kept_fold(campaign->trace, discard, first_run, row, &samples->last);
+    status = prem_kept_fold(campaign->trace, discard, first_run, row,
+                            campaign->rounds == 1 ? NULL : &samples->last);
   if (status == PREM_OK)
     status = fold_chains(campaign, samples, discard);
   return status;
@@ -189,11 +185,25 @@ static void fold_stalls(const prem_stalls *from, int64_t launch, prem_stalls *to
 /* ---- the whole
  * ----------------------------------------------------------------------------------- */
 
+static void add_counts(prem_phase_counts *to, const prem_phase_stats *from) {
+  to->count += from->count;
+  to->releases += from->releases;
+  to->late += from->late;
+  to->overruns += from->overruns;
+  to->lateness_max_ns = prem_max_i64(to->lateness_max_ns, from->lateness_max_ns);
+  to->overrun_max_ns = prem_max_i64(to->overrun_max_ns, from->overrun_max_ns);
+  to->duration_min_ns = prem_min_i64(to->duration_min_ns, from->duration_min_ns);
+  to->duration_max_ns = prem_max_i64(to->duration_max_ns, from->duration_max_ns);
+  to->duration_sum_ns += from->duration_sum_ns;
+}
+
 /** @param stats  the trace's, or those without disturbed jobs */
 static void fold_stats(prem_row *row, const prem_trace *trace, const prem_phase_stats *stats) {
-  for (int32_t t = 0; t < row->task_count; ++t)
-    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      prem_phase_stats_merge(&row->tasks[t].phase[p], &stats[t * PREM_PHASE_COUNT + p]);
+  for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i) {
+    add_counts(&row->tasks[i / PREM_PHASE_COUNT].phase[i % PREM_PHASE_COUNT], &stats[i]);
+    for (int b = 0; b < PREM_HIST_BUCKETS; ++b)
+      row->lateness_hist[b] += stats[i].lateness_hist[b];
+  }
   row->warmup_phases += trace->warmup_count;
   row->trace_lost += trace->lost;
   row->oversubscribed |= trace->oversubscribed;

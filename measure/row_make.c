@@ -57,7 +57,8 @@ prem_status prem_row_make(const prem_campaign *campaign, prem_mode mode, prem_ro
     task->period_ns = schedule->tasks[t].period_ns;
     task->deadline_ns = schedule->tasks[t].deadline_ns;
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-      prem_phase_stats_clear(&task->phase[p]);
+      task->phase[p] =
+          (prem_phase_counts){.lateness_max_ns = INT64_MIN, .duration_min_ns = INT64_MAX};
       task->wcet_ns[p] = schedule->tasks[t].phase[p].wcet_ns;
     }
   }

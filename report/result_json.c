@@ -56,31 +56,33 @@ static json_t *schedule_json(const prem_result *result) {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static json_t *phase_json(const prem_phase_stats *stats, int64_t wcet_ns) {
-  bool any = stats->count > 0;
+static json_t *phase_json(const prem_phase_counts *counts, int64_t wcet_ns) {
+  bool any = counts->count > 0;
   json_t *object = json_object();
   bool whole = put(object, "wcet_ns", wcet_ns > 0 ? integer(wcet_ns) : json_null());
-  whole &= put(object, "woet_ns", any ? integer(stats->duration_max_ns) : json_null());
+  whole &= put(object, "woet_ns", any ? integer(counts->duration_max_ns) : json_null());
   whole &= put(object, "alone_ns", json_null());
-  whole &= put(object, "min_ns", any ? integer(stats->duration_min_ns) : json_null());
+  whole &= put(object, "min_ns", any ? integer(counts->duration_min_ns) : json_null());
   whole &=
       put(object, "mean_ns",
-          any ? json_real((double)stats->duration_sum_ns / (double)stats->count) : json_null());
-  whole &= put(object, "count", integer(stats->count));
-  whole &= put(object, "releases", integer(stats->releases));
-  whole &= put(object, "late_releases", integer(stats->late));
-  whole &= put(object, "lateness_max_ns", integer_or_null(stats->lateness_max_ns));
-  whole &= put(object, "overruns", integer(stats->overruns));
-  whole &= put(object, "overrun_max_ns", integer(stats->overrun_max_ns));
+          any ? json_real((double)counts->duration_sum_ns / (double)counts->count) : json_null());
+  whole &= put(object, "count", integer(counts->count));
+  whole &= put(object, "releases", integer(counts->releases));
+  whole &= put(object, "late_releases", integer(counts->late));
+  whole &= put(object, "lateness_max_ns", integer_or_null(counts->lateness_max_ns));
+  whole &= put(object, "overruns", integer(counts->overruns));
+  whole &= put(object, "overrun_max_ns", integer(counts->overrun_max_ns));
   return finished(object, whole);
 }
 
 /** Why its releases were late, of each phase that was or that made others late. */
-static json_t *late_causes_json(const prem_task_result *task) {
+static json_t *late_causes_json(const prem_row *row, int32_t t) {
+  static const prem_late_causes none;
+  const prem_task_result *task = &row->tasks[t];
   json_t *phases = json_object();
   bool whole = phases != NULL;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-    const prem_late_causes *late = &task->late[p];
+    const prem_late_causes *late = row->late ? &row->late[t * PREM_PHASE_COUNT + p] : &none;
     if (task->phase[p].late == 0 && late->blamed == 0)
       continue;
     json_t *object = json_object();
@@ -154,7 +156,8 @@ static bool put_deadlines(json_t *object, const prem_deadlines *of) {
   return whole & put(object, "missed", of->missed >= 0 ? integer(of->missed) : json_null());
 }
 
-static json_t *task_json(const prem_task_result *task) {
+static json_t *task_json(const prem_row *row, int32_t t) {
+  const prem_task_result *task = &row->tasks[t];
   json_t *phases = json_object();
   bool whole = phases != NULL;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
@@ -176,7 +179,7 @@ static json_t *task_json(const prem_task_result *task) {
                task->published_ns >= 0 ? integer(task->published_ns) : json_null());
   whole &= put(object, "padded", padded_json(&task->padded));
   whole &= put(object, "phases", phases);
-  whole &= put(object, "late_causes", late_causes_json(task));
+  whole &= put(object, "late_causes", late_causes_json(row, t));
   return finished(object, whole);
 }
 
@@ -184,7 +187,7 @@ static json_t *tasks_json(const prem_row *row) {
   json_t *list = json_array();
   bool whole = list != NULL;
   for (int32_t t = 0; t < row->task_count; ++t)
-    whole &= json_array_append_new(list, task_json(&row->tasks[t])) == 0;
+    whole &= json_array_append_new(list, task_json(row, t)) == 0;
   return finished(list, whole);
 }
 

@@ -461,7 +461,7 @@ static void print_best_effort(const prem_result *result, FILE *file) {
 
 static void print_phase(const prem_row *row, int32_t t, int p, int widths[2], FILE *file) {
   const prem_task_result *task = &row->tasks[t];
-  const prem_phase_stats *counts = &task->phase[p];
+  const prem_phase_counts *counts = &task->phase[p];
   if (counts->count == 0)
     return;
   bool released = counts->releases > 0, planned = row->releases > 0;
@@ -603,9 +603,9 @@ static void print_first_causes(const prem_row *row, FILE *file) {
 /** What the late releases waited for, each by itself. */
 static void print_causes(const prem_row *row, FILE *file) {
   int64_t count[PREM_CAUSE_COUNT] = {0}, told = 0;
-  for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
+  for (int32_t i = 0; row->late && i < row->task_count * PREM_PHASE_COUNT; ++i)
     for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause) {
-      const int64_t more = row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT].count[cause];
+      const int64_t more = row->late[i].count[cause];
       count[cause] += more;
       told += more;
     }

@@ -121,6 +121,16 @@ typedef struct prem_deadlines {
   int64_t missed; /* -1: not known, or there is no deadline */
 } prem_deadlines;
 
+/** Of a phase of a task over all counted runs: prem_phase_stats without its histogram, which the
+ * row has of all phases. */
+typedef struct prem_phase_counts {
+  int64_t count;
+  int64_t releases, late, overruns;
+  int64_t lateness_max_ns;                                   /* INT64_MIN without a release */
+  int64_t overrun_max_ns;                                    /* 0 without one */
+  int64_t duration_min_ns, duration_max_ns, duration_sum_ns; /* min: INT64_MAX without a phase */
+} prem_phase_counts;
+
 typedef struct prem_task_result {
   char name[PREM_NAME_BYTES];
   int64_t period_ns, deadline_ns;  /* 0: none */
@@ -130,9 +140,8 @@ typedef struct prem_task_result {
   int64_t published_ns; /* worst instant from the release at which the output counts; -1: no
                            publish_ns */
   prem_padding padded;  /* of its response times */
-  prem_phase_stats phase[PREM_PHASE_COUNT];
+  prem_phase_counts phase[PREM_PHASE_COUNT];
   int64_t wcet_ns[PREM_PHASE_COUNT]; /* 0: not known */
-  prem_late_causes late[PREM_PHASE_COUNT];
 } prem_task_result;
 
 /** Latency of a chain of the schedule's `measure` group, as docs/timing-method.md defines it. */
@@ -238,6 +247,7 @@ typedef struct prem_row {
   bool oversubscribed;
   prem_task_result *tasks; /* [task_count] */
   int32_t task_count;
+  prem_late_causes *late; /* [task_count * PREM_PHASE_COUNT]; NULL: no release was late */
   prem_best_effort_result *best_effort; /* [best_effort_count]: tasks beside these */
   int32_t best_effort_count;
   int64_t best_effort_ns;    /* for how long they ran in all */

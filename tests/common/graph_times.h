@@ -302,12 +302,12 @@ static inline void graph_fold_phases(graph_totals *totals, const prem_row *row) 
     totals->lateness_max_ns = row->lateness_max_ns;
   for (int32_t t = 0; t < row->task_count; ++t)
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      const prem_phase_stats *stats = &row->tasks[t].phase[phase];
-      totals->phases += stats->count;
-      if (stats->overrun_max_ns > totals->overrun_max_ns)
-        totals->overrun_max_ns = stats->overrun_max_ns;
-      for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
-        totals->by_cause[cause] += row->tasks[t].late[phase].count[cause];
+      const prem_phase_counts *counts = &row->tasks[t].phase[phase];
+      totals->phases += counts->count;
+      if (counts->overrun_max_ns > totals->overrun_max_ns)
+        totals->overrun_max_ns = counts->overrun_max_ns;
+      for (int cause = 0; row->late && cause < PREM_CAUSE_COUNT; ++cause)
+        totals->by_cause[cause] += row->late[t * PREM_PHASE_COUNT + phase].count[cause];
     }
 }
 

@@ -33,14 +33,12 @@ static prem_diag *diag;
 static char folder[64];
 static prem_result *result;
 
-static prem_phase_stats cell_of(int64_t count, int64_t longest_ns) {
-  prem_phase_stats cell;
-  prem_phase_stats_clear(&cell);
-  cell.count = count;
-  cell.duration_min_ns = 10;
-  cell.duration_max_ns = longest_ns;
-  cell.duration_sum_ns = 50 * count;
-  return cell;
+static prem_phase_counts counts_of(int64_t count, int64_t longest_ns) {
+  return (prem_phase_counts){.count = count,
+                             .lateness_max_ns = INT64_MIN,
+                             .duration_min_ns = 10,
+                             .duration_max_ns = longest_ns,
+                             .duration_sum_ns = 50 * count};
 }
 
 static void fill_task(prem_row *row, int32_t t, int64_t jobs) {
@@ -57,7 +55,7 @@ static void fill_task(prem_row *row, int32_t t, int64_t jobs) {
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     bool exists = schedule->tasks[t].phase[p].exists;
     task->wcet_ns[p] = schedule->tasks[t].phase[p].wcet_ns;
-    task->phase[p] = cell_of(exists ? 2 * jobs : 0, 120);
+    task->phase[p] = counts_of(exists ? 2 * jobs : 0, 120);
   }
 }
 
@@ -334,7 +332,9 @@ static void add_first_causes(void) {
   memcpy(tt->first.causes, found, sizeof found);
   tt->first.count = 3;
   tt->late_releases = 75071;
-  tt->tasks[1].late[PREM_PREFETCH].count[PREM_CAUSE_UNIT] = 75069;
+  tt->late = calloc((size_t)tt->task_count * PREM_PHASE_COUNT, sizeof *tt->late);
+  ck_assert_ptr_nonnull(tt->late);
+  tt->late[PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_UNIT] = 75069;
 }
 
 START_TEST(json_names_first_causes) {

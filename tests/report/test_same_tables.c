@@ -91,8 +91,8 @@ static prem_padding draw_padding(void) {
   return out;
 }
 
-static void draw_phase(prem_task_result *task, int p) {
-  prem_phase_stats *of = &task->phase[p];
+static void draw_phase(prem_task_result *task, int p, prem_late_causes *late) {
+  prem_phase_counts *of = &task->phase[p];
   of->count = draw_count();
   of->releases = chance(3) ? 0 : draw_count();
   of->late = chance(2) ? 0 : draw_count();
@@ -103,7 +103,6 @@ static void draw_phase(prem_task_result *task, int p) {
   of->duration_max_ns = draw_ns();
   of->duration_sum_ns = draw_ns();
   task->wcet_ns[p] = chance(3) ? 0 : chance(6) ? 1 : draw_ns();
-  prem_late_causes *late = &task->late[p];
   for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
     late->count[cause] = chance(3) ? draw_count() : 0;
   late->blamed = chance(3) ? draw(0, 2) : 0;
@@ -270,6 +269,7 @@ static void draw_row(prem_row *row, const prem_schedule *schedule) {
   draw_kept(row, schedule);
   row->task_count = TASKS;
   row->tasks = calloc(TASKS, sizeof *row->tasks);
+  row->late = calloc(TASKS * PREM_PHASE_COUNT, sizeof *row->late);
   for (int32_t t = 0; t < TASKS; ++t) {
     prem_task_result *task = &row->tasks[t];
     snprintf(task->name, sizeof task->name, "%s", schedule->tasks[t].name);
@@ -284,7 +284,7 @@ static void draw_row(prem_row *row, const prem_schedule *schedule) {
     task->published_ns = chance(2) ? -1 : chance(5) ? 0 : draw_ns();
     task->padded = draw_padding();
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      draw_phase(task, p);
+      draw_phase(task, p, &row->late[t * PREM_PHASE_COUNT + p]);
   }
 }
 
