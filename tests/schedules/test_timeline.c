@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The free-gap timeline against an array with the level of every instant. */
-#include "schedules/planner/common/timeline.h"
+#include "schedules/planner/common/gang_timeline.h"
 #include "tests/common/running.h"
 
 enum { INSTANTS = 60000, CAPACITY = 3, USES = 30000 };
@@ -119,6 +119,21 @@ START_TEST(all_that_is_given_back_leaves_nothing) {
 }
 END_TEST
 
+/* What others have, and what a task asks for beside, is more than an int holds. */
+START_TEST(a_gang_may_ask_for_as_much_as_an_int_holds) {
+  enum { MOST = INT32_MAX - 1, FEW = 2, MORE = 10 };
+  prem_gang_timeline gangs = {0};
+  begin(1, MOST);
+  ck_assert_int_eq(prem_gang_timeline_open(&gangs, &timeline, 2), PREM_OK);
+  ck_assert_int_eq(prem_gang_timeline_use(&gangs, 0, 0, 10, FEW, 1), PREM_OK);
+  ck_assert_int_eq(prem_gang_timeline_use(&gangs, 1, 0, 10, MOST - FEW, 1), PREM_OK);
+  ck_assert_int_eq(prem_gang_timeline_fit(&gangs, 0, 0, 5, FEW, 1), 0);
+  ck_assert_int_eq(prem_gang_timeline_fit(&gangs, 0, 0, 5, MORE, 1), 10);
+  ck_assert_int_eq(prem_gang_timeline_fit(&gangs, 0, 0, 5, MOST, 1), 10);
+  prem_gang_timeline_free(&gangs);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("timeline");
   TCase *all = tcase_create("all");
@@ -126,6 +141,7 @@ int main(void) {
   tcase_add_test(all, the_first_instant_with_room_is_found);
   tcase_add_test(all, gaps_that_are_too_short_are_passed_over);
   tcase_add_test(all, what_is_given_back_is_free);
+  tcase_add_test(all, a_gang_may_ask_for_as_much_as_an_int_holds);
   tcase_add_loop_test(all, all_that_is_given_back_leaves_nothing, 0, 3);
   suite_add_tcase(suite, all);
   return run_suite(suite);
