@@ -117,6 +117,13 @@ awk -v head="$head" 'BEGIN { n = 16000; print head " tasks = ( { name = \"a\"; c
   print "); };" }' >measured.cfg
 try measured 0 'backend sim' run -q --backend sim --repeat 60
 
+# A backlog that grows because of the clock's grid, which leaves gaps without an instant of it.
+echo 'version = 1; name = "bomb"; platform: { blocks = 1; clock_step_ns = 1000L; };
+tasks = ( { name = "a"; kernel = "none"; blocks = "0"; tiles = 1; period_ns = 700L; compute: { wcet_ns = 350L; }; },
+  { name = "b"; kernel = "none"; blocks = "0"; tiles = 1; period_ns = 1000L; compute: { wcet_ns = 350L; }; },
+  { name = "c"; kernel = "none"; blocks = "0"; tiles = 1; period_ns = 56000000L; compute: { wcet_ns = 1L; }; } );' >grid.cfg
+try grid 1 'E038: tasks.c: no plan found' plan -q
+
 # An array that is read by many and then written.
 awk -v head="$head $xy" -v blend="$blend" 'BEGIN { n = 20000; print head
   print "tasks = ( { name = \"r\"; copies = " n "; arrays: { a = \"x\"; b = \"x\"; out = \"new\"; }; " blend " },"

@@ -69,6 +69,23 @@ START_TEST(gaps_that_are_too_short_are_passed_over) {
 }
 END_TEST
 
+/* Searches on the timeline's grid, and on multiples of it: a gap may have no instant of it, or too
+ * late a one. */
+START_TEST(gaps_count_from_their_first_instant_on_the_grid) {
+  for (int64_t grid = 2; grid <= 7; ++grid) {
+    begin((uint64_t)grid, CAPACITY);
+    timeline.grid_ns = grid;
+    for (int i = 0; i < USES / 20; ++i) {
+      const int32_t demand = 1 + (int32_t)draw(CAPACITY);
+      const int64_t length = 1 + draw(12), from = draw(INSTANTS / 8), by = grid * (1 + draw(3));
+      assert_first_fit(from, length, demand, by);
+      use(prem_timeline_fit(&timeline, from, length, demand, by), length, demand);
+    }
+  }
+  timeline.grid_ns = 0;
+}
+END_TEST
+
 START_TEST(what_is_given_back_is_free) {
   enum { HELD = 2000 };
   static struct {
@@ -140,6 +157,7 @@ int main(void) {
   tcase_set_timeout(all, 240);
   tcase_add_test(all, the_first_instant_with_room_is_found);
   tcase_add_test(all, gaps_that_are_too_short_are_passed_over);
+  tcase_add_test(all, gaps_count_from_their_first_instant_on_the_grid);
   tcase_add_test(all, what_is_given_back_is_free);
   tcase_add_test(all, a_gang_may_ask_for_as_much_as_an_int_holds);
   tcase_add_loop_test(all, all_that_is_given_back_leaves_nothing, 0, 3);

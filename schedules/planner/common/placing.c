@@ -269,12 +269,14 @@ prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning)
   if (!placer->blocks || !placer->resources || !placer->before_ns || !placer->gangs)
     return PREM_ERR_MEMORY;
   for (int32_t b = 0; b < platform->blocks; ++b) {
-    placer->blocks[b].memory.capacity = placer->blocks[b].compute.capacity = 1;
-    placer->blocks[b].input.capacity = placer->blocks[b].output.capacity = platform->buffers;
+    const prem_timeline unit = {.capacity = 1, .grid_ns = planning->grid_ns};
+    const prem_timeline buffers = {.capacity = platform->buffers, .grid_ns = planning->grid_ns};
+    placer->blocks[b] = (prem_block_timelines){unit, unit, buffers, buffers};
   }
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < platform->resource_count; ++i) {
-    placer->resources[i].capacity = platform->resources[i].capacity;
+    placer->resources[i] =
+        (prem_timeline){.capacity = platform->resources[i].capacity, .grid_ns = planning->grid_ns};
     if (platform->resources[i].per_task && !status)
       status = prem_gang_timeline_open(&placer->gangs[i], &placer->resources[i],
                                        planning->schedule->task_count);

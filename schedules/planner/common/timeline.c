@@ -167,17 +167,19 @@ static int64_t first_full(const prem_timeline *timeline, int32_t index) {
 
 static prem_step_room room_of(const prem_timeline *timeline, int32_t index) {
   const prem_step_chunk *chunk = &timeline->chunks[index];
+  const int64_t grid_ns = timeline->grid_ns > 0 ? timeline->grid_ns : 1;
   prem_step_room room = {0, INT32_MAX};
   if (index == timeline->count - 1 && chunk->steps[chunk->count - 1].level == 0)
     return (prem_step_room){INT64_MAX, 0}; /* no need to look at all of what most is added to */
-  int64_t free_ns = -1;                    /* since when something is left; -1: nothing is */
+  int64_t free_ns = -1; /* since when something is left, on the grid; -1: nothing is */
   for (int32_t i = 0; i < chunk->count; ++i) {
     const prem_step *step = &chunk->steps[i];
     if (step->level < room.min)
       room.min = step->level;
     if (step->level < timeline->capacity) {
       if (free_ns < 0)
-        free_ns = step->at_ns > 0 ? step->at_ns : 0; /* nothing is asked for before 0 */
+        free_ns = step->at_ns > 0 ? prem_round_up(step->at_ns, grid_ns)
+                                  : 0; /* nothing is asked for before 0 */
       continue;
     }
     if (free_ns >= 0 && step->at_ns - free_ns > room.longest_ns)
