@@ -105,12 +105,16 @@ static prem_status tune(const prem_baselines *baselines, prem_native *native, pr
   return status;
 }
 
+static void drop_native(prem_native **native) {
+  if (prem_native_is_lost(*native))
+    return;
+  prem_native_free(*native);
+  *native = NULL;
+}
+
 /* What could not be made ready. Of what is lost nothing can be freed. */
 static void drop(prem_baselines *baselines, prem_mode mode) {
-  if (prem_native_is_lost(baselines->of_mode[mode]))
-    return;
-  prem_native_free(baselines->of_mode[mode]);
-  baselines->of_mode[mode] = NULL;
+  drop_native(&baselines->of_mode[mode]);
 }
 
 /* Best-effort tasks in a mode.
@@ -132,10 +136,8 @@ static prem_status ready_load(prem_baselines *baselines, prem_mode mode,
     status = prem_native_tune(*load, request, diag);
   if (status == PREM_OK)
     status = prem_native_report(prem_cuda_arrays_poison(place.arrays), diag);
-  if (status != PREM_OK && !prem_native_is_lost(*load)) {
-    prem_native_free(*load);
-    *load = NULL;
-  }
+  if (status != PREM_OK)
+    drop_native(load);
   return status;
 }
 
@@ -329,8 +331,11 @@ static prem_status part_in_two(prem_baselines *baselines, cudaStream_t *streams,
     return PREM_ERR_MEMORY;
   prem_status status = prem_partition_new(own->task_count, (int32_t)each, streams, tasks, rest,
                                           &baselines->partition, diag);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
     status = ready_load(baselines, PREM_MODE_PARTITION, rest, request, diag);
+    for (int32_t t = 0; t < own->task_count && status != PREM_OK; ++t)
+      cudaStreamDestroy(streams[t]);
+  }
   free(rest);
   return status;
 }
@@ -371,7 +376,8 @@ static prem_status ready_partition(prem_baselines *baselines, const prem_run_req
     return PREM_OK;
   }
   drop(baselines, PREM_MODE_PARTITION);
-  if (!baselines->of_mode[PREM_MODE_PARTITION]) {
+  drop_native(&baselines->load_of_mode[PREM_MODE_PARTITION]); /* its streams are of the shares */
+  if (!baselines->of_mode[PREM_MODE_PARTITION] && !baselines->load_of_mode[PREM_MODE_PARTITION]) {
     prem_partition_free(baselines->partition);
     baselines->partition = NULL;
   }
