@@ -125,8 +125,14 @@ static int isolate_load(const isolate_options *options, prem_isolate_options *is
     const int reported = study_report(&options->common, isolation->findings, machine, false);
     status = status == COMMAND_DONE ? reported : status;
   }
-  if (isolation && !isolation->valid)
+  if (isolation && isolation->nothing[0]) {
+    command_error("%s: nothing to compare: %s; measure longer (--repeat), or see "
+                  "docs/timing-method.md, 'Disturbed jobs'",
+                  schedule->name, isolation->nothing);
+    status = status == COMMAND_DONE ? COMMAND_UNAVAILABLE : status;
+  } else if (isolation && !isolation->valid) {
     command_note("the findings are marked invalid: %s", isolation->disturbed);
+  }
   if (isolation && !isolation->output_ok) {
     command_error("%s: wrong output", schedule->name);
     status = COMMAND_INVALID;

@@ -458,9 +458,10 @@ static void add_verdict(const load_study *study, prem_findings *findings) {
   if (kept >= 0)
     snprintf(load, sizeof load, "the load keeps %.3f of what it does without a gate", kept);
   prem_findings_verdict(findings, "%s%s. %s%s.", text, load,
-                        result->valid ? "Valid: nothing disturbed it"
-                                      : "INVALID, the machine was disturbed: ",
-                        result->disturbed);
+                        result->valid        ? "Valid: nothing disturbed it"
+                        : result->nothing[0] ? "INVALID, there is nothing to compare: "
+                                             : "INVALID, the machine was disturbed: ",
+                        result->nothing[0] ? result->nothing : result->disturbed);
 }
 
 /* What was not possible, and why. */
@@ -513,6 +514,30 @@ static prem_status make_findings(const load_study *study) {
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+/* Of each company in mode tt jobs are compared, and what the load does beside them without a gate.
+ */
+static void find_nothing(load_study *study) {
+  prem_load_isolation *result = study->result;
+  bool does_something = false;
+  for (int company = ALONE; company < PARTED && !result->nothing[0]; ++company) {
+    const load_row row = {company, PREM_MODE_TT};
+    const prem_variant_times *observed = observed_in(study, row);
+    int64_t jobs = 0;
+    for (int32_t t = 0; t < study->schedule->task_count; ++t) {
+      if (!study->schedule->tasks[t].best_effort)
+        jobs += responses_in(study, row, study->schedule->tasks[t].name)->count;
+      does_something |= company == NO_GATE && rate_in(study, row, t) > 0;
+    }
+    if (jobs == 0)
+      snprintf(result->nothing, sizeof result->nothing,
+               "of %" PRId64 " hyperperiods of '%s' (mode tt) all were disturbed",
+               observed->disturbed, study->names[company]);
+  }
+  if (!does_something && !result->nothing[0])
+    snprintf(result->nothing, sizeof result->nothing,
+             "best-effort tasks ended no tile, with no gate either");
+}
+
 static prem_status fold(load_study *study) {
   prem_load_isolation *result = study->result;
   result->output_ok = true;
@@ -522,6 +547,11 @@ static prem_status fold(load_study *study) {
     result->output_ok &= !observed_in(study, row)->output_wrong;
   result->valid = prem_disturbance_none(study->disturbance, study->options->sampling.samples * rows,
                                         result->disturbed, sizeof result->disturbed);
+  if (!result->interrupted)
+    find_nothing(study);
+  result->valid &= !result->nothing[0];
+  if (result->nothing[0] && !result->disturbed[0])
+    snprintf(result->disturbed, sizeof result->disturbed, "%s", result->nothing);
   return make_findings(study);
 }
 

@@ -106,8 +106,9 @@ typedef struct prem_isolate_options {
 /** Critical tasks alone and beside best-effort ones, with the gate and without it. */
 typedef struct prem_load_isolation {
   bool output_ok, interrupted;
-  bool valid;          /* false: the machine was disturbed while measuring */
+  bool valid;          /* false: the machine was disturbed while measuring, or nothing counts */
   char disturbed[512]; /* by what; "" when valid */
+  char nothing[160];   /* of what nothing counts, so that there is no answer; "": of none */
   prem_findings *findings;
 } prem_load_isolation;
 

@@ -2,6 +2,7 @@
 /* Critical tasks alone and beside their load, on the simulator: what is refused, and what is kept
  * of a measurement that somebody ends. What it finds is in
  * tests/cli/cases/isolate/best_effort.case. */
+#include "runtime/core/backend.h"
 #include "tests/common/running.h"
 #include "ttprem/isolation.h"
 
@@ -35,6 +36,7 @@ static prem_status isolate(void) {
 START_TEST(it_is_measured) {
   ck_assert_int_eq(isolate(), PREM_OK);
   ck_assert(isolation->valid && isolation->output_ok && !isolation->interrupted);
+  ck_assert_str_eq(isolation->nothing, "");
   ck_assert_ptr_nonnull(isolation->findings);
   ck_assert_int_gt(schedule->plan->closed_count, 0); /* its own plan is as it was */
 }
@@ -72,6 +74,34 @@ START_TEST(what_was_measured_is_kept) {
 }
 END_TEST
 
+/* On sim alone, with a part of what was measured taken away. */
+static bool all_disturbed;
+
+static prem_status lossy_run(void *state, const prem_run_request *request, prem_trace *trace,
+                             prem_diag *diag) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, diag);
+  for (int64_t i = 0; i < trace->hyperperiods * trace->job_count; ++i)
+    trace->away_ns[i] = all_disturbed ? 1000 : 0;
+  for (int32_t t = 0; trace->best_effort && t < trace->best_effort->trace->task_count; ++t)
+    if (!all_disturbed)
+      trace->best_effort->counts[t] = (prem_best_effort_counts){0};
+  return status;
+}
+
+START_TEST(a_measurement_that_counts_nothing_is_not_valid) {
+  static const char *const nothing[] = {
+      "best-effort tasks ended no tile, with no gate either",
+      "of 4 hyperperiods of 'alone' (mode tt) all were disturbed"};
+  prem_backend lossy = prem_backend_sim;
+  lossy.run = lossy_run;
+  all_disturbed = _i;
+  ck_assert_int_eq(prem_isolate_load(schedule, &lossy, &options, &isolation, NULL), PREM_OK);
+  ck_assert_str_eq(isolation->nothing, nothing[_i]);
+  ck_assert(!isolation->valid);
+  ck_assert_str_eq(isolation->disturbed, nothing[_i]);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("load");
   TCase *cases = tcase_create("load");
@@ -79,6 +109,7 @@ int main(void) {
   tcase_add_test(cases, it_is_measured);
   tcase_add_test(cases, what_has_no_gate_is_refused);
   tcase_add_test(cases, what_was_measured_is_kept);
+  tcase_add_loop_test(cases, a_measurement_that_counts_nothing_is_not_valid, 0, 2);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
