@@ -511,17 +511,35 @@ static prem_status write_plan(const response *r, prem_plan *plan) {
   return status;
 }
 
+/* The key that a job is due by; "": it is the hyperperiod's end. */
+static const char *due_key(const prem_task *task, int64_t due_ns) {
+  return due_ns == task->deadline_ns  ? "deadline_ns"
+         : due_ns == task->publish_ns ? "publish_ns"
+                                      : "";
+}
+
 static prem_status refuse_late(const response *r) {
   const piece *p = r->late;
   const prem_task *task = &r->schedule->tasks[p->task];
   const prem_job_window window = prem_planning_window(r->planning, task, p->job);
-  char key[PREM_NAME_BYTES + 8];
+  const int64_t release_ns = p->job * task->period_ns + task->release_ns;
+  const int64_t end_ns = p->start_ns + p->length_ns;
+  const char *due = due_key(task, window.due_ns - release_ns);
+  char key[PREM_NAME_BYTES + 8], later[80] = "", wider[80] = "";
   snprintf(key, sizeof key, "tasks.%s", task->name);
+  if (due[0])
+    snprintf(later, sizeof later, "a later %s (this job takes %" PRId64 "), ", due,
+             end_ns - release_ns);
+  if (task->tile_count > task->block_count)
+    snprintf(wider, sizeof wider, "more blocks (it has %d tiles on %d), ", task->tile_count,
+             task->block_count);
   prem_diag_add(r->planning->diag, PREM_ERROR, 33, task->place, key,
                 "no plan found: job %d, event-driven from one instant on, begins at %" PRId64
                 " and ends at %" PRId64 ", it is due at %" PRId64
-                "; objective = \"slack\" gives each phase a window of its own, and may find one",
-                p->job, p->start_ns, p->start_ns + p->length_ns, window.due_ns);
+                "; what may help: %s%s%sobjective = \"slack\", which gives each phase a window of "
+                "its own",
+                p->job, p->start_ns, end_ns, window.due_ns, later, wider,
+                later[0] || wider[0] ? "or " : "");
   return PREM_ERR_INFEASIBLE;
 }
 

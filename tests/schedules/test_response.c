@@ -246,6 +246,38 @@ START_TEST(random_sets_are_legal_and_never_end_later) {
 }
 END_TEST
 
+/* What may help is said, and no more: one tile has no use for more blocks. */
+START_TEST(a_late_job_is_told_what_may_help) {
+  static const struct {
+    const char *task, *said;
+  } cases[] = {
+      {"tiles = 3; deadline_ns = 130L;", "due at 130; what may help: a later deadline_ns (this job "
+                                         "takes 195), more blocks (it has 3 tiles on 1), or "
+                                         "objective = \"slack\""},
+      {"tiles = 1; deadline_ns = 104L; publish_ns = 90L;",
+       "due at 90; what may help: a later publish_ns (this job takes 105), or objective"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    prem_schedule *schedule = schedule_from_text(
+        text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = (\n"
+             "{ name = \"first\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 400L;"
+             " deadline_ns = 60L; prefetch: { wcet_ns = 60L; }; },\n"
+             "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; period_ns = 400L; %s"
+             " prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 30L; }; writeback: { wcet_ns = "
+             "5L; }; }"
+             " ); policy: { objective = \"response\"; };",
+             cases[i].task));
+    prem_plan *plan = NULL;
+    prem_diag *diag = prem_diag_new();
+    ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_ERR_INFEASIBLE);
+    ck_assert_ptr_null(plan);
+    assert_says(diag, 33, cases[i].said);
+    prem_diag_free(diag);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 /* ---- every plan of tiny sets
  * --------------------------------------------------------------------- */
 
@@ -402,6 +434,7 @@ int main(void) {
   TCase *sets = tcase_create("sets");
   tcase_set_timeout(sets, 600);
   tcase_add_test(sets, random_sets_are_legal_and_never_end_later);
+  tcase_add_test(sets, a_late_job_is_told_what_may_help);
   tcase_add_test(sets, tiny_sets_have_the_best_worst_responses);
   suite_add_tcase(suite, sets);
   return run_suite(suite);
