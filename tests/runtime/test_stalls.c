@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which jobs a stall met, of gaps and ends made by hand. */
 #include "runtime/core/stalls.h"
-#include "tests/common/compared.h"
+#include "tests/common/pair_trace.h"
 
-/* Jobs of a pair: a is released at 0 and 400, b at 100; all of them in hyperperiods of 800, the
- * first of which begins at BEGIN_NS of the watch's clock. */
-enum { BEGIN_NS = 10000, HYPERPERIODS = 2, A0 = 0, A1, B, JOBS };
-
-static prem_program *program;
-static prem_trace *trace;
-
-static void set_up_trace(void) {
-  static const int64_t ends_ns[JOBS] = {180, 580, 380};
-  set_up();
-  ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
-  ck_assert_int_eq(prem_trace_new(schedule, HYPERPERIODS, 0, &trace), PREM_OK);
-  ck_assert_int_eq(trace->job_count, JOBS);
-  prem_trace_begin_periodically(trace, 800, HYPERPERIODS);
-  for (int h = 0; h < HYPERPERIODS; ++h)
-    for (int j = 0; j < JOBS; ++j)
-      trace->job_end_ns[h * JOBS + j] = 800 * h + ends_ns[j];
-}
-
-static void tear_down_trace(void) {
-  prem_trace_free(trace);
-  prem_program_free(program);
-  tear_down();
-}
+enum { BEGIN_NS = 10000 }; /* of the watch's clock, of the first hyperperiod */
 
 /* From the first hyperperiod's begin on. */
 static void judge(int64_t begin_ns, int64_t until_ns, prem_gap *gaps, int64_t count) {
