@@ -105,39 +105,21 @@ static int judge_modes(const isolate_options *options, const prem_isolate_option
   return COMMAND_UNAVAILABLE;
 }
 
-static int isolate_load(const isolate_options *options, prem_isolate_options *isolate,
-                        const prem_schedule *schedule, const prem_backend *backend,
-                        const prem_machine *machine) {
-  int status = judge_modes(options, isolate);
-  if (status != COMMAND_DONE)
-    return status;
-  progress line;
-  progress_begin(&line);
-  isolate->progress = study_progress;
-  isolate->progress_context = &line;
-  command_catch_signals();
-  prem_load_isolation *isolation = NULL;
-  prem_diag *diag = prem_diag_new();
-  const prem_status ended = prem_isolate_load(schedule, backend, isolate, &isolation, diag);
-  progress_end(&line);
-  status = sampling_failed(ended, diag, schedule->path);
-  if (isolation) {
-    const int reported = study_report(&options->common, isolation->findings, machine, false);
-    status = status == COMMAND_DONE ? reported : status;
-  }
-  if (isolation && isolation->nothing[0]) {
+static int report_load(const isolate_options *options, const prem_load_isolation *isolation,
+                       const prem_schedule *schedule, const prem_machine *machine) {
+  int status = study_report(&options->common, isolation->findings, machine, false);
+  if (isolation->nothing[0]) {
     command_error("%s: nothing to compare: %s; measure longer (--repeat), or see "
                   "docs/timing-method.md, 'Disturbed jobs'",
                   schedule->name, isolation->nothing);
     status = status == COMMAND_DONE ? COMMAND_UNAVAILABLE : status;
-  } else if (isolation && !isolation->valid) {
+  } else if (!isolation->valid) {
     command_note("the findings are marked invalid: %s", isolation->disturbed);
   }
-  if (isolation && !isolation->output_ok) {
+  if (!isolation->output_ok) {
     command_error("%s: wrong output", schedule->name);
     status = COMMAND_INVALID;
   }
-  prem_load_isolation_free(isolation);
   return status;
 }
 
@@ -163,30 +145,35 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
     }
   if (options->sentinel && strcmp(prem_backend_name(backend), "cuda") != 0)
     command_note("--sentinel: backend %s has none, takes no notice", prem_backend_name(backend));
-  if (prem_schedule_has_best_effort(schedule) && options->hostile) {
+  const bool beside_load = prem_schedule_has_best_effort(schedule);
+  if (beside_load && options->hostile) {
     command_error("%s: best-effort tasks are the company, so there are no hostile ones; leave "
                   "--hostile out",
                   options->common.file);
     return COMMAND_USAGE;
   }
-  if (prem_schedule_has_best_effort(schedule))
-    return isolate_load(options, &isolate, schedule, backend, machine);
+  int status = beside_load ? judge_modes(options, &isolate) : COMMAND_DONE;
+  if (status != COMMAND_DONE)
+    return status;
   progress line;
   progress_begin(&line);
   isolate.progress = study_progress;
   isolate.progress_context = &line;
   command_catch_signals();
   prem_isolation *isolation = NULL;
+  prem_load_isolation *of_load = NULL;
   prem_diag *diag = prem_diag_new();
-  prem_status ended = prem_isolate(schedule, backend, &isolate, &isolation, diag);
+  const prem_status ended = beside_load
+                                ? prem_isolate_load(schedule, backend, &isolate, &of_load, diag)
+                                : prem_isolate(schedule, backend, &isolate, &isolation, diag);
   progress_end(&line);
-  int status = sampling_failed(ended, diag, schedule->path);
-  if (isolation) {
-    const int reported = report(options, isolation, schedule, machine);
-    status = status == COMMAND_DONE ? reported : status;
-  }
+  status = sampling_failed(ended, diag, schedule->path);
+  const int reported = isolation ? report(options, isolation, schedule, machine)
+                       : of_load ? report_load(options, of_load, schedule, machine)
+                                 : COMMAND_DONE;
   prem_isolation_free(isolation);
-  return status;
+  prem_load_isolation_free(of_load);
+  return status == COMMAND_DONE ? reported : status;
 }
 
 int verb_isolate(int argc, char **argv) {
