@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "prem/base/csv_quote.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "report/traces/csv_reader.h"
 #include "ttprem/plan_file.h"
@@ -52,7 +53,7 @@ typedef struct plan_row {
 
 typedef struct row_list {
   plan_row *rows;
-  int64_t count, capacity;
+  int64_t count;
 } row_list;
 
 static int order_of(const int64_t *a, const int64_t *b, int count) {
@@ -301,19 +302,14 @@ static bool read_whole(reading *of, uint8_t kind) {
 
 static plan_row *add_row(reading *of) {
   row_list *list = &of->list;
-  if (list->count == list->capacity) {
-    const int64_t capacity = list->capacity ? 2 * list->capacity : 1024;
-    plan_row *rows = realloc(list->rows, (size_t)capacity * sizeof *rows);
-    if (!rows) {
-      prem_csv_stop(&of->csv, PREM_ERR_MEMORY);
-      return NULL;
-    }
-    list->rows = rows;
-    list->capacity = capacity;
+  plan_row *rows = prem_grow(list->rows, (size_t)list->count, sizeof *rows);
+  if (!rows) {
+    prem_csv_stop(&of->csv, PREM_ERR_MEMORY);
+    return NULL;
   }
-  plan_row *row = &list->rows[list->count++];
-  *row = (plan_row){.line = of->csv.line};
-  return row;
+  list->rows = rows;
+  rows[list->count] = (plan_row){.line = of->csv.line};
+  return &rows[list->count++];
 }
 
 static bool read_row(reading *of, int32_t fields) {
