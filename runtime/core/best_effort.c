@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "runtime/core/early_reads.h"
 #include "runtime/core/recorder.h"
@@ -179,10 +180,10 @@ static prem_status find_bounds(prem_free_part *part) {
 typedef struct naming {
   prem_free_part *part;
   const prem_schedule *whole;
-  int32_t *critical;       /* [task]: as the critical part counts it */
-  int64_t *first_ns;       /* [window]: where the first phase in it begins */
-  int64_t count, capacity; /* of part->due */
-  int64_t warm_ns;         /* of warm-up tiles the plan says no instants up to here */
+  int32_t *critical; /* [task]: as the critical part counts it */
+  int64_t *first_ns; /* [window]: where the first phase in it begins */
+  int64_t count;     /* of part->due */
+  int64_t warm_ns;   /* of warm-up tiles the plan says no instants up to here */
 } naming;
 
 static void count_critical(naming *n) {
@@ -196,14 +197,11 @@ static void count_critical(naming *n) {
 }
 
 static bool add_due(naming *n, const prem_due *due) {
-  if (n->count == n->capacity) {
-    n->capacity = 2 * n->capacity + 64;
-    prem_due *grown = realloc(n->part->due, (size_t)n->capacity * sizeof *grown);
-    if (!grown)
-      return false;
-    n->part->due = grown;
-  }
-  n->part->due[n->count++] = *due;
+  prem_due *grown = prem_grow(n->part->due, (size_t)n->count, sizeof *grown);
+  if (!grown)
+    return false;
+  n->part->due = grown;
+  grown[n->count++] = *due;
   return true;
 }
 
