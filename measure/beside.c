@@ -20,15 +20,10 @@ prem_status prem_beside_new(const prem_schedule *schedule, prem_row *row) {
 
 static void fold_task(const prem_best_effort_counts *from, int64_t run, const prem_row *row,
                       prem_best_effort_result *to) {
-  to->counts.jobs += from->jobs;
-  to->counts.tiles += from->tiles;
-  to->counts.bytes += from->bytes;
-  to->counts.waits += from->waits;
-  to->counts.wait_ns += from->wait_ns;
-  to->counts.overruns += from->overruns;
-  if (from->longest.by_ns <= to->counts.longest.by_ns)
+  const bool is_longest = from->longest.by_ns > to->counts.longest.by_ns;
+  prem_best_effort_counts_merge(&to->counts, from);
+  if (!is_longest)
     return;
-  to->counts.longest = from->longest;
   to->run = run;
   memcpy(to->into, row->tasks[from->longest.into].name, sizeof to->into);
 }

@@ -178,13 +178,8 @@ static bool add_beside(const turn *now, prem_variant_times *to,
   }
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT && trace->lost > 0; ++i)
     add_unrecorded(places, to, trace, i);
-  for (int32_t t = 0; t < trace->task_count; ++t) {
-    prem_best_effort_counts *counts = &to->beside[places[t]];
-    counts->tiles += beside->counts[t].tiles;
-    counts->bytes += beside->counts[t].bytes;
-    counts->waits += beside->counts[t].waits;
-    counts->overruns += beside->counts[t].overruns;
-  }
+  for (int32_t t = 0; t < trace->task_count; ++t)
+    prem_best_effort_counts_merge(&to->beside[places[t]], &beside->counts[t]);
   to->beside_ns += beside->length_ns;
   return room;
 }

@@ -28,7 +28,7 @@ typedef struct prem_variant_phase {
 typedef struct prem_variant_times {
   prem_variant_phase *phases;      /* [task * 3 + phase] */
   prem_series *responses;          /* [task]: of critical tasks */
-  prem_best_effort_counts *beside; /* [task]: tiles, bytes, waits and overruns of these */
+  prem_best_effort_counts *beside; /* [task]: of these */
   int64_t beside_ns;               /* for how long these ran in all */
   prem_times makespan;
   int32_t task_count;

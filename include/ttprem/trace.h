@@ -159,6 +159,9 @@ PREM_API void prem_phase_stats_add(prem_phase_stats *stats, const prem_trace_rec
 PREM_API void prem_phase_stats_merge(prem_phase_stats *to, const prem_phase_stats *from);
 /** Stats that have counted nothing. */
 PREM_API void prem_phase_stats_clear(prem_phase_stats *stats);
+/** Add the counts of `from` to `to`, which keeps the longest overrun of both. */
+PREM_API void prem_best_effort_counts_merge(prem_best_effort_counts *to,
+                                            const prem_best_effort_counts *from);
 
 /**
  * Write the records as CSV, header

@@ -531,7 +531,9 @@ int64_t prem_free_part_count(const prem_free_part *part, const int64_t *ended,
   return through;
 }
 
-static void add_counts(prem_best_effort_counts *to, const prem_best_effort_counts *from) {
+void prem_best_effort_counts_merge(prem_best_effort_counts *to,
+                                   const prem_best_effort_counts *from) {
+  to->jobs += from->jobs;
   to->tiles += from->tiles;
   to->bytes += from->bytes;
   to->waits += from->waits;
@@ -546,7 +548,7 @@ void prem_gatekeepers_collect(const prem_gatekeeper *keepers, const int64_t *job
   const prem_free_part *part = keepers->part;
   for (int32_t t = 0; t < part->schedule->task_count; ++t) {
     for (int32_t b = 0; b < part->program->block_count; ++b)
-      add_counts(&out->counts[t], &keepers[b].counts[t]);
+      prem_best_effort_counts_merge(&out->counts[t], &keepers[b].counts[t]);
     out->counts[t].jobs = jobs[t];
   }
   out->length_ns = length_ns;
