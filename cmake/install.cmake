@@ -31,7 +31,10 @@ list(REMOVE_ITEM library_links $<BUILD_INTERFACE:ttprem>)
 target_link_libraries(ttprem_measure_base PRIVATE ${library_links})
 set_target_properties(ttprem_measure PROPERTIES EXPORT_NAME measure_alone)
 
-install(TARGETS ttprem ttprem_base ttprem_measure ttprem_measure_base ttprem_verbs ttprem_kernel_flags
+if(TTPREM_EXPERIMENTS)
+  set(experiments ttprem_experiments)
+endif()
+install(TARGETS ttprem ttprem_base ttprem_measure ttprem_measure_base ttprem_verbs ${experiments} ttprem_kernel_flags
   EXPORT ttprem-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libttprem-dev
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libttprem-dev)

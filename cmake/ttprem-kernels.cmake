@@ -134,5 +134,6 @@ function(ttprem_add_command target library)
   add_executable(${target} ${ttprem_SOURCE_DIR}/sources/command/main.c)
   set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON) # for kernel-test
   target_include_directories(${target} PRIVATE ${ttprem_SOURCE_DIR}/sources)
-  target_link_libraries(${target} PRIVATE ttprem::verbs ttprem::measure_base ${library} ttprem::kernel_flags)
+  target_link_libraries(${target} PRIVATE $<TARGET_NAME_IF_EXISTS:ttprem::experiments>
+    ttprem::verbs ttprem::measure_base ${library} ttprem::kernel_flags)
 endfunction()

@@ -38,8 +38,10 @@ static const struct {
      OPTIONS_OF(OBSERVING) | OPTIONS_OF(TUNE), "@files *.cfg"},
     {"kernel-test", verb_kernel_test, "hold a kernel's header against the contract",
      OPTIONS_OF(KERNEL_TEST), "@files *.h"},
+#ifdef TTPREM_EXPERIMENTS
     {"experiment", verb_experiment, "repeat the tables and figures of the literature",
      OPTIONS_OF(EXPERIMENT), "@experiments"},
+#endif
     {"explain", verb_explain, "what a code such as E045 means, and what to do", 0, ""},
     {"new", verb_new, "a folder with a project that runs at once, to begin with", OPTIONS_OF(NEW),
      ""},

@@ -8,11 +8,11 @@
 PREM_EXTERN_C_BEGIN
 
 /** Number `index` of experiments.def; NULL behind the last. */
-PREM_API const prem_experiment *prem_experiment_at(int32_t index);
+const prem_experiment *prem_experiment_at(int32_t index);
 /** The experiment of a name, or NULL. */
-PREM_API const prem_experiment *prem_experiment_find(const char *name);
+const prem_experiment *prem_experiment_find(const char *name);
 /** Does it make sense on a backend of this name? */
-PREM_API bool prem_experiment_serves(const prem_experiment *experiment, const char *backend);
+bool prem_experiment_serves(const prem_experiment *experiment, const char *backend);
 
 /** A part of the group `thesis`. */
 typedef struct prem_chapter {
@@ -22,7 +22,7 @@ typedef struct prem_chapter {
 } prem_chapter;
 
 /** Number `index` of chapters.def; NULL behind the last. */
-PREM_API const prem_chapter *prem_chapter_at(int32_t index);
+const prem_chapter *prem_chapter_at(int32_t index);
 
 PREM_EXTERN_C_END
 

@@ -75,11 +75,12 @@ typedef struct prem_interleave_options {
 } prem_interleave_options;
 
 /** Open a variant's session and make room for what it will show. */
-prem_status prem_variant_open(prem_variant *variant, const prem_backend *backend, prem_diag *diag);
+PREM_API prem_status prem_variant_open(prem_variant *variant, const prem_backend *backend,
+                                       prem_diag *diag);
 /** Forget what was observed, keep the session. */
-prem_status prem_variant_forget(prem_variant *variant);
+PREM_API prem_status prem_variant_forget(prem_variant *variant);
 /** Session and what was observed; the variant's memory is the caller's. */
-void prem_variant_close(prem_variant *variant);
+PREM_API void prem_variant_close(prem_variant *variant);
 
 /**
  * Every round runs every variant in every mode, variants in a random order of its own, modes
@@ -87,7 +88,7 @@ void prem_variant_close(prem_variant *variant);
  *
  * @retval PREM_ERR_INTERRUPTED  what was measured is kept
  */
-prem_status prem_interleave(prem_variant *variants, int32_t count,
-                            const prem_interleave_options *options, prem_diag *diag);
+PREM_API prem_status prem_interleave(prem_variant *variants, int32_t count,
+                                     const prem_interleave_options *options, prem_diag *diag);
 
 #endif

@@ -7,9 +7,9 @@
 #include "ttprem/trace.h"
 
 /** Of job `job` of a task, by its number in the hyperperiod: from its release to its last end. */
-int64_t prem_response_ns(const prem_schedule *schedule, const prem_trace *trace,
-                         int64_t hyperperiod, int32_t task, int64_t job);
+PREM_API int64_t prem_response_ns(const prem_schedule *schedule, const prem_trace *trace,
+                                  int64_t hyperperiod, int32_t task, int64_t job);
 /** From the hyperperiod's beginning to the end of its last job. */
-int64_t prem_makespan_ns(const prem_trace *trace, int64_t hyperperiod);
+PREM_API int64_t prem_makespan_ns(const prem_trace *trace, int64_t hyperperiod);
 
 #endif

@@ -13,9 +13,9 @@ typedef struct prem_standstills {
 PREM_EXTERN_C_BEGIN
 
 /** Add what another one saw. */
-void prem_standstills_merge(prem_standstills *to, const prem_standstills *from);
+PREM_API void prem_standstills_merge(prem_standstills *to, const prem_standstills *from);
 /** In percent of the time watched; 0 when none was. */
-double prem_standstills_share_pct(const prem_standstills *standstills);
+PREM_API double prem_standstills_share_pct(const prem_standstills *standstills);
 
 /**
  * Stops of all blocks at once: no phase of any block begins or ends for `min_ns`, though some are
@@ -30,8 +30,8 @@ double prem_standstills_share_pct(const prem_standstills *standstills);
  * @param[in,out] stops  is added to.
  * @retval PREM_ERR_MEMORY  nothing was added
  */
-prem_status prem_trace_standstills(const prem_trace *trace, int64_t min_ns,
-                                   prem_standstills *standstills);
+PREM_API prem_status prem_trace_standstills(const prem_trace *trace, int64_t min_ns,
+                                            prem_standstills *standstills);
 
 PREM_EXTERN_C_END
 #endif

@@ -21,11 +21,11 @@ typedef struct prem_times {
 } prem_times;
 
 /** False: out of memory. */
-bool prem_times_add(prem_times *times, int64_t ns);
-void prem_times_free(prem_times *times);
+PREM_API bool prem_times_add(prem_times *times, int64_t ns);
+PREM_API void prem_times_free(prem_times *times);
 /** Nearest rank: the least time that per_mille of all do not exceed; 0 when there are none. */
-int64_t prem_times_percentile(const prem_times *times, int64_t per_mille);
+PREM_API int64_t prem_times_percentile(const prem_times *times, int64_t per_mille);
 /** As prem_summarise(), percentiles within the precision above. */
-void prem_times_summarise(const prem_times *times, prem_summary *out);
+PREM_API void prem_times_summarise(const prem_times *times, prem_summary *out);
 
 #endif

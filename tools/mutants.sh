@@ -132,7 +132,7 @@ readonly library soname link
 export CCACHE_DISABLE=1
 
 target_of() { # FILE: the library that it is in
-  case $1 in measure/* | report/* | experiments/*) echo ttprem_measure ;; *) echo ttprem ;; esac
+  case $1 in measure/* | report/* | studies/*) echo ttprem_measure ;; *) echo ttprem ;; esac
 }
 
 object_of() { # FILE: where the build has its object; a kernel's header is compiled with the list of kernels
@@ -456,9 +456,9 @@ else
   files=("$@")
   if [ ${#files[@]} -eq 0 ]; then
     mapfile -t files < <({
-      find prem schedules runtime measure report experiments -name '*.c'
+      find prem schedules runtime measure report studies -name '*.c'
       find kernels -name '*.[ch]'
-    } | grep -vE '^(runtime/cuda|experiments/(common|live|machine|thesis))/' | sort)
+    } | grep -v '^runtime/cuda/' | sort)
   fi
   # One mutant a line at most, in an order that the seed gives.
   awk -f tools/mutants.awk "${files[@]}" |

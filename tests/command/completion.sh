@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the completion offers in bash: verbs, options, their values, files.
 #   completion.sh TTPREM
-# ctest: TTPREM release
+# ctest: TTPREM release experiments
 set -euo pipefail
 ttprem=$(realpath "$1")
 source=$(realpath "$(dirname "$0")/../..")

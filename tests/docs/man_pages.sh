@@ -3,7 +3,7 @@
 # Every verb has a man page, with the options of its --help and no others; the format's page has every
 # key that the reader knows; and no page makes man or mandoc complain.
 #   man_pages.sh TTPREM BUILD
-# ctest: TTPREM BUILD release
+# ctest: TTPREM BUILD release experiments
 set -euo pipefail
 ttprem=$(realpath "$1")
 pages=$(realpath "$2")/docs/man

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ctest: threads */
-/* What the thesis's experiments share: its values, walks over elements, ordinary kernels, chapters.
- */
+/* What the thesis's experiments share: its values, walks over elements, ordinary kernels, chapters;
+ * and the list of all experiments. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "experiments/common/elements.h"
 #include "experiments/common/walk_order.h"
@@ -261,6 +262,34 @@ START_TEST(every_chapter_is_an_experiment_of_the_list) {
 }
 END_TEST
 
+/* ---- the list of experiments ---------------------------------------------------------------- */
+
+START_TEST(experiments_are_found_by_name) {
+#define PREM_EXPERIMENT(ROOM, NAME) SOURCE_DIR "/experiments/" #ROOM "/" #NAME "/README.md",
+  static const char *const readmes[] = {
+#include "experiments/experiments.def"
+  };
+#undef PREM_EXPERIMENT
+  int count = 0;
+  const prem_experiment *experiment;
+  for (; (experiment = prem_experiment_at(count)) != NULL; ++count) {
+    ck_assert_ptr_eq(prem_experiment_find(experiment->name), experiment);
+    ck_assert_uint_eq(strspn(experiment->name, "abcdefghijklmnopqrstuvwxyz0123456789_"),
+                      strlen(experiment->name));
+    ck_assert_uint_gt(strlen(experiment->title), 0);
+    ck_assert_int_eq(experiment->question[strlen(experiment->question) - 1], '?');
+    ck_assert(prem_experiment_serves(experiment, "cuda") ||
+              prem_experiment_serves(experiment, "cpu"));
+    ck_assert(!prem_experiment_serves(experiment, "cud"));
+    ck_assert(!prem_experiment_serves(experiment, ""));
+    ck_assert_msg(access(readmes[count], R_OK) == 0, "%s: not there", readmes[count]);
+  }
+  ck_assert_int_gt(count, 7);
+  ck_assert_ptr_null(prem_experiment_at(-1));
+  ck_assert_ptr_null(prem_experiment_find("none"));
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("thesis");
   TCase *cases = tcase_create("thesis");
@@ -275,6 +304,7 @@ int main(void) {
   tcase_add_loop_test(cases, every_ordinary_kernel_computes, 0, PREM_ORDINARY_WORKS);
   tcase_add_test(cases, ordinary_kernels_compute_what_they_are_called);
   tcase_add_test(cases, every_chapter_is_an_experiment_of_the_list);
+  tcase_add_test(cases, experiments_are_found_by_name);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

@@ -4,7 +4,7 @@
 #   pdf.sh TTPREM
 #
 # 77: no gnuplot, or none that draws PDF; what the command says of it is judged all the same.
-# ctest: TTPREM release
+# ctest: TTPREM release experiments
 set -euo pipefail
 ttprem=$(realpath "$1")
 root=$(realpath "$(dirname "$0")/../..")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings: built without checks, written as JSON, printed, drawn; and the list of experiments. */
+/* Findings: built without checks, written as JSON, printed, drawn. */
 #include <check.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "experiments/experiment_list.h"
 #include "report/findings/distribution.h"
 #include "report/findings/parts.h"
 #include "ttprem/ttprem.h"
@@ -656,34 +655,6 @@ START_TEST(what_is_no_picture_is_refused) {
 }
 END_TEST
 
-/* ---- the list of experiments ---------------------------------------------------------------- */
-
-START_TEST(experiments_are_found_by_name) {
-#define PREM_EXPERIMENT(ROOM, NAME) SOURCE_DIR "/experiments/" #ROOM "/" #NAME "/README.md",
-  static const char *const readmes[] = {
-#include "experiments/experiments.def"
-  };
-#undef PREM_EXPERIMENT
-  int count = 0;
-  const prem_experiment *experiment;
-  for (; (experiment = prem_experiment_at(count)) != NULL; ++count) {
-    ck_assert_ptr_eq(prem_experiment_find(experiment->name), experiment);
-    ck_assert_uint_eq(strspn(experiment->name, "abcdefghijklmnopqrstuvwxyz0123456789_"),
-                      strlen(experiment->name));
-    ck_assert_uint_gt(strlen(experiment->title), 0);
-    ck_assert_int_eq(experiment->question[strlen(experiment->question) - 1], '?');
-    ck_assert(prem_experiment_serves(experiment, "cuda") ||
-              prem_experiment_serves(experiment, "cpu"));
-    ck_assert(!prem_experiment_serves(experiment, "cud"));
-    ck_assert(!prem_experiment_serves(experiment, ""));
-    ck_assert_msg(access(readmes[count], R_OK) == 0, "%s: not there", readmes[count]);
-  }
-  ck_assert_int_gt(count, 7);
-  ck_assert_ptr_null(prem_experiment_at(-1));
-  ck_assert_ptr_null(prem_experiment_find("none"));
-}
-END_TEST
-
 int main(void) {
   Suite *suite = suite_create("findings");
   TCase *cases = tcase_create("findings");
@@ -707,7 +678,6 @@ int main(void) {
   tcase_add_test(cases, numbers_of_one_magnitude_have_no_logarithm);
   tcase_add_loop_test(cases, numbers_fit_into_the_cells_of_a_map, 0, 2);
   tcase_add_test(cases, what_is_no_picture_is_refused);
-  tcase_add_test(cases, experiments_are_found_by_name);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
