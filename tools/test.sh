@@ -5,8 +5,8 @@
 #   format  sources are as .clang-format would write them, and say their licence
 #   test    release build with warnings as errors, with the GPU backend where there is a CUDA compiler;
 #           suites, CLI tests, dependency law, installing, a kernel out of tree
-#   shared  the same as a shared library: installing and a kernel out of tree; without a GPU the tutorial, the
-#           tracker and the templates of `ttprem new` here, without device code
+#   shared  the product alone, as a shared library: installing, a kernel and the experiments out of tree; without a
+#           GPU the tutorial, the tracker and the templates of `ttprem new` here, without device code
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers, device code as well
 #   tsan    the suites that start threads under the thread sanitizer
 #   fuzz    libFuzzer on the reader, the checker, kept plans and traces at the same time, for FUZZ_SECONDS (default 10)
@@ -144,7 +144,7 @@ step_shared() {
     return
   fi
   gpus=()
-  local name names=(install own_kernel) long=()
+  local name names=(install own_kernel experiments) long=()
   # Without a GPU nobody runs the device code of strangers' kernels: own_kernel alone has compiled it, in the step before.
   if ! has_gpu; then long=(tutorial tracker templates); fi
   local -A process

@@ -54,14 +54,6 @@ if [ "$(wc -l <"$here/../../examples/hello/hello.c")" -gt 60 ]; then
   exit 1
 fi
 
-# Without the schedules that come with it experiments measure what needs none of them.
-mkdir "$place/bare"
-cp -r "$place/usr" "$place/bare"
-rm -r "$place/bare/usr/share/ttprem"
-(cd "$place/bare" && usr/bin/ttprem experiment convolution --backend cpu --quick --quiet -o out) >"$place/said" 2>&1 ||
-  { cat "$place/said" >&2; exit 1; }
-grep -q '"complete": true' "$place/bare/out/convolution.json"
-
 # Linked against the driver or NVML it would start beside a driver only; against the shared runtime,
 # only beside CUDA.
 if ldd "$place/usr/bin/ttprem" | grep -E 'libcuda|libnvidia-ml|not found'; then
