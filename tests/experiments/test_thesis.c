@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "experiments/common/elements.h"
+#include "experiments/common/tables.h"
 #include "experiments/common/walk_order.h"
 #include "experiments/common/walk_room.h"
 #include "experiments/experiment_list.h"
@@ -290,6 +291,25 @@ START_TEST(experiments_are_found_by_name) {
 }
 END_TEST
 
+START_TEST(tables_are_written_a_row_at_a_time) {
+  prem_findings *findings = prem_findings_new("f", "F", "?");
+  prem_table *table = prem_findings_table(findings, "t", "T", NULL);
+  prem_table_columns(table, "mode; largest - mean [ns]; share [% of all]");
+  ck_assert_int_eq(table->column_count, 3);
+  ck_assert_str_eq(table->columns[0].name, "mode");
+  ck_assert_str_eq(table->columns[0].unit, "");
+  ck_assert_str_eq(table->columns[1].name, "largest - mean");
+  ck_assert_str_eq(table->columns[1].unit, "ns");
+  ck_assert_str_eq(table->columns[2].unit, "% of all");
+  prem_table_row(table, TEXT("tt"), INT(7), REAL(0.5));
+  ck_assert_int_eq(prem_table_rows(table), 1);
+  ck_assert_int_eq(prem_table_value(table, 0, 0)->kind, PREM_VALUE_TEXT);
+  ck_assert_int_eq(prem_table_value(table, 0, 1)->kind, PREM_VALUE_INT);
+  ck_assert_int_eq(prem_table_value(table, 0, 2)->kind, PREM_VALUE_REAL);
+  prem_findings_free(findings);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("thesis");
   TCase *cases = tcase_create("thesis");
@@ -305,6 +325,7 @@ int main(void) {
   tcase_add_test(cases, ordinary_kernels_compute_what_they_are_called);
   tcase_add_test(cases, every_chapter_is_an_experiment_of_the_list);
   tcase_add_test(cases, experiments_are_found_by_name);
+  tcase_add_test(cases, tables_are_written_a_row_at_a_time);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
 
@@ -87,10 +88,7 @@ static void close_ordinary(ordinary *memory) {
 static prem_table *begin_tables(prem_findings *findings) {
   prem_table *table = prem_findings_table(findings, "stores_and_loads",
                                           "A core stores inputs and loads outputs", NULL);
-  prem_table_column(table, "floats", "");
-  prem_table_column(table, "memory", "");
-  prem_table_column(table, "way", "");
-  prem_table_column(table, "count", "");
+  prem_table_columns(table, "floats; memory; way; count");
   static const char *const what[] = {"store", "store again", "load", "load again"};
   for (size_t w = 0; w < sizeof what / sizeof *what; ++w) {
     char name[32];
@@ -114,19 +112,14 @@ static int64_t tell_times(prem_table *table, int64_t *times_ns, int64_t count) {
 }
 
 static void tell_load(prem_table *loads, int32_t size, const char *memory, int64_t median_ns) {
-  prem_table_add_int(loads, size);
-  prem_table_add_text(loads, memory);
-  prem_table_add_int(loads, median_ns);
+  prem_table_row(loads, INT(size), TEXT(memory), INT(median_ns));
 }
 
 /* Its median first load. */
 static int64_t tell_row(prem_table *table, prem_table *loads, int32_t size, const char *memory,
                         const char *way, const prem_way_samples *samples) {
   char series[96];
-  prem_table_add_int(table, size);
-  prem_table_add_text(table, memory);
-  prem_table_add_text(table, way);
-  prem_table_add_int(table, samples->count);
+  prem_table_row(table, INT(size), TEXT(memory), TEXT(way), INT(samples->count));
   tell_times(table, samples->store_ns, samples->count);
   tell_times(table, samples->store_again_ns, samples->count);
   snprintf(series, sizeof series, "%s%s%s", memory, *way ? ", " : "", way);
@@ -138,9 +131,7 @@ static int64_t tell_row(prem_table *table, prem_table *loads, int32_t size, cons
 
 static prem_table *begin_loads(prem_findings *findings) {
   prem_table *table = prem_findings_table(findings, "loads", "Loads, by floats", NULL);
-  prem_table_column(table, "floats", "");
-  prem_table_column(table, "memory", "");
-  prem_table_column(table, "median", "ns");
+  prem_table_columns(table, "floats; memory; median [ns]");
   const prem_chart chart = {.kind = PREM_CHART_LINES,
                             .title = "Median of the first load of outputs",
                             .table = "loads",
@@ -179,19 +170,15 @@ static const original originals[] = {
 
 static void tell_original(prem_findings *findings) {
   prem_table *table = prem_findings_table(findings, "original", "Table 4", prem_way_paper);
-  prem_table_column(table, "floats", "");
-  prem_table_column(table, "memory", "");
-  prem_table_column(table, "store mean", "ns");
-  prem_table_column(table, "store largest", "ns");
-  prem_table_column(table, "load mean", "ns");
-  prem_table_column(table, "load largest", "ns");
+  prem_table_columns(
+      table,
+      "floats; memory; store mean [ns]; store largest [ns]; load mean [ns]; load largest [ns]");
   for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i) {
-    prem_table_add_int(table, originals[i].floats);
-    prem_table_add_text(table, originals[i].memory);
-    prem_table_add_int(table, llround(originals[i].store_us * 1000));
-    prem_table_add_int(table, llround(originals[i].store_largest_us * 1000));
-    prem_table_add_int(table, llround(originals[i].load_us * 1000));
-    prem_table_add_int(table, llround(originals[i].load_largest_us * 1000));
+    prem_table_row(table, INT(originals[i].floats), TEXT(originals[i].memory),
+                   INT(llround(originals[i].store_us * 1000)),
+                   INT(llround(originals[i].store_largest_us * 1000)),
+                   INT(llround(originals[i].load_us * 1000)),
+                   INT(llround(originals[i].load_largest_us * 1000)));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
 
@@ -84,10 +85,7 @@ static prem_status tell_anew(const prem_experiment_context *context, prem_findin
   const int64_t repeats = context->quick ? QUICK_ANEW : ANEW;
   prem_table *table =
       prem_findings_table(findings, "anew", "Opened, one turn, closed: the host's time", NULL);
-  prem_table_column(table, "way", "");
-  prem_table_column(table, "count", "");
-  prem_table_column(table, "p50", "ns");
-  prem_table_column(table, "largest", "ns");
+  prem_table_columns(table, "way; count; p50 [ns]; largest [ns]");
   for (size_t w = 0; w < sizeof ways / sizeof *ways; ++w) {
     const prem_way_setup setup = setup_of(context, ways[w], PREM_WORK_INCREMENT);
     int64_t took_ns[ANEW];
@@ -100,10 +98,8 @@ static prem_status tell_anew(const prem_experiment_context *context, prem_findin
     if (status != PREM_OK) /* the rows above say why */
       continue;
     prem_summarise(took_ns, repeats, &summary);
-    prem_table_add_text(table, prem_way_name(ways[w]));
-    prem_table_add_int(table, repeats);
-    prem_table_add_int(table, summary.p50);
-    prem_table_add_int(table, summary.max);
+    prem_table_row(table, TEXT(prem_way_name(ways[w])), INT(repeats), INT(summary.p50),
+                   INT(summary.max));
   }
   return PREM_OK;
 }
@@ -113,9 +109,7 @@ static prem_status tell_anew(const prem_experiment_context *context, prem_findin
 static prem_table *begin_rates(prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "rates", "Commands, one behind the other", NULL);
-  prem_table_column(table, "command", "");
-  prem_table_column(table, "way", "");
-  prem_table_column(table, "commands per s", "");
+  prem_table_columns(table, "command; way; commands per s");
   const prem_chart chart = {.kind = PREM_CHART_BARS,
                             .title = "Commands a second, by way",
                             .table = "rates",
@@ -132,9 +126,8 @@ static void tell_rates(const prem_way_rows *rows, prem_table *table) {
     const prem_way_row *row = &rows->rows[r];
     if (row->response.count == 0)
       continue;
-    prem_table_add_text(table, prem_work_name(row->setup.work));
-    prem_table_add_text(table, row->name);
-    prem_table_add_real(table, row->response.mean > 0 ? 1e9 / row->response.mean : 0);
+    prem_table_row(table, TEXT(prem_work_name(row->setup.work)), TEXT(row->name),
+                   REAL(row->response.mean > 0 ? 1e9 / row->response.mean : 0));
   }
 }
 

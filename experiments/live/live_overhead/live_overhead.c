@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
 
 enum {
@@ -144,19 +145,12 @@ static const original originals[] = {
 static void tell_original(prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "original", "Start and wait, nothing to do", prem_way_paper);
-  prem_table_column(table, "way", "");
-  prem_table_column(table, "blocks", "");
-  prem_table_column(table, "threads", "");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "largest", "ns");
-  prem_table_column(table, "max - mean", "ns");
+  prem_table_columns(table, "way; blocks; threads; mean [ns]; largest [ns]; max - mean [ns]");
   for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i) {
-    prem_table_add_text(table, originals[i].way);
-    prem_table_add_int(table, originals[i].blocks);
-    prem_table_add_int(table, originals[i].threads);
-    prem_table_add_int(table, llround(originals[i].mean_us * 1000));
-    prem_table_add_int(table, llround(originals[i].largest_us * 1000));
-    prem_table_add_int(table, llround((originals[i].largest_us - originals[i].mean_us) * 1000));
+    prem_table_row(table, TEXT(originals[i].way), INT(originals[i].blocks),
+                   INT(originals[i].threads), INT(llround(originals[i].mean_us * 1000)),
+                   INT(llround(originals[i].largest_us * 1000)),
+                   INT(llround((originals[i].largest_us - originals[i].mean_us) * 1000)));
   }
 }
 
@@ -167,9 +161,7 @@ static void tell_rows(const prem_way_rows *rows, prem_table *table) {
     const prem_way_row *row = &rows->rows[r];
     if (row->response.count == 0)
       continue;
-    prem_table_add_text(table, row->name);
-    prem_table_add_int(table, row->setup.blocks);
-    prem_table_add_int(table, row->setup.threads);
+    prem_table_row(table, TEXT(row->name), INT(row->setup.blocks), INT(row->setup.threads));
     prem_way_cells(table, row);
   }
 }
@@ -177,9 +169,7 @@ static void tell_rows(const prem_way_rows *rows, prem_table *table) {
 static prem_table *begin_tables(prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "ways", "From the start to outputs that can be read", NULL);
-  prem_table_column(table, "way", "");
-  prem_table_column(table, "blocks", "");
-  prem_table_column(table, "threads", "");
+  prem_table_columns(table, "way; blocks; threads");
   prem_way_columns(table);
   tell_original(findings);
   return table;
@@ -188,16 +178,12 @@ static prem_table *begin_tables(prem_findings *findings) {
 /* What is compared by threads alone, of one block; charts have one series. */
 static void tell_one_block(const prem_way_rows *rows, prem_findings *findings) {
   prem_table *table = prem_findings_table(findings, "one_block", "One block, by its threads", NULL);
-  prem_table_column(table, "way", "");
-  prem_table_column(table, "threads", "");
-  prem_table_column(table, "median", "ns");
+  prem_table_columns(table, "way; threads; median [ns]");
   for (int32_t r = 0; r < rows->count; ++r) {
     const prem_way_row *row = &rows->rows[r];
     if (row->response.count == 0 || row->setup.blocks != 1)
       continue;
-    prem_table_add_text(table, row->name);
-    prem_table_add_int(table, row->setup.threads);
-    prem_table_add_int(table, row->response.p50);
+    prem_table_row(table, TEXT(row->name), INT(row->setup.threads), INT(row->response.p50));
   }
   const prem_chart chart = {.kind = PREM_CHART_LINES,
                             .title = "Median from start to outputs, one block",

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/tables.h"
 #include "experiments/live/live_pipeline/pipeline.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
@@ -85,20 +86,10 @@ static void add_rows(pipeline_study *study) {
 static void begin_tables(pipeline_study *study) {
   study->table =
       prem_findings_table(study->findings, "pipelines", "Frames one behind the other", NULL);
-  prem_table_column(study->table, "way", "");
-  prem_table_column(study->table, "KiB", "");
-  prem_table_column(study->table, "buffers", "");
-  prem_table_column(study->table, "blocks", "");
-  prem_table_column(study->table, "count", "");
-  prem_table_column(study->table, "frames per s", "");
-  prem_table_column(study->table, "GB per s each way", "");
-  prem_table_column(study->table, "age p50", "ns");
-  prem_table_column(study->table, "age p99", "ns");
-  prem_table_column(study->table, "age largest", "ns");
+  prem_table_columns(study->table, "way; KiB; buffers; blocks; count; frames per s; GB per s each "
+                                   "way; age p50 [ns]; age p99 [ns]; age largest [ns]");
   study->chart = prem_findings_table(study->findings, "rates", "Frames a second, by size", NULL);
-  prem_table_column(study->chart, "way", "");
-  prem_table_column(study->chart, "frame", "KiB");
-  prem_table_column(study->chart, "rate", "frames/s");
+  prem_table_columns(study->chart, "way; frame [KiB]; rate [frames/s]");
   const prem_chart chart = {.kind = PREM_CHART_POINTS,
                             .title = "Frames a second, by size, buffers and way",
                             .table = "rates",
@@ -117,20 +108,13 @@ static void tell_row(pipeline_study *study, const prem_pipeline_setup *row,
   char series[96];
   prem_summary ages;
   prem_summarise(run->age_ns, run->frames, &ages);
-  prem_table_add_text(study->table, way_names[row->way]);
-  prem_table_add_int(study->table, kib);
-  prem_table_add_int(study->table, row->buffers);
-  prem_table_add_int(study->table, row->blocks);
-  prem_table_add_int(study->table, run->frames);
-  prem_table_add_real(study->table, rate);
-  prem_table_add_real(study->table, rate * kib * KIB * 1e-9);
-  prem_table_add_int(study->table, ages.p50);
+  prem_table_row(study->table, TEXT(way_names[row->way]), INT(kib), INT(row->buffers),
+                 INT(row->blocks), INT(run->frames), REAL(rate), REAL(rate * kib * KIB * 1e-9),
+                 INT(ages.p50));
   prem_way_cell(study->table, ages.p99);
   prem_table_add_int(study->table, ages.max);
   snprintf(series, sizeof series, "%s, %" PRId32 " buffers", way_names[row->way], row->buffers);
-  prem_table_add_text(study->chart, series);
-  prem_table_add_int(study->chart, kib);
-  prem_table_add_real(study->chart, rate);
+  prem_table_row(study->chart, TEXT(series), INT(kib), REAL(rate));
   prem_findings_output(study->findings, run->wrong == 0);
   if (kib == KIB && rate > study->best_rate[row->way])
     study->best_rate[row->way] = rate;

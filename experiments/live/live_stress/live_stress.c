@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "experiments/common/tables.h"
 #include "experiments/live/live_stress/loads.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/random.h"
@@ -38,13 +39,10 @@ static void add_rows(prem_way_rows *rows, const stress_study *study) {
 
 static void begin_tables(stress_study *study) {
   study->table = prem_findings_table(study->findings, "stress", "Empty turns beside loads", NULL);
-  prem_table_column(study->table, "load", "");
-  prem_table_column(study->table, "way", "");
+  prem_table_columns(study->table, "load; way");
   prem_way_columns(study->table);
   study->chart = prem_findings_table(study->findings, "tails", "The largest, by load", NULL);
-  prem_table_column(study->chart, "load", "");
-  prem_table_column(study->chart, "way", "");
-  prem_table_column(study->chart, "largest time", "ns");
+  prem_table_columns(study->chart, "load; way; largest time [ns]");
   const prem_chart chart = {.kind = PREM_CHART_BARS,
                             .title = "Largest time from start to outputs, by load",
                             .table = "tails",
@@ -60,12 +58,10 @@ static void tell_rows(stress_study *study, prem_load load, const prem_way_rows *
     const prem_way_row *row = &rows->rows[r];
     if (row->response.count == 0)
       continue;
-    prem_table_add_text(study->table, prem_load_name(load));
-    prem_table_add_text(study->table, row->name);
+    prem_table_row(study->table, TEXT(prem_load_name(load)), TEXT(row->name));
     prem_way_cells(study->table, row);
-    prem_table_add_text(study->chart, prem_load_name(load));
-    prem_table_add_text(study->chart, row->name);
-    prem_table_add_int(study->chart, row->response.max);
+    prem_table_row(study->chart, TEXT(prem_load_name(load)), TEXT(row->name),
+                   INT(row->response.max));
     if (row->setup.way != PREM_WAY_LIVE)
       continue;
     study->live_p50[load] = row->response.p50;

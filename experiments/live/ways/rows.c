@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/tables.h"
 #include "prem/base/clock.h"
 #include "prem/base/random.h"
 
@@ -191,19 +192,9 @@ const prem_way_row *prem_way_rows_find(const prem_way_rows *rows, prem_way way, 
 }
 
 void prem_way_columns(prem_table *table) {
-  prem_table_column(table, "count", "");
-  prem_table_column(table, "p50", "ns");
-  prem_table_column(table, "p99", "ns");
-  prem_table_column(table, "p99.9", "ns");
-  prem_table_column(table, "p99.99", "ns");
-  prem_table_column(table, "largest", "ns");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "max - mean", "ns");
-  prem_table_column(table, "device p50", "ns");
-  prem_table_column(table, "device p99", "ns");
-  prem_table_column(table, "device largest", "ns");
-  prem_table_column(table, "device max - min", "ns");
-  prem_table_column(table, "to and fro p50", "ns");
+  prem_table_columns(table, "count; p50 [ns]; p99 [ns]; p99.9 [ns]; p99.99 [ns]; largest [ns]; "
+                            "mean [ns]; max - mean [ns]; device p50 [ns]; device p99 [ns]; device "
+                            "largest [ns]; device max - min [ns]; to and fro p50 [ns]");
 }
 
 void prem_way_cell(prem_table *table, int64_t value) {
@@ -225,8 +216,8 @@ void prem_way_cells(prem_table *table, const prem_way_row *row) {
   prem_way_cell(table, known(host, host->p999));
   prem_way_cell(table, known(host, host->p9999));
   prem_way_cell(table, known(host, host->max));
-  prem_table_add_real(table, host->count > 0 ? host->mean : NAN);
-  prem_table_add_real(table, host->count > 0 ? (double)host->max - host->mean : NAN);
+  prem_table_row(table, REAL(host->count > 0 ? host->mean : NAN),
+                 REAL(host->count > 0 ? (double)host->max - host->mean : NAN));
   prem_way_cell(table, known(gpu, gpu->p50));
   prem_way_cell(table, known(gpu, gpu->p99));
   prem_way_cell(table, known(gpu, gpu->max));
@@ -257,16 +248,9 @@ void prem_way_tell_left_out(const prem_way_rows *rows, prem_findings *findings) 
 
 prem_table *prem_way_works_begin(prem_findings *findings, const char *name, const char *title) {
   prem_table *table = prem_findings_table(findings, name, title, NULL);
-  prem_table_column(table, "work", "");
-  prem_table_column(table, "size", "");
-  prem_table_column(table, "way", "");
-  prem_table_column(table, "memory", "");
-  prem_table_column(table, "blocks", "");
-  prem_table_column(table, "threads", "");
+  prem_table_columns(table, "work; size; way; memory; blocks; threads");
   prem_way_columns(table);
-  prem_table_column(table, "whole p50", "ns");
-  prem_table_column(table, "whole p99", "ns");
-  prem_table_column(table, "whole largest", "ns");
+  prem_table_columns(table, "whole p50 [ns]; whole p99 [ns]; whole largest [ns]");
   return table;
 }
 
@@ -276,12 +260,9 @@ static const char *memory_of(const prem_way_row *row) {
 }
 
 static void tell_work(const prem_way_row *row, prem_table *table) {
-  prem_table_add_text(table, prem_work_name(row->setup.work));
-  prem_table_add_int(table, row->setup.size);
-  prem_table_add_text(table, row->name);
-  prem_table_add_text(table, memory_of(row));
-  prem_table_add_int(table, row->setup.blocks);
-  prem_table_add_int(table, row->setup.threads);
+  prem_table_row(table, TEXT(prem_work_name(row->setup.work)), INT(row->setup.size),
+                 TEXT(row->name), TEXT(memory_of(row)), INT(row->setup.blocks),
+                 INT(row->setup.threads));
   prem_way_cells(table, row);
   prem_table_add_int(table, row->whole.p50);
   prem_way_cell(table, row->whole.p99);
@@ -293,16 +274,12 @@ static void tell_median(const prem_way_row *row, prem_table *table) {
   snprintf(what, sizeof what, "%s %" PRId32, prem_work_name(row->setup.work), row->setup.size);
   snprintf(who, sizeof who, "%s, %s, %" PRId32 " blocks", row->name, memory_of(row),
            row->setup.blocks);
-  prem_table_add_text(table, what);
-  prem_table_add_text(table, who);
-  prem_table_add_int(table, row->response.p50);
+  prem_table_row(table, TEXT(what), TEXT(who), INT(row->response.p50));
 }
 
 void prem_way_works_tell(const prem_way_rows *rows, prem_table *table, prem_findings *findings) {
   prem_table *medians = prem_findings_table(findings, "medians", "Medians by work", NULL);
-  prem_table_column(medians, "what", "");
-  prem_table_column(medians, "row", "");
-  prem_table_column(medians, "median", "ns");
+  prem_table_columns(medians, "what; row; median [ns]");
   for (int32_t r = 0; r < rows->count; ++r) {
     if (rows->rows[r].response.count == 0)
       continue;
@@ -332,16 +309,10 @@ void prem_way_works_explain(prem_findings *findings) {
 void prem_way_originals_tell(prem_findings *findings, const char *title,
                              const prem_way_original *rows, size_t count) {
   prem_table *table = prem_findings_table(findings, "original", title, prem_way_paper);
-  prem_table_column(table, "work", "");
-  prem_table_column(table, "way", "");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "largest", "ns");
-  prem_table_column(table, "max - mean", "ns");
+  prem_table_columns(table, "work; way; mean [ns]; largest [ns]; max - mean [ns]");
   for (size_t i = 0; i < count; ++i) {
-    prem_table_add_text(table, rows[i].what);
-    prem_table_add_text(table, rows[i].way);
-    prem_table_add_int(table, llround(rows[i].mean_us * 1000));
-    prem_table_add_int(table, llround(rows[i].largest_us * 1000));
-    prem_table_add_int(table, llround((rows[i].largest_us - rows[i].mean_us) * 1000));
+    prem_table_row(table, TEXT(rows[i].what), TEXT(rows[i].way),
+                   INT(llround(rows[i].mean_us * 1000)), INT(llround(rows[i].largest_us * 1000)),
+                   INT(llround((rows[i].largest_us - rows[i].mean_us) * 1000)));
   }
 }

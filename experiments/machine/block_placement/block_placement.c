@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "experiments/common/experiment.h"
+#include "experiments/common/tables.h"
 #include "experiments/machine/block_placement/placements.h"
 
 #ifdef TTPREM_CUDA
@@ -83,23 +84,18 @@ static void add_launch(placement_facts *facts, const prem_launching *launching,
 }
 
 static void add_row(prem_table *table, const placement_case *one, const placement_facts *facts) {
-  prem_table_add_text(table, one->name);
-  prem_table_add_int(table, block_count(&one->launching));
-  prem_table_add_int(table, facts->fewest_sms);
-  prem_table_add_int(table, facts->max_sms);
-  prem_table_add_int(table, facts->max_on_one);
-  prem_table_add_real(table, 100.0 * (double)facts->same / (double)facts->placed);
-  prem_table_add_real(table, 100.0 * (double)facts->as_planned / (double)facts->asked);
+  prem_table_row(table, TEXT(one->name), INT(block_count(&one->launching)), INT(facts->fewest_sms),
+                 INT(facts->max_sms), INT(facts->max_on_one),
+                 REAL(100.0 * (double)facts->same / (double)facts->placed),
+                 REAL(100.0 * (double)facts->as_planned / (double)facts->asked));
 }
 
 static void add_example(prem_table *table, const placement_case *one,
                         const prem_block_place *placements) {
   const int32_t count = block_count(&one->launching);
   for (int32_t i = 0; i < count && i < EXAMPLE_BLOCKS; ++i) {
-    prem_table_add_text(table, one->name);
-    prem_table_add_int(table, i / one->launching.blocks);
-    prem_table_add_int(table, i);
-    prem_table_add_real(table, placements[i].sm < 0 ? (double)NAN : (double)placements[i].sm);
+    prem_table_row(table, TEXT(one->name), INT(i / one->launching.blocks), INT(i),
+                   REAL(placements[i].sm < 0 ? (double)NAN : (double)placements[i].sm));
   }
 }
 
@@ -122,13 +118,8 @@ static prem_status measure_case(const prem_experiment_context *context, const pl
 
 static prem_table *begin_table(prem_findings *findings) {
   prem_table *table = prem_findings_table(findings, "placement", "Where blocks land", NULL);
-  prem_table_column(table, "launch", "");
-  prem_table_column(table, "blocks", "");
-  prem_table_column(table, "SMs used, fewest", "");
-  prem_table_column(table, "most", "");
-  prem_table_column(table, "most blocks on an SM", "");
-  prem_table_column(table, "same SM in every launch", "%");
-  prem_table_column(table, "on SM b % SMs", "%");
+  prem_table_columns(table, "launch; blocks; SMs used, fewest; most; most blocks on an SM; same SM "
+                            "in every launch [%]; on SM b % SMs [%]");
   return table;
 }
 
@@ -137,10 +128,7 @@ static prem_table *begin_example(prem_findings *findings) {
                                           "The SM of each block, in the first "
                                           "launch of each kind",
                                           NULL);
-  prem_table_column(table, "launch", "");
-  prem_table_column(table, "kernel", "");
-  prem_table_column(table, "block", "");
-  prem_table_column(table, "SM", "");
+  prem_table_columns(table, "launch; kernel; block; SM");
   prem_findings_chart(
       findings, &(prem_chart){.kind = PREM_CHART_POINTS,
                               .title = "The SM of each block, in the first launch of each kind",

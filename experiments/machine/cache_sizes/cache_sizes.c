@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "experiments/common/caches.h"
+#include "experiments/common/tables.h"
 #include "experiments/machine/cache_sizes/cache_levels.h"
 
 enum {
@@ -181,22 +182,16 @@ static void curve_name(const cache_study *study, const access_curve *curve, char
 static void tell_curves(const cache_study *study) {
   prem_table *table = prem_findings_table(study->findings, "access",
                                           "Time of an access over the length of the list", NULL);
-  prem_table_column(table, "walk", "");
-  prem_table_column(table, "list", "KiB");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "largest", "ns");
+  prem_table_columns(table, "walk; list [KiB]; mean [ns]; least [ns]; largest [ns]");
   for (int path = 0; path < PREM_WALK_PATH_COUNT; ++path)
     for (int order = 0; order < 2; ++order) {
       const access_curve *curve = &study->curves[path][order];
       char name[96];
       curve_name(study, curve, name);
       for (int i = 0; i < curve->count; ++i) {
-        prem_table_add_text(table, name);
-        prem_table_add_real(table, (double)curve->bytes[i] / 1024);
-        prem_table_add_real(table, curve->times[i].mean_ns);
-        prem_table_add_real(table, curve->times[i].min_ns);
-        prem_table_add_real(table, curve->times[i].max_ns);
+        prem_table_row(table, TEXT(name), REAL((double)curve->bytes[i] / 1024),
+                       REAL(curve->times[i].mean_ns), REAL(curve->times[i].min_ns),
+                       REAL(curve->times[i].max_ns));
       }
     }
   prem_findings_chart(study->findings,
@@ -216,10 +211,7 @@ static void tell_curves(const cache_study *study) {
 static void tell_levels(const cache_study *study) {
   prem_table *table =
       prem_findings_table(study->findings, "levels", "Lists of about the same time", NULL);
-  prem_table_column(table, "walk", "");
-  prem_table_column(table, "from", "KiB");
-  prem_table_column(table, "to", "KiB");
-  prem_table_column(table, "access", "ns");
+  prem_table_columns(table, "walk; from [KiB]; to [KiB]; access [ns]");
   for (int path = 0; path < (study->gpu ? PREM_WALK_PATH_COUNT : 1); ++path) {
     const access_curve *curve = curve_of(study, (prem_walk_path)path);
     double ns[MAX_POINTS];
@@ -228,10 +220,8 @@ static void tell_levels(const cache_study *study) {
     curve_name(study, curve, name);
     const int32_t count = levels_of(study, curve, ns, levels);
     for (int32_t i = 0; i < count; ++i) {
-      prem_table_add_text(table, name);
-      prem_table_add_real(table, (double)curve->bytes[levels[i].first] / 1024);
-      prem_table_add_real(table, (double)curve->bytes[levels[i].last] / 1024);
-      prem_table_add_real(table, levels[i].ns);
+      prem_table_row(table, TEXT(name), REAL((double)curve->bytes[levels[i].first] / 1024),
+                     REAL((double)curve->bytes[levels[i].last] / 1024), REAL(levels[i].ns));
     }
   }
 }
@@ -239,13 +229,8 @@ static void tell_levels(const cache_study *study) {
 static prem_table *begin_sizes(const cache_study *study) {
   prem_table *table =
       prem_findings_table(study->findings, "sizes", "Cache sizes, read off the walks", NULL);
-  prem_table_column(table, "cache", "");
-  prem_table_column(table, "hit", "ns");
-  prem_table_column(table, "miss", "ns");
-  prem_table_column(table, "edge", "KiB");
-  prem_table_column(table, "reported", "KiB");
-  prem_table_column(table, "off by", "%");
-  prem_table_column(table, "reported by", "");
+  prem_table_columns(
+      table, "cache; hit [ns]; miss [ns]; edge [KiB]; reported [KiB]; off by [%]; reported by");
   return table;
 }
 
@@ -277,13 +262,9 @@ static void explain(const cache_study *study, const prem_cache *cache,
 }
 
 static void add_size(prem_table *table, const prem_cache *cache, const cache_reading *reading) {
-  prem_table_add_text(table, cache->name);
-  prem_table_add_real(table, reading->hit_ns);
-  prem_table_add_real(table, reading->miss_ns);
-  prem_table_add_real(table, reading->edge_bytes / 1024);
-  prem_table_add_real(table, (double)cache->bytes / 1024);
-  prem_table_add_real(table, 100 * (reading->edge_bytes / (double)cache->bytes - 1));
-  prem_table_add_text(table, cache->source);
+  prem_table_row(table, TEXT(cache->name), REAL(reading->hit_ns), REAL(reading->miss_ns),
+                 REAL(reading->edge_bytes / 1024), REAL((double)cache->bytes / 1024),
+                 REAL(100 * (reading->edge_bytes / (double)cache->bytes - 1)), TEXT(cache->source));
 }
 
 /** A part of the verdict. */
@@ -320,12 +301,8 @@ static prem_status tell_sizes(cache_study *study) {
 static void tell_original(const cache_study *study) {
   prem_table *table = prem_findings_table(
       study->findings, "original", "Cache sizes as the original read them off", "thesis, TX2");
-  prem_table_column(table, "cache", "");
-  prem_table_column(table, "read off", "KiB");
-  prem_table_add_text(table, "L1");
-  prem_table_add_int(table, 12);
-  prem_table_add_text(table, "L2");
-  prem_table_add_int(table, 512);
+  prem_table_columns(table, "cache; read off [KiB]");
+  prem_table_row(table, TEXT("L1"), INT(12), TEXT("L2"), INT(512));
 }
 
 /* ---- the experiment ------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "experiments/common/experiment.h"
+#include "experiments/common/tables.h"
 #include "experiments/machine/clock_cost/clock_reads.h"
 
 /** A reading stands behind the operations if they are seen to take at least so many units each: no
@@ -20,19 +21,13 @@ static bool stands_where_it_should(const prem_clock_cost *cost) {
 
 static void tell_costs(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
   prem_table *table = prem_findings_table(findings, "cost", "Cost of a reading", NULL);
-  prem_table_column(table, "clock", "");
-  prem_table_column(table, "in a row", "ns");
-  prem_table_column(table, "in a row, cycles", "");
+  prem_table_columns(table, "clock; in a row [ns]; in a row, cycles");
   prem_table_column(table, "two at once", "its unit"); /* what the original measured */
-  prem_table_column(table, "its unit", "");
-  prem_table_column(table, "sees the work before it", "");
+  prem_table_columns(table, "its unit; sees the work before it");
   for (int32_t i = 0; i < count; ++i) {
-    prem_table_add_text(table, costs[i].clock);
-    prem_table_add_real(table, costs[i].read_ns);
-    prem_table_add_real(table, costs[i].read_cycles);
-    prem_table_add_real(table, costs[i].pair);
-    prem_table_add_text(table, costs[i].unit);
-    prem_table_add_text(table, stands_where_it_should(&costs[i]) ? "yes" : "no");
+    prem_table_row(table, TEXT(costs[i].clock), REAL(costs[i].read_ns), REAL(costs[i].read_cycles),
+                   REAL(costs[i].pair), TEXT(costs[i].unit),
+                   TEXT(stands_where_it_should(&costs[i]) ? "yes" : "no"));
   }
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
                                               .title = "Cost of a reading, of many in a row",
@@ -44,14 +39,11 @@ static void tell_costs(prem_findings *findings, const prem_clock_cost *costs, in
 static void tell_work(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
   prem_table *table = prem_findings_table(
       findings, "over_work", "Two readings with multiplications between them: difference", NULL);
-  prem_table_column(table, "clock", "");
-  prem_table_column(table, "multiplications", "");
-  prem_table_column(table, "difference", "its unit");
+  prem_table_columns(table, "clock; multiplications; difference [its unit]");
   for (int32_t i = 0; i < count; ++i)
     for (int work = 0; work < PREM_CLOCK_WORKS; ++work) {
-      prem_table_add_text(table, costs[i].clock);
-      prem_table_add_int(table, prem_clock_work(work));
-      prem_table_add_real(table, costs[i].over_work[work]);
+      prem_table_row(table, TEXT(costs[i].clock), INT(prem_clock_work(work)),
+                     REAL(costs[i].over_work[work]));
     }
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_LINES,
                                               .title = "Two readings with multiplications between "
@@ -69,11 +61,9 @@ static void tell_original(prem_findings *findings) {
       {"clock()", "6 cycles"}, {"clock64()", "55 cycles"}, {"%globaltimer", "0 to 128 ns"}};
   prem_table *table =
       prem_findings_table(findings, "original", "Two readings at once, as above", "thesis, TX2");
-  prem_table_column(table, "clock", "");
-  prem_table_column(table, "cost", "");
+  prem_table_columns(table, "clock; cost");
   for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i) {
-    prem_table_add_text(table, published[i].clock);
-    prem_table_add_text(table, published[i].cost);
+    prem_table_row(table, TEXT(published[i].clock), TEXT(published[i].cost));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "experiments/common/cores.h"
 #include "experiments/common/experiment.h"
+#include "experiments/common/tables.h"
 #include "experiments/machine/clock_step/clock_looks.h"
 #include "prem/base/clock.h"
 #include "prem/base/numbers.h"
@@ -165,24 +166,18 @@ static void tell_facts(const clock_study *study, const steps_seen *seen) {
       {"mean cost of a reading, as the backend probes it", study->context->machine->clock_read_ns},
       {"skew that the backend allows for", study->context->machine->clock_skew_ns}};
   prem_table *table = prem_findings_table(study->findings, "facts", "The clock", NULL);
-  prem_table_column(table, "what", "");
-  prem_table_column(table, "value", "ns");
+  prem_table_columns(table, "what; value [ns]");
   for (size_t i = 0; i < sizeof facts / sizeof facts[0]; ++i) {
-    prem_table_add_text(table, facts[i].what);
-    prem_table_add_int(table, facts[i].value);
+    prem_table_row(table, TEXT(facts[i].what), INT(facts[i].value));
   }
 }
 
 static void tell_original(prem_findings *findings) {
   prem_table *table = prem_findings_table(findings, "original", "The clock", "thesis, TX2");
-  prem_table_column(table, "what", "");
-  prem_table_column(table, "value", "ns");
-  prem_table_add_text(table, "step of %globaltimer");
-  prem_table_add_int(table, 1000);
-  prem_table_add_text(table, "the same after a profiler ran once");
-  prem_table_add_int(table, 160);
-  prem_table_add_text(table, "difference between the two SMs");
-  prem_table_add_int(table, 0);
+  prem_table_columns(table, "what; value [ns]");
+  prem_table_row(table, TEXT("step of %globaltimer"), INT(1000),
+                 TEXT("the same after a profiler ran once"), INT(160),
+                 TEXT("difference between the two SMs"), INT(0));
 }
 
 static void tell_gaps(const clock_study *study) {
@@ -192,15 +187,11 @@ static void tell_gaps(const clock_study *study) {
                                      : "How far the clock of each core is ahead of the first one's",
                           NULL);
   prem_table_column(table, study->gpu ? "SM" : "core", "");
-  prem_table_column(table, "at least", "ns");
-  prem_table_column(table, "ahead by", "ns");
-  prem_table_column(table, "at most", "ns");
+  prem_table_columns(table, "at least [ns]; ahead by [ns]; at most [ns]");
   for (int32_t i = 0; i < study->gap_count; ++i) {
     const prem_clock_gap *gap = &study->gaps[i];
-    prem_table_add_int(table, gap->place);
-    prem_table_add_int(table, gap->min_ns);
-    prem_table_add_real(table, (double)(gap->min_ns + gap->max_ns) / 2);
-    prem_table_add_int(table, gap->max_ns);
+    prem_table_row(table, INT(gap->place), INT(gap->min_ns),
+                   REAL((double)(gap->min_ns + gap->max_ns) / 2), INT(gap->max_ns));
   }
   prem_findings_chart(study->findings,
                       &(prem_chart){.kind = PREM_CHART_POINTS,

@@ -8,6 +8,7 @@
 
 #include "experiments/common/cores.h"
 #include "experiments/common/experiment.h"
+#include "experiments/common/tables.h"
 #include "experiments/machine/flag_round_trip/flag_trips.h"
 #include "prem/base/clock.h"
 #include "report/findings/distribution.h"
@@ -98,15 +99,10 @@ static void tell_original(prem_findings *findings) {
   } published[] = {{"SM - SM through mapped memory", 2065, 1920, 2240},
                    {"core - SM through mapped memory", 1940, 1470, 2560}};
   prem_table *table = prem_findings_table(findings, "original", "Round trips", "thesis, TX2");
-  prem_table_column(table, "way", "");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "largest", "ns");
+  prem_table_columns(table, "way; least [ns]; mean [ns]; largest [ns]");
   for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i) {
-    prem_table_add_text(table, published[i].way);
-    prem_table_add_int(table, published[i].min_ns);
-    prem_table_add_int(table, published[i].mean_ns);
-    prem_table_add_int(table, published[i].largest_ns);
+    prem_table_row(table, TEXT(published[i].way), INT(published[i].min_ns),
+                   INT(published[i].mean_ns), INT(published[i].largest_ns));
   }
 }
 

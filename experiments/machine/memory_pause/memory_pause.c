@@ -8,6 +8,7 @@
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
 #include "experiments/common/experiment.h"
+#include "experiments/common/tables.h"
 #include "experiments/machine/memory_pause/pauses.h"
 
 enum {
@@ -170,24 +171,17 @@ static void tell_places(const pause_study *study) {
                                           NULL);
   prem_table_column(table, "loads from", "");
   prem_table_column(table, sampler_name(study), "");
-  prem_table_column(table, "loads", "");
-  prem_table_column(table, "watched", "us");
+  prem_table_columns(table, "loads; watched [us]");
   prem_table_column(table, pauses_name(study), "");
-  prem_table_column(table, "time lost", "%");
-  prem_table_column(table, "a pause is above", "ns");
-  prem_table_column(table, "longest other gap", "ns");
+  prem_table_columns(table, "time lost [%]; a pause is above [ns]; longest other gap [ns]");
   for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place) {
     if (!has_place(study, (prem_load_place)place))
       continue;
     const place_seen *seen = &study->places[place];
-    prem_table_add_text(table, place_name(study, (prem_load_place)place));
-    prem_table_add_int(table, study->samplers);
-    prem_table_add_int(table, seen->latencies_ns.count);
-    prem_table_add_real(table, watched_ns(&seen->pauses) / 1000);
-    prem_table_add_int(table, seen->pauses.count);
-    prem_table_add_real(table, share_pct(&seen->pauses));
-    prem_table_add_int(table, seen->threshold_ns);
-    prem_table_add_int(table, seen->pauses.ordinary_ns);
+    prem_table_row(table, TEXT(place_name(study, (prem_load_place)place)), INT(study->samplers),
+                   INT(seen->latencies_ns.count), REAL(watched_ns(&seen->pauses) / 1000),
+                   INT(seen->pauses.count), REAL(share_pct(&seen->pauses)), INT(seen->threshold_ns),
+                   INT(seen->pauses.ordinary_ns));
   }
 }
 
@@ -209,27 +203,19 @@ static bool summarise_pauses(place_seen *seen) {
 
 static void add_summary(prem_table *table, const char *what, const prem_summary *summary) {
   const bool any = summary->count > 0;
-  prem_table_add_text(table, what);
-  prem_table_add_int(table, summary->count);
-  prem_table_add_real(table, any ? (double)summary->min : NAN);
-  prem_table_add_real(table, any ? (double)summary->p50 : NAN);
-  prem_table_add_real(table, any ? summary->mean : NAN);
-  prem_table_add_real(table, any && summary->p99 != INT64_MIN ? (double)summary->p99 : NAN);
-  prem_table_add_real(table, any && summary->p999 != INT64_MIN ? (double)summary->p999 : NAN);
-  prem_table_add_real(table, any ? (double)summary->max : NAN);
+  prem_table_row(table, TEXT(what), INT(summary->count), REAL(any ? (double)summary->min : NAN),
+                 REAL(any ? (double)summary->p50 : NAN), REAL(any ? summary->mean : NAN),
+                 REAL(any && summary->p99 != INT64_MIN ? (double)summary->p99 : NAN),
+                 REAL(any && summary->p999 != INT64_MIN ? (double)summary->p999 : NAN),
+                 REAL(any ? (double)summary->max : NAN));
 }
 
 static prem_table *begin_summaries(const pause_study *study, const char *name, const char *title,
                                    const char *what) {
   prem_table *table = prem_findings_table(study->findings, name, title, NULL);
   prem_table_column(table, what, "");
-  prem_table_column(table, "count", "");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "median", "ns");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "p99", "ns");
-  prem_table_column(table, "p99.9", "ns");
-  prem_table_column(table, "longest", "ns");
+  prem_table_columns(
+      table, "count; least [ns]; median [ns]; mean [ns]; p99 [ns]; p99.9 [ns]; longest [ns]");
   return table;
 }
 
@@ -290,11 +276,10 @@ static void tell_pauses(const pause_study *study) {
   prem_table *table = prem_findings_table(
       study->findings, "pauses",
       study->gpu ? "Every pause of memory" : "Every stop of all sampled threads", NULL);
-  prem_table_column(table, "begins", "us");
-  prem_table_column(table, "length", "ns");
+  prem_table_columns(table, "begins [us]; length [ns]");
   for (int64_t i = 0; i < pauses->count && i < SHOWN_PAUSES; ++i) {
-    prem_table_add_real(table, (double)(pauses->list[i].begin_ns - pauses->begin_ns) / 1000);
-    prem_table_add_int(table, pauses->list[i].length_ns);
+    prem_table_row(table, REAL((double)(pauses->list[i].begin_ns - pauses->begin_ns) / 1000),
+                   INT(pauses->list[i].length_ns));
   }
   if (pauses->count > SHOWN_PAUSES)
     prem_findings_note(study->findings, "The list of %s ends after the first %d of %" PRId64 ".",
@@ -341,18 +326,14 @@ static void tell_curve(const pause_study *study, const latency_curve *curve, int
                        const char *name, const char *title, const char *x) {
   prem_table *table = prem_findings_table(study->findings, name, title, NULL);
   prem_table_column(table, x, "us");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "longest", "ns");
+  prem_table_columns(table, "least [ns]; mean [ns]; longest [ns]");
   for (int32_t i = 0; i < curve->count; ++i) {
     const latency_bin *bin = &curve->bins[i];
     if (bin->count == 0)
       continue;
     const int64_t middle_ns = curve->begin_ns + i * curve->bin_ns + curve->bin_ns / 2;
-    prem_table_add_real(table, (double)(middle_ns - zero_ns) / 1000);
-    prem_table_add_int(table, bin->min_ns);
-    prem_table_add_real(table, (double)bin->sum_ns / (double)bin->count);
-    prem_table_add_int(table, bin->max_ns);
+    prem_table_row(table, REAL((double)(middle_ns - zero_ns) / 1000), INT(bin->min_ns),
+                   REAL((double)bin->sum_ns / (double)bin->count), INT(bin->max_ns));
   }
   prem_findings_chart(study->findings, &(prem_chart){.kind = PREM_CHART_LINES,
                                                      .title = title,
@@ -415,9 +396,7 @@ static void add_distribution(prem_table *table, const char *series, const prem_t
     above -= (double)times->list[i].count;
     if (above > tail_step * told && i + 1 < times->distinct)
       continue;
-    prem_table_add_text(table, series);
-    prem_table_add_int(table, times->list[i].ns);
-    prem_table_add_real(table, 100 * above / all);
+    prem_table_row(table, TEXT(series), INT(times->list[i].ns), REAL(100 * above / all));
     told = above;
   }
 }
@@ -426,9 +405,8 @@ static void add_distribution(prem_table *table, const char *series, const prem_t
 static void draw_gaps(const pause_study *study) {
   prem_table *table =
       prem_findings_table(study->findings, "gaps", "Share of the gaps that are longer", NULL);
-  prem_table_column(table, "loads from", "");
-  prem_table_column(table, "from a load's end to the next one's", "ns");
-  prem_table_column(table, "share above", "%");
+  prem_table_columns(table,
+                     "loads from; from a load's end to the next one's [ns]; share above [%]");
   for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
     if (has_place(study, (prem_load_place)place))
       add_distribution(table, place_name(study, (prem_load_place)place),

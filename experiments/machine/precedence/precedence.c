@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "experiments/common/experiment.h"
+#include "experiments/common/tables.h"
 #include "prem/base/clock.h"
 
 enum { COUNTED = 500, QUICK_COUNTED = 100, MAX_BLOCK_COUNTS = 5, MODE_COUNT = 3 };
@@ -40,44 +41,28 @@ static void list_blocks(telling_study *study) {
 static void begin_tables(telling_study *study) {
   study->rows = prem_findings_table(study->findings, "latency",
                                     "From the last end of all predecessors to the successor", NULL);
-  prem_table_column(study->rows, "blocks", "");
-  prem_table_column(study->rows, "predecessors", "");
-  prem_table_column(study->rows, "mode", "");
-  prem_table_column(study->rows, "count", "");
-  prem_table_column(study->rows, "p50", "ns");
-  prem_table_column(study->rows, "p99", "ns");
-  prem_table_column(study->rows, "largest", "ns");
-  prem_table_column(study->rows, "last block p50", "ns");
-  prem_table_column(study->rows, "last block p99", "ns");
-  prem_table_column(study->rows, "last block largest", "ns");
+  prem_table_columns(study->rows,
+                     "blocks; predecessors; mode; count; p50 [ns]; p99 [ns]; largest [ns]; last "
+                     "block p50 [ns]; last block p99 [ns]; last block largest [ns]");
   study->growth = prem_findings_table(study->findings, "free",
                                       "In mode free, until the last block has begun", NULL);
-  prem_table_column(study->growth, "blocks", "");
-  prem_table_column(study->growth, "predecessors", "");
-  prem_table_column(study->growth, "median", "ns");
-  prem_table_column(study->growth, "p99", "ns");
+  prem_table_columns(study->growth, "blocks; predecessors; median [ns]; p99 [ns]");
 }
 
 static void add_latencies(prem_table *table, const prem_latencies *latencies) {
-  prem_table_add_int(table, latencies->p50_ns);
-  prem_table_add_int(table, latencies->p99_ns);
-  prem_table_add_int(table, latencies->max_ns);
+  prem_table_row(table, INT(latencies->p50_ns), INT(latencies->p99_ns), INT(latencies->max_ns));
 }
 
 static void add_row(telling_study *study, const prem_precedence_setup *setup,
                     const prem_precedence_times *times) {
-  prem_table_add_int(study->rows, setup->blocks);
-  prem_table_add_int(study->rows, setup->predecessors);
-  prem_table_add_text(study->rows, prem_mode_name(setup->mode));
-  prem_table_add_int(study->rows, times->count);
+  prem_table_row(study->rows, INT(setup->blocks), INT(setup->predecessors),
+                 TEXT(prem_mode_name(setup->mode)), INT(times->count));
   add_latencies(study->rows, &times->first);
   add_latencies(study->rows, &times->last);
   if (setup->mode != PREM_MODE_FREE)
     return;
-  prem_table_add_int(study->growth, setup->blocks);
-  prem_table_add_int(study->growth, setup->predecessors);
-  prem_table_add_int(study->growth, times->last.p50_ns);
-  prem_table_add_int(study->growth, times->last.p99_ns);
+  prem_table_row(study->growth, INT(setup->blocks), INT(setup->predecessors),
+                 INT(times->last.p50_ns), INT(times->last.p99_ns));
   if (setup->blocks == study->blocks[study->block_counts - 1])
     *(setup->predecessors == 1 ? &study->one : &study->max) = *times;
 }

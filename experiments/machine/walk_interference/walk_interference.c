@@ -7,6 +7,7 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/interference.h"
+#include "experiments/common/tables.h"
 
 enum {
   SIZES = 3,
@@ -50,12 +51,7 @@ static void begin_table(interference_study *study, int memory) {
   snprintf(title, sizeof title, "Walks in %s memory under interference of the cores: slow-down",
            name);
   prem_table *table = prem_findings_table(study->findings, name, title, NULL);
-  prem_table_column(table, "walk", "");
-  prem_table_column(table, "interference", "");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "largest", "ns");
-  prem_table_column(table, "slow-down", "");
+  prem_table_columns(table, "walk; interference; mean [ns]; least [ns]; largest [ns]; slow-down");
   prem_findings_chart(study->findings, &(prem_chart){.kind = PREM_CHART_BARS,
                                                      .title = title,
                                                      .table = name,
@@ -71,12 +67,8 @@ static void add_row(const interference_study *study, int memory, const prem_walk
   char name[64];
   snprintf(name, sizeof name, "%s, %" PRId32 " x %" PRId64 " KiB",
            prem_walk_order_name(walk->order), walk->threads, walk->bytes / 1024);
-  prem_table_add_text(table, name);
-  prem_table_add_text(table, prem_interference_name(kind));
-  prem_table_add_real(table, time->mean_ns);
-  prem_table_add_real(table, time->min_ns);
-  prem_table_add_real(table, time->max_ns);
-  prem_table_add_real(table, time->mean_ns / alone_ns);
+  prem_table_row(table, TEXT(name), TEXT(prem_interference_name(kind)), REAL(time->mean_ns),
+                 REAL(time->min_ns), REAL(time->max_ns), REAL(time->mean_ns / alone_ns));
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
+#include "experiments/common/tables.h"
 
 enum {
   MAX_SIZES = 6,
@@ -71,15 +72,8 @@ static prem_table *begin_table(prem_findings *findings, prem_walk_order order) {
                              : "Sequential walks: slow-down over the kernels that walk at once";
   const char *name = prem_walk_order_name(order);
   prem_table *table = prem_findings_table(findings, name, title, NULL);
-  prem_table_column(table, "walk", "");
-  prem_table_column(table, "threads", "");
-  prem_table_column(table, "list", "KiB");
-  prem_table_column(table, "kernels", "");
-  prem_table_column(table, "all lists", "KiB");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "largest", "ns");
-  prem_table_column(table, "slow-down", "");
+  prem_table_columns(table, "walk; threads; list [KiB]; kernels; all lists [KiB]; mean [ns]; least "
+                            "[ns]; largest [ns]; slow-down");
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_LINES,
                                               .title = title,
                                               .table = name,
@@ -93,15 +87,9 @@ static void add_row(prem_table *table, const prem_walk *walk, const prem_walk_ti
                     double alone_ns) {
   char name[64];
   snprintf(name, sizeof name, "%" PRId32 " x %" PRId64 " KiB", walk->threads, walk->bytes / 1024);
-  prem_table_add_text(table, name);
-  prem_table_add_int(table, walk->threads);
-  prem_table_add_int(table, walk->bytes / 1024);
-  prem_table_add_int(table, walk->kernels);
-  prem_table_add_int(table, walk->kernels * walk->bytes / 1024);
-  prem_table_add_real(table, time->mean_ns);
-  prem_table_add_real(table, time->min_ns);
-  prem_table_add_real(table, time->max_ns);
-  prem_table_add_real(table, time->mean_ns / alone_ns);
+  prem_table_row(table, TEXT(name), INT(walk->threads), INT(walk->bytes / 1024), INT(walk->kernels),
+                 INT(walk->kernels * walk->bytes / 1024), REAL(time->mean_ns), REAL(time->min_ns),
+                 REAL(time->max_ns), REAL(time->mean_ns / alone_ns));
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 
 enum { KERNELS = 4, BLOCKS = 2, SMS = 2, THREADS = 512 };
 
@@ -104,13 +105,8 @@ static int64_t start_ns(const closed_form *form, const prem_trace_record *record
 static prem_table *begin_table(prem_findings *findings) {
   prem_table *table = prem_findings_table(
       findings, "forms", "Starts as planned and simulated, against the formulas", NULL);
-  prem_table_column(table, "schedule", "");
-  prem_table_column(table, "cycle", "ns");
-  prem_table_column(table, "starts", "");
-  prem_table_column(table, "other than the formula", "");
-  prem_table_column(table, "run", "us");
-  prem_table_column(table, "the TX2 measured", "us");
-  prem_table_column(table, "off", "%");
+  prem_table_columns(table, "schedule; cycle [ns]; starts; other than the formula; run [us]; the "
+                            "TX2 measured [us]; off [%]");
   prem_findings_chart(findings,
                       &(prem_chart){.kind = PREM_CHART_BARS,
                                     .title = "Time of a run, as the closed forms predict it",
@@ -132,13 +128,8 @@ static void add_row(form_study *study, const closed_form *form, const prem_row *
   const double off_pct = 100.0 * (run_us - form->measured_us) / form->measured_us;
   char name[96];
   snprintf(name, sizeof name, "%s, %" PRId64 " ns", form->policy, form->prefetch_offset_ns);
-  prem_table_add_text(study->table, name);
-  prem_table_add_int(study->table, cycle_ns(form));
-  prem_table_add_int(study->table, starts);
-  prem_table_add_int(study->table, different);
-  prem_table_add_real(study->table, run_us);
-  prem_table_add_real(study->table, form->measured_us);
-  prem_table_add_real(study->table, off_pct);
+  prem_table_row(study->table, TEXT(name), INT(cycle_ns(form)), INT(starts), INT(different),
+                 REAL(run_us), REAL(form->measured_us), REAL(off_pct));
   study->starts += starts;
   study->different += different;
   if (fabs(off_pct) > study->worst_pct)

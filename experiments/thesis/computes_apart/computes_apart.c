@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 #include "prem/base/numbers.h"
 
 /** Kernels at once; 0: as many as there are. */
@@ -80,21 +81,12 @@ static void begin_tables(rule_study *study) {
   prem_findings *findings = study->request.findings;
   study->runs =
       prem_findings_table(findings, "runs", "What is kept apart, and what it costs", NULL);
-  prem_table_column(study->runs, "apart", "");
-  prem_table_column(study->runs, "mean", "us");
-  prem_table_column(study->runs, "jitter", "%");
-  prem_table_column(study->runs, "late releases", "%");
-  prem_table_column(study->runs, "planned", "us");
-  prem_table_column(study->runs, "runs", "");
+  prem_table_columns(study->runs,
+                     "apart; mean [us]; jitter [%]; late releases [%]; planned [us]; runs");
   study->phases = prem_findings_table(findings, "phases", "Phases by what is kept apart", NULL);
-  prem_table_column(study->phases, "apart", "");
-  prem_table_column(study->phases, "phase", "");
-  prem_table_column(study->phases, "mean", "us");
-  prem_table_column(study->phases, "median", "us");
-  prem_table_column(study->phases, "p5", "us");
-  prem_table_column(study->phases, "p95", "us");
-  prem_table_column(study->phases, "p95 - p5", "us");
-  prem_table_column(study->phases, "longest", "us");
+  prem_table_columns(
+      study->phases,
+      "apart; phase; mean [us]; median [us]; p5 [us]; p95 [us]; p95 - p5 [us]; longest [us]");
   prem_chart chart = {.kind = PREM_CHART_BARS,
                       .title = "Phases: median, and 90 % of all",
                       .table = "phases",
@@ -120,29 +112,21 @@ static void add_rows(rule_study *study, int place, const char *name, const prem_
   const prem_row *row = outcome->row;
   const bool timed = row->releases > 0;
   const bool any = row->samples > 0; /* on a CPU all may have been interrupted */
-  prem_table_add_text(study->runs, name);
-  prem_table_add_real(study->runs, any ? row->makespan_ns.mean / 1e3 : (double)NAN);
-  prem_table_add_real(study->runs, any ? row->jitter_pct : (double)NAN);
-  prem_table_add_real(study->runs, timed
-                                       ? 100.0 * (double)row->late_releases / (double)row->releases
-                                       : (double)NAN);
-  prem_table_add_real(study->runs,
-                      timed ? (double)measured->result->hyperperiod_ns / 1e3 : (double)NAN);
-  prem_table_add_int(study->runs, row->samples);
+  prem_table_row(
+      study->runs, TEXT(name), REAL(any ? row->makespan_ns.mean / 1e3 : (double)NAN),
+      REAL(any ? row->jitter_pct : (double)NAN),
+      REAL(timed ? 100.0 * (double)row->late_releases / (double)row->releases : (double)NAN),
+      REAL(timed ? (double)measured->result->hyperperiod_ns / 1e3 : (double)NAN),
+      INT(row->samples));
   study->run_us[place] = row->makespan_ns.mean / 1e3;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     const prem_times *times = &outcome->phase[p];
     const double p5 = (double)prem_times_at(times, 0.05) / 1e3;
     const double p95 = (double)prem_times_at(times, 0.95) / 1e3;
     const double mean = times->count ? times->sum_ns / (double)times->count / 1e3 : (double)NAN;
-    prem_table_add_text(study->phases, name);
-    prem_table_add_text(study->phases, prem_phase_name((prem_phase)p));
-    prem_table_add_real(study->phases, mean);
-    prem_table_add_real(study->phases, (double)prem_times_at(times, 0.5) / 1e3);
-    prem_table_add_real(study->phases, p5);
-    prem_table_add_real(study->phases, p95);
-    prem_table_add_real(study->phases, p95 - p5);
-    prem_table_add_real(study->phases, (double)times->max_ns / 1e3);
+    prem_table_row(study->phases, TEXT(name), TEXT(prem_phase_name((prem_phase)p)), REAL(mean),
+                   REAL((double)prem_times_at(times, 0.5) / 1e3), REAL(p5), REAL(p95),
+                   REAL(p95 - p5), REAL((double)times->max_ns / 1e3));
     if (p == PREM_COMPUTE) {
       study->compute_us[place] = mean;
       study->spread_us[place] = p95 - p5;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 #include "experiments/thesis/original/originals.h"
 #include "prem/base/numbers.h"
@@ -45,21 +46,11 @@ static void begin_tables(kernel_comparison *comparison, const char *name, const 
                          const char *title) {
   prem_findings *findings = comparison->request.findings;
   prem_table *table = comparison->table = prem_findings_table(findings, name, title, NULL);
-  prem_table_column(table, "scenario", "");
-  prem_table_column(table, "kernels", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "median", "us");
-  prem_table_column(table, "max - min", "us");
-  prem_table_column(table, "late releases", "%");
-  prem_table_column(table, "worst lateness", "us");
-  prem_table_column(table, "overruns", "");
-  prem_table_column(table, "blocks at memory", "");
-  prem_table_column(table, "runs", "");
+  prem_table_columns(table, "scenario; kernels; mean [us]; median [us]; max - min [us]; late "
+                            "releases [%]; worst lateness [us]; overruns; blocks at memory; runs");
   comparison->jitter =
       prem_findings_table(findings, jitter, "Longest - shortest run, of the mean", NULL);
-  prem_table_column(comparison->jitter, "scenario", "");
-  prem_table_column(comparison->jitter, "of runs", "");
-  prem_table_column(comparison->jitter, "jitter", "%");
+  prem_table_columns(comparison->jitter, "scenario; of runs; jitter [%]");
   char caption[128];
   snprintf(caption, sizeof caption, "%s: time of a run, median", title);
   prem_chart chart = {.kind = PREM_CHART_BARS,
@@ -81,12 +72,9 @@ static void add_jitter(const kernel_comparison *comparison, const char *scenario
                        const prem_outcome *outcome) {
   const double middle_ns = prem_makespan_at(outcome, 0.95) - prem_makespan_at(outcome, 0.05);
   prem_table *table = comparison->jitter;
-  prem_table_add_text(table, scenario);
-  prem_table_add_text(table, "all");
-  prem_table_add_real(table, prem_of_runs(outcome->row, outcome->row->jitter_pct));
-  prem_table_add_text(table, scenario);
-  prem_table_add_text(table, "the middle 90 %");
-  prem_table_add_real(table, 100.0 * middle_ns / outcome->row->makespan_ns.mean);
+  prem_table_row(table, TEXT(scenario), TEXT("all"),
+                 REAL(prem_of_runs(outcome->row, outcome->row->jitter_pct)), TEXT(scenario),
+                 TEXT("the middle 90 %"), REAL(100.0 * middle_ns / outcome->row->makespan_ns.mean));
 }
 
 static void add_row(const kernel_comparison *comparison, const char *scenario, int32_t kernels,
@@ -94,17 +82,14 @@ static void add_row(const kernel_comparison *comparison, const char *scenario, i
   prem_table *table = comparison->table;
   const prem_row *row = outcome->row;
   const bool timed = row->releases > 0;
-  prem_table_add_text(table, scenario);
-  prem_table_add_int(table, kernels);
-  prem_table_add_real(table, prem_of_runs(row, row->makespan_ns.mean / 1e3));
-  prem_table_add_real(table, prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3));
-  prem_table_add_real(table, prem_of_runs(row, (double)row->jitter_ns / 1e3));
-  prem_table_add_real(table, timed ? 100.0 * (double)row->late_releases / (double)row->releases
-                                   : (double)NAN);
-  prem_table_add_real(table, timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN);
-  prem_table_add_real(table, timed ? (double)row->overruns : (double)NAN);
-  prem_table_add_real(table, outcome->at_once > 0 ? outcome->at_once : (double)NAN);
-  prem_table_add_int(table, row->samples);
+  prem_table_row(
+      table, TEXT(scenario), INT(kernels), REAL(prem_of_runs(row, row->makespan_ns.mean / 1e3)),
+      REAL(prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3)),
+      REAL(prem_of_runs(row, (double)row->jitter_ns / 1e3)),
+      REAL(timed ? 100.0 * (double)row->late_releases / (double)row->releases : (double)NAN),
+      REAL(timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN),
+      REAL(timed ? (double)row->overruns : (double)NAN),
+      REAL(outcome->at_once > 0 ? outcome->at_once : (double)NAN), INT(row->samples));
   add_jitter(comparison, scenario, outcome);
 }
 
@@ -120,15 +105,10 @@ static void add_thesis(prem_findings *findings) {
               {"tt, offset 1400 ns", 4, 2874, 0.04}};
   prem_table *table = prem_findings_table(
       findings, "thesis", "The same on a Jetson TX2, 1000 runs each", "thesis, TX2");
-  prem_table_column(table, "scenario", "");
-  prem_table_column(table, "kernels", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "jitter", "%");
+  prem_table_columns(table, "scenario; kernels; mean [us]; jitter [%]");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    prem_table_add_text(table, rows[i].scenario);
-    prem_table_add_int(table, rows[i].kernels);
-    prem_table_add_real(table, rows[i].mean_us);
-    prem_table_add_real(table, rows[i].jitter_pct);
+    prem_table_row(table, TEXT(rows[i].scenario), INT(rows[i].kernels), REAL(rows[i].mean_us),
+                   REAL(rows[i].jitter_pct));
   }
 }
 
@@ -147,13 +127,8 @@ static void begin_alike(kernel_comparison *comparison) {
       comparison->convolutions.sms ? "Table 4.1: two SMs, latest end - earliest start"
                                    : "Table 4.1: a core for each kernel",
       NULL);
-  prem_table_column(table, "scenario", "");
-  prem_table_column(table, "kernels", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "least", "us");
-  prem_table_column(table, "longest", "us");
-  prem_table_column(table, "jitter", "%");
-  prem_table_column(table, "runs", "");
+  prem_table_columns(table,
+                     "scenario; kernels; mean [us]; least [us]; longest [us]; jitter [%]; runs");
   prem_chart chart = {.kind = PREM_CHART_BARS,
                       .title = "Table 4.1, Fig 4.8: time of a run, mean (least to longest)",
                       .table = "alike",
@@ -173,13 +148,8 @@ static void begin_alike(kernel_comparison *comparison) {
 static void add_alike(const kernel_comparison *comparison, const char *scenario, int32_t kernels,
                       const prem_ordinary_summary *of, int64_t runs) {
   prem_table *table = comparison->alike;
-  prem_table_add_text(table, scenario);
-  prem_table_add_int(table, kernels);
-  prem_table_add_real(table, of->mean_ns / 1e3);
-  prem_table_add_real(table, of->min_ns / 1e3);
-  prem_table_add_real(table, of->max_ns / 1e3);
-  prem_table_add_real(table, of->jitter_pct);
-  prem_table_add_int(table, runs);
+  prem_table_row(table, TEXT(scenario), INT(kernels), REAL(of->mean_ns / 1e3),
+                 REAL(of->min_ns / 1e3), REAL(of->max_ns / 1e3), REAL(of->jitter_pct), INT(runs));
 }
 
 /* On a CPU from the common start: runs that the system interrupted are left out of those. */

@@ -8,6 +8,7 @@
 #include "experiments/common/cores.h"
 #include "experiments/common/elements.h"
 #include "experiments/common/interference.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/original/originals.h"
 
 enum { SIZES = 3, MAX_THREADS = 3, SCALED_THREADS = 128 };
@@ -101,15 +102,8 @@ static prem_element_repeats repeats_of(const kernel_study *study, const kernel_f
 static prem_table *begin_table(kernel_study *study, const kernel_figure *figure) {
   prem_findings *findings = study->findings;
   prem_table *table = prem_findings_table(findings, figure->name, figure->title, NULL);
-  prem_table_column(table, "walk", "");
-  prem_table_column(table, "kernels", "");
-  prem_table_column(table, "all lists", "KiB");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "largest", "ns");
-  prem_table_column(table, "slow-down", "");
-  prem_table_column(table, "mean in cycles", "");
-  prem_table_column(table, "repetitions", "");
+  prem_table_columns(table, "walk; kernels; all lists [KiB]; mean [ns]; least [ns]; largest [ns]; "
+                            "slow-down; mean in cycles; repetitions");
   prem_findings_chart(findings,
                       &(prem_chart){.kind = PREM_CHART_LINES,
                                     .title = figure->title,
@@ -127,15 +121,9 @@ static void add_row(prem_table *table, const prem_element_walk *walk, const prem
                     double alone_ns) {
   char name[64];
   snprintf(name, sizeof name, "%" PRId32 " x %" PRId64 " KiB", walk->threads, walk->bytes / 1024);
-  prem_table_add_text(table, name);
-  prem_table_add_int(table, walk->kernels);
-  prem_table_add_int(table, walk->kernels * walk->bytes / 1024);
-  prem_table_add_real(table, time->mean_ns);
-  prem_table_add_real(table, time->min_ns);
-  prem_table_add_real(table, time->max_ns);
-  prem_table_add_real(table, time->mean_ns / alone_ns);
-  prem_table_add_real(table, time->mean_cycles);
-  prem_table_add_int(table, time->repeats);
+  prem_table_row(table, TEXT(name), INT(walk->kernels), INT(walk->kernels * walk->bytes / 1024),
+                 REAL(time->mean_ns), REAL(time->min_ns), REAL(time->max_ns),
+                 REAL(time->mean_ns / alone_ns), REAL(time->mean_cycles), INT(time->repeats));
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 
 #include "experiments/common/elements.h"
 #include "experiments/common/interference.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/original/originals.h"
 
 static const int64_t sizes_kib[] = {1,   4,   16,  32,  64,  128, 192,  256,  320,
@@ -43,14 +44,8 @@ static void begin_table(load_study *study, prem_walk_order order) {
                              : "Sequential walk of one thread under load of the CPU (Fig 4.5a)";
   const char *name = prem_walk_order_name(order);
   prem_table *table = prem_findings_table(study->findings, name, title, NULL);
-  prem_table_column(table, "walk", "");
-  prem_table_column(table, "list", "KiB");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "largest", "ns");
-  prem_table_column(table, "slow-down", "");
-  prem_table_column(table, "mean in cycles", "");
-  prem_table_column(table, "repetitions", "");
+  prem_table_columns(table, "walk; list [KiB]; mean [ns]; least [ns]; largest [ns]; slow-down; "
+                            "mean in cycles; repetitions");
   prem_findings_chart(study->findings,
                       &(prem_chart){.kind = PREM_CHART_LINES,
                                     .title = title,
@@ -79,14 +74,9 @@ static void add_row(load_study *study, const prem_element_walk *walk, int memory
   char name[64];
   snprintf(name, sizeof name, "%s, load %s", memory_name(study, memory),
            prem_interference_name(load));
-  prem_table_add_text(table, name);
-  prem_table_add_int(table, walk->bytes / 1024);
-  prem_table_add_real(table, time->mean_ns);
-  prem_table_add_real(table, time->min_ns);
-  prem_table_add_real(table, time->max_ns);
-  prem_table_add_real(table, time->mean_ns / alone_ns);
-  prem_table_add_real(table, time->mean_cycles);
-  prem_table_add_int(table, time->repeats);
+  prem_table_row(table, TEXT(name), INT(walk->bytes / 1024), REAL(time->mean_ns),
+                 REAL(time->min_ns), REAL(time->max_ns), REAL(time->mean_ns / alone_ns),
+                 REAL(time->mean_cycles), INT(time->repeats));
 }
 
 /* The whole list where it is one of the original's, part after part of it beyond: one thread would
@@ -152,15 +142,11 @@ static prem_status measure_under_load(load_study *study, prem_interference_kind 
 static void tell_load(const load_study *study) {
   prem_table *table = prem_findings_table(
       study->findings, "load", "Load of the CPU, as a share of the memory's bandwidth", NULL);
-  prem_table_column(table, "load", "");
-  prem_table_column(table, "read and written", "GB/s");
-  prem_table_column(table, "share", "%");
-  prem_table_column(table, "original", "%");
+  prem_table_columns(table, "load; read and written [GB/s]; share [%]; original [%]");
   for (int load = 1; load < PREM_INTERFERENCE_COUNT; ++load) {
-    prem_table_add_text(table, prem_interference_name((prem_interference_kind)load));
-    prem_table_add_real(table, study->load[load] * 1e-9);
-    prem_table_add_real(table, 100 * study->load[load] / study->bandwidth);
-    prem_table_add_int(table, load == PREM_INTERFERENCE_SEQUENTIAL ? 70 : 17);
+    prem_table_row(table, TEXT(prem_interference_name((prem_interference_kind)load)),
+                   REAL(study->load[load] * 1e-9), REAL(100 * study->load[load] / study->bandwidth),
+                   INT(load == PREM_INTERFERENCE_SEQUENTIAL ? 70 : 17));
   }
   prem_findings_note(study->findings,
                      "The memory's bandwidth is the most that all cores read, or read and write, "

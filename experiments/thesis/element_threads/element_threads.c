@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "experiments/common/elements.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/original/originals.h"
 
 static const int64_t sizes_kib[] = {1, 2, 12, 16, 64, 128, 256};
@@ -35,13 +36,9 @@ static prem_table *begin_table(prem_findings *findings, prem_walk_order order) {
                              : "Sequential walks (Fig 4.2a): time of an access over the threads";
   const char *name = prem_walk_order_name(order);
   prem_table *table = prem_findings_table(findings, name, title, NULL);
-  prem_table_column(table, "list in KiB", "");
-  prem_table_column(table, "threads", "");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "largest", "ns");
-  prem_table_column(table, "mean in cycles", "");
-  prem_table_column(table, "repetitions", "");
+  prem_table_columns(
+      table,
+      "list in KiB; threads; mean [ns]; least [ns]; largest [ns]; mean in cycles; repetitions");
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_LINES,
                                               .title = title,
                                               .table = name,
@@ -57,13 +54,9 @@ static prem_table *begin_table(prem_findings *findings, prem_walk_order order) {
 
 static void add_row(prem_table *table, const prem_element_walk *walk,
                     const prem_element_time *time) {
-  prem_table_add_int(table, walk->bytes / 1024);
-  prem_table_add_int(table, walk->threads);
-  prem_table_add_real(table, time->mean_ns);
-  prem_table_add_real(table, time->min_ns);
-  prem_table_add_real(table, time->max_ns);
-  prem_table_add_real(table, time->mean_cycles);
-  prem_table_add_int(table, time->repeats);
+  prem_table_row(table, INT(walk->bytes / 1024), INT(walk->threads), REAL(time->mean_ns),
+                 REAL(time->min_ns), REAL(time->max_ns), REAL(time->mean_cycles),
+                 INT(time->repeats));
 }
 
 static void keep_key_time(key_times *key, const prem_element_walk *walk,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/original/originals.h"
 #include "prem/base/numbers.h"
 
@@ -44,9 +45,7 @@ static prem_table *begin_table(prem_findings *findings, const char *name, const 
 static void add_span(prem_table *table, const char *series, double from, double to, int32_t lane) {
   const double times[] = {from, to, (double)NAN};
   for (int i = 0; i < 3; ++i) {
-    prem_table_add_text(table, series);
-    prem_table_add_real(table, times[i]);
-    prem_table_add_real(table, i < 2 ? (double)lane : (double)NAN);
+    prem_table_row(table, TEXT(series), REAL(times[i]), REAL(i < 2 ? (double)lane : (double)NAN));
   }
 }
 

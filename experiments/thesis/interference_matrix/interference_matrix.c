@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 #include "prem/base/numbers.h"
 
 enum { APART_SLOTS = 2 * PREM_PHASE_COUNT, PAIR_SLOTS = APART_SLOTS - 1, BLOCKS_PER_SM = 4 };
@@ -169,18 +170,9 @@ static prem_status run_pair(const interference *matrix, const neighbours *place,
 static prem_table *begin_table(prem_findings *findings) {
   prem_table *table = prem_findings_table(
       findings, "pairs", "A phase of one task while a phase of others is at work", NULL);
-  prem_table_column(table, "phase", "");
-  prem_table_column(table, "beside", "");
-  prem_table_column(table, "median apart", "us");
-  prem_table_column(table, "p99 apart", "us");
-  prem_table_column(table, "worst apart", "us");
-  prem_table_column(table, "median", "us");
-  prem_table_column(table, "p99", "us");
-  prem_table_column(table, "worst", "us");
-  prem_table_column(table, "covered", "%");
-  prem_table_column(table, "slowdown", "");
-  prem_table_column(table, "slowdown of p99", "");
-  prem_table_column(table, "slowdown of worst", "");
+  prem_table_columns(
+      table, "phase; beside; median apart [us]; p99 apart [us]; worst apart [us]; median [us]; p99 "
+             "[us]; worst [us]; covered [%]; slowdown; slowdown of p99; slowdown of worst");
   return table;
 }
 
@@ -189,9 +181,8 @@ static double ratio(int64_t a, int64_t b) {
 }
 
 static void add_times(prem_table *table, const prem_times *times) {
-  prem_table_add_real(table, (double)prem_times_at(times, 0.5) / 1e3);
-  prem_table_add_real(table, (double)prem_times_at(times, 0.99) / 1e3);
-  prem_table_add_real(table, (double)times->max_ns / 1e3);
+  prem_table_row(table, REAL((double)prem_times_at(times, 0.5) / 1e3),
+                 REAL((double)prem_times_at(times, 0.99) / 1e3), REAL((double)times->max_ns / 1e3));
 }
 
 static void add_row(interference *matrix, const neighbours *place, int own, int other,
@@ -202,14 +193,12 @@ static void add_row(interference *matrix, const neighbours *place, int own, int 
   const double slowdown = ratio(prem_times_at(times, 0.5), prem_times_at(apart, 0.5));
   char beside[64];
   snprintf(beside, sizeof beside, "%s, %s", prem_phase_name((prem_phase)other), place->name);
-  prem_table_add_text(table, prem_phase_name((prem_phase)own));
-  prem_table_add_text(table, beside);
+  prem_table_row(table, TEXT(prem_phase_name((prem_phase)own)), TEXT(beside));
   add_times(table, apart);
   add_times(table, times);
-  prem_table_add_real(table, covered / 10.0);
-  prem_table_add_real(table, slowdown);
-  prem_table_add_real(table, ratio(prem_times_at(times, 0.99), prem_times_at(apart, 0.99)));
-  prem_table_add_real(table, ratio(times->max_ns, apart->max_ns));
+  prem_table_row(table, REAL(covered / 10.0), REAL(slowdown),
+                 REAL(ratio(prem_times_at(times, 0.99), prem_times_at(apart, 0.99))),
+                 REAL(ratio(times->max_ns, apart->max_ns)));
   if (covered < matrix->min_covered)
     matrix->min_covered = covered;
   if (slowdown > matrix->max) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/tables.h"
 #include "experiments/thesis/intruders/visits.h"
 #include "prem/base/numbers.h"
 #include "report/findings/distribution.h"
@@ -82,31 +83,18 @@ static responses responses_of(const prem_visits *visits, int kind, prem_mode mod
 static void tell_responses(prem_visits *visits, prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "responses", "Response times of all tasks", NULL);
-  prem_table_column(table, "intruder", "");
-  prem_table_column(table, "mode", "");
-  prem_table_column(table, "responses", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "longest", "us");
-  prem_table_column(table, "spread", "us");
-  prem_table_column(table, "of the mean", "%");
-  prem_table_column(table, "moved", "us");
-  prem_table_column(table, "launch, mean", "us");
-  prem_table_column(table, "launch, longest", "us");
+  prem_table_columns(table, "intruder; mode; responses; mean [us]; longest [us]; spread [us]; of "
+                            "the mean [%]; moved [us]; launch, mean [us]; launch, longest [us]");
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind)
     for (int m = 0; m < MODES && is_told(visits, kind); ++m) {
       const responses all = responses_of(visits, kind, modes[m]);
       const prem_times *launch = &visits->of[kind].launch_ns[modes[m]];
-      prem_table_add_text(table, name_of(visits, kind));
-      prem_table_add_text(table, prem_mode_name(modes[m]));
-      prem_table_add_int(table, all.count);
-      prem_table_add_real(table, all.mean_ns / 1e3);
-      prem_table_add_real(table, us(all.longest_ns));
-      prem_table_add_real(table, us(all.spread_ns));
-      prem_table_add_real(table, all.spread_pct);
-      prem_table_add_real(table, us(all.moved_ns));
-      prem_table_add_real(table, launch->count > 0 ? launch->sum_ns / (double)launch->count / 1e3
-                                                   : (double)NAN);
-      prem_table_add_real(table, launch->count > 0 ? us(launch->max_ns) : (double)NAN);
+      prem_table_row(
+          table, TEXT(name_of(visits, kind)), TEXT(prem_mode_name(modes[m])), INT(all.count),
+          REAL(all.mean_ns / 1e3), REAL(us(all.longest_ns)), REAL(us(all.spread_ns)),
+          REAL(all.spread_pct), REAL(us(all.moved_ns)),
+          REAL(launch->count > 0 ? launch->sum_ns / (double)launch->count / 1e3 : (double)NAN),
+          REAL(launch->count > 0 ? us(launch->max_ns) : (double)NAN));
     }
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
                                               .title = "The longest response time of a task",
@@ -159,23 +147,16 @@ static double late_pct(const prem_variant_times *observed) {
 static void tell_releases(const prem_visits *visits, prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "releases", "Releases and windows of mode tt", NULL);
-  prem_table_column(table, "intruder", "");
-  prem_table_column(table, "releases", "");
-  prem_table_column(table, "late", "");
-  prem_table_column(table, "share late", "%");
-  prem_table_column(table, "worst lateness", "us");
-  prem_table_column(table, "overruns", "");
+  prem_table_columns(table,
+                     "intruder; releases; late; share late [%]; worst lateness [us]; overruns");
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
     if (!is_told(visits, kind))
       continue;
     const prem_variant_times *observed = observed_of(visits, kind, PREM_MODE_TT);
-    prem_table_add_text(table, name_of(visits, kind));
-    prem_table_add_int(table, observed->releases);
-    prem_table_add_int(table, observed->late);
-    prem_table_add_real(table, late_pct(observed));
-    prem_table_add_real(table,
-                        observed->releases > 0 ? us(observed->lateness_max_ns) : (double)NAN);
-    prem_table_add_int(table, observed->overruns);
+    prem_table_row(table, TEXT(name_of(visits, kind)), INT(observed->releases), INT(observed->late),
+                   REAL(late_pct(observed)),
+                   REAL(observed->releases > 0 ? us(observed->lateness_max_ns) : (double)NAN),
+                   INT(observed->overruns));
   }
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
                                               .title = "Late releases of mode tt",
@@ -219,28 +200,20 @@ static void add_phase(const prem_visits *visits, prem_table *table, int kind, pr
   const lengths calm = lengths_of(observed_of(visits, PREM_INTRUDER_NONE, mode), phase);
   char name[48];
   snprintf(name, sizeof name, "%s %s", prem_mode_name(mode), prem_phase_name((prem_phase)phase));
-  prem_table_add_text(table, name_of(visits, kind));
-  prem_table_add_text(table, name);
+  prem_table_row(table, TEXT(name_of(visits, kind)), TEXT(name));
   add_length(table, own.p50);
   add_length(table, own.p999);
   add_length(table, own.max);
-  prem_table_add_real(table, ratio(own.p50, calm.p50));
-  prem_table_add_real(table, ratio(own.p999, calm.p999));
-  prem_table_add_real(table, ratio(own.max, calm.max));
+  prem_table_row(table, REAL(ratio(own.p50, calm.p50)), REAL(ratio(own.p999, calm.p999)),
+                 REAL(ratio(own.max, calm.max)));
 }
 
 static void tell_phases(const prem_visits *visits, prem_findings *findings) {
   prem_table *table = prem_findings_table(
       findings, "phases", "Memory phases: of the slowest task, and against those undisturbed",
       NULL);
-  prem_table_column(table, "intruder", "");
-  prem_table_column(table, "phase", "");
-  prem_table_column(table, "median", "us");
-  prem_table_column(table, "p99.9", "us");
-  prem_table_column(table, "longest", "us");
-  prem_table_column(table, "isolation, median", "");
-  prem_table_column(table, "isolation, p99.9", "");
-  prem_table_column(table, "isolation, longest", "");
+  prem_table_columns(table, "intruder; phase; median [us]; p99.9 [us]; longest [us]; isolation, "
+                            "median; isolation, p99.9; isolation, longest");
   for (int m = 0; m < MODES; ++m)
     for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind)
       for (int phase = PREM_PREFETCH; phase <= PREM_WRITEBACK && is_told(visits, kind);
@@ -263,23 +236,15 @@ static void add_standstills(prem_table *table, const char *intruder, const char 
                             const prem_standstills *standstills) {
   if (standstills->watched_ns == 0)
     return;
-  prem_table_add_text(table, intruder);
-  prem_table_add_text(table, seen_by);
-  prem_table_add_real(table, (double)standstills->watched_ns / 1e6);
-  prem_table_add_int(table, standstills->count);
-  prem_table_add_real(table, us(standstills->longest_ns));
-  prem_table_add_real(table, prem_standstills_share_pct(standstills));
+  prem_table_row(table, TEXT(intruder), TEXT(seen_by), REAL((double)standstills->watched_ns / 1e6),
+                 INT(standstills->count), REAL(us(standstills->longest_ns)),
+                 REAL(prem_standstills_share_pct(standstills)));
 }
 
 static void tell_standstills(const prem_visits *visits, prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "stops", "Times in which everything stood still", NULL);
-  prem_table_column(table, "intruder", "");
-  prem_table_column(table, "seen by", "");
-  prem_table_column(table, "watched", "ms");
-  prem_table_column(table, "stops", "");
-  prem_table_column(table, "longest", "us");
-  prem_table_column(table, "share", "%");
+  prem_table_columns(table, "intruder; seen by; watched [ms]; stops; longest [us]; share [%]");
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
     const prem_visit *visit = &visits->of[kind];
     if (!is_told(visits, kind))
@@ -300,18 +265,14 @@ static void tell_standstills(const prem_visits *visits, prem_findings *findings)
 
 static void tell_activity(const prem_visits *visits, prem_findings *findings) {
   prem_table *table = prem_findings_table(findings, "activity", "What the intruders did", NULL);
-  prem_table_column(table, "intruder", "");
-  prem_table_column(table, "lasted", "s");
-  prem_table_column(table, "read and written", "GB/s");
+  prem_table_columns(table, "intruder; lasted [s]; read and written [GB/s]");
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
     const prem_intrusion *done = &visits->of[kind].done;
     if (!is_told(visits, kind))
       continue;
-    prem_table_add_text(table, name_of(visits, kind));
-    prem_table_add_real(table, (double)done->lasted_ns * 1e-9);
-    prem_table_add_real(table, done->lasted_ns > 0
-                                   ? (double)done->moved_bytes / (double)done->lasted_ns
-                                   : (double)NAN);
+    prem_table_row(table, TEXT(name_of(visits, kind)), REAL((double)done->lasted_ns * 1e-9),
+                   REAL(done->lasted_ns > 0 ? (double)done->moved_bytes / (double)done->lasted_ns
+                                            : (double)NAN));
   }
 }
 

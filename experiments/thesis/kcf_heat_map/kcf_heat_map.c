@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 #include "prem/base/numbers.h"
 
 enum { COLUMNS = 64, CHANNELS = 8, MAX_OTHERS = 3, LONGEST = 8, GPU_THREADS = 224 };
@@ -252,14 +253,8 @@ static prem_table *begin_table(prem_findings *findings, prem_mode mode) {
   prem_table *table = prem_findings_table(
       findings, prem_mode_name(mode),
       on_time ? "Operators beside others, on time" : "Operators beside others, free", NULL);
-  prem_table_column(table, "operator", "");
-  prem_table_column(table, "beside", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "jitter", "%");
-  prem_table_column(table, "slowdown", "");
-  prem_table_column(table, "phases of a tile", "us");
-  prem_table_column(table, "slowdown of phases", "");
-  prem_table_column(table, "covered", "%");
+  prem_table_columns(table, "operator; beside; mean [us]; jitter [%]; slowdown; phases of a tile "
+                            "[us]; slowdown of phases; covered [%]");
   return table;
 }
 
@@ -308,14 +303,9 @@ static void add_row(heat_map *map, int mode, const corunners *with, const prem_o
   }
   const double slowdown = (double)response->p50 / map->seen[mode].response_ns;
   const double phases = phases_ns / map->seen[mode].phases_ns;
-  prem_table_add_text(table, with->own->name);
-  prem_table_add_text(table, beside);
-  prem_table_add_real(table, response->mean / 1e3);
-  prem_table_add_real(table, jitter_pct(response));
-  prem_table_add_real(table, slowdown);
-  prem_table_add_real(table, phases_ns / 1e3);
-  prem_table_add_real(table, phases);
-  prem_table_add_real(table, mean_covered_pct(outcome));
+  prem_table_row(table, TEXT(with->own->name), TEXT(beside), REAL(response->mean / 1e3),
+                 REAL(jitter_pct(response)), REAL(slowdown), REAL(phases_ns / 1e3), REAL(phases),
+                 REAL(mean_covered_pct(outcome)));
   map->seen[mode].slowdown = max_of(map->seen[mode].slowdown, slowdown);
   map->seen[mode].phases = max_of(map->seen[mode].phases, phases);
   if (with->others > 0)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "experiments/common/tables.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 
 /* In the order of the tiles' experiment, kcf_heat_map. */
@@ -37,15 +38,8 @@ static void begin_tables(operator_map *map) {
   prem_findings *findings = map->findings;
   prem_table *table = map->table = prem_findings_table(
       findings, "operators", "Operators as ordinary kernels on two SMs, beside others", NULL);
-  prem_table_column(table, "operator", "");
-  prem_table_column(table, "beside", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "least", "us");
-  prem_table_column(table, "longest", "us");
-  prem_table_column(table, "jitter", "%");
-  prem_table_column(table, "slowdown", "");
-  prem_table_column(table, "runs", "");
-  prem_table_column(table, "elsewhere", "");
+  prem_table_columns(table, "operator; beside; mean [us]; least [us]; longest [us]; jitter [%]; "
+                            "slowdown; runs; elsewhere");
   prem_chart chart = {.kind = PREM_CHART_HEAT_MAP,
                       .title = "Fig 4.15a: mean time of an operator (row) beside others (column), "
                                "of the same alone",
@@ -76,15 +70,10 @@ static prem_status measure_corunners(operator_map *map, int own, int other, int3
   else
     map->alone_ns = found.own.mean_ns;
   const double slowdown = found.own.mean_ns / map->alone_ns;
-  prem_table_add_text(map->table, prem_ordinary_name(operators[own]));
-  prem_table_add_text(map->table, beside);
-  prem_table_add_real(map->table, found.own.mean_ns / 1e3);
-  prem_table_add_real(map->table, found.own.min_ns / 1e3);
-  prem_table_add_real(map->table, found.own.max_ns / 1e3);
-  prem_table_add_real(map->table, found.own.jitter_pct);
-  prem_table_add_real(map->table, slowdown);
-  prem_table_add_int(map->table, found.runs);
-  prem_table_add_int(map->table, found.elsewhere);
+  prem_table_row(map->table, TEXT(prem_ordinary_name(operators[own])), TEXT(beside),
+                 REAL(found.own.mean_ns / 1e3), REAL(found.own.min_ns / 1e3),
+                 REAL(found.own.max_ns / 1e3), REAL(found.own.jitter_pct), REAL(slowdown),
+                 INT(found.runs), INT(found.elsewhere));
   map->elsewhere += found.elsewhere;
   prem_findings_output(map->findings, found.right);
   if (others && isfinite(slowdown)) {
@@ -118,11 +107,8 @@ static void add_ranks(operator_map *map) {
   prem_table *table =
       prem_findings_table(map->findings, "ranks",
                           "How much operators suffer and disturb: means over their cells", NULL);
-  prem_table_column(table, "operator", "");
-  prem_table_column(table, "its jitter", "%");
-  prem_table_column(table, "its slowdown", "");
-  prem_table_column(table, "jitter of others", "%");
-  prem_table_column(table, "slowdown of others", "");
+  prem_table_columns(
+      table, "operator; its jitter [%]; its slowdown; jitter of others [%]; slowdown of others");
   for (int o = 0; o < OPERATORS; ++o) {
     prem_table_add_text(table, prem_ordinary_name(operators[o]));
     for (int which = 0; which < 2; ++which)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/original/originals.h"
 
 /* Every hundredth, and the tail. */
@@ -61,16 +62,13 @@ static void add_distribution(const phase_cdf *cdf, prem_phase phase, prem_findin
   char title[96];
   snprintf(title, sizeof title, "How long a %s takes: share of all that took no longer", name);
   prem_table *table = prem_findings_table(findings, name, title, NULL);
-  prem_table_column(table, "company", "");
-  prem_table_column(table, "duration", "us");
-  prem_table_column(table, "share", "%");
+  prem_table_columns(table, "company; duration [us]; share [%]");
   for (int32_t s = 0; s < cdf->count; ++s)
     for (int i = 0; i < HUNDREDTHS + TAIL_COUNT; ++i) {
       const prem_times *times = &cdf->series[s].measured.outcomes[0].phase[phase];
       const double share = i < HUNDREDTHS ? (double)i / HUNDREDTHS : tail[i - HUNDREDTHS];
-      prem_table_add_text(table, cdf->series[s].name);
-      prem_table_add_real(table, (double)prem_times_at(times, share) / 1e3);
-      prem_table_add_real(table, 100.0 * share);
+      prem_table_row(table, TEXT(cdf->series[s].name),
+                     REAL((double)prem_times_at(times, share) / 1e3), REAL(100.0 * share));
     }
   char figure[32];
   snprintf(figure, sizeof figure, "fig_4_10_%s", name);
@@ -88,24 +86,15 @@ static void add_distribution(const phase_cdf *cdf, prem_phase phase, prem_findin
 static void add_durations(const phase_cdf *cdf, prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "durations", "Phases alone and in company", NULL);
-  prem_table_column(table, "company", "");
-  prem_table_column(table, "phase", "");
-  prem_table_column(table, "count", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "median", "us");
-  prem_table_column(table, "p99", "us");
-  prem_table_column(table, "worst", "us");
+  prem_table_columns(table, "company; phase; count; mean [us]; median [us]; p99 [us]; worst [us]");
   for (int32_t s = 0; s < cdf->count; ++s)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
       const prem_times *times = &cdf->series[s].measured.outcomes[0].phase[p];
-      prem_table_add_text(table, cdf->series[s].name);
-      prem_table_add_text(table, prem_phase_name((prem_phase)p));
-      prem_table_add_int(table, times->count);
-      prem_table_add_real(table,
-                          times->count ? times->sum_ns / (double)times->count / 1e3 : (double)NAN);
-      prem_table_add_real(table, (double)prem_times_at(times, 0.5) / 1e3);
-      prem_table_add_real(table, (double)prem_times_at(times, 0.99) / 1e3);
-      prem_table_add_real(table, (double)times->max_ns / 1e3);
+      prem_table_row(
+          table, TEXT(cdf->series[s].name), TEXT(prem_phase_name((prem_phase)p)), INT(times->count),
+          REAL(times->count ? times->sum_ns / (double)times->count / 1e3 : (double)NAN),
+          REAL((double)prem_times_at(times, 0.5) / 1e3),
+          REAL((double)prem_times_at(times, 0.99) / 1e3), REAL((double)times->max_ns / 1e3));
     }
 }
 
@@ -127,18 +116,11 @@ static double median_us(const phase_cdf *cdf, int32_t series) {
 static void add_bounds(const phase_cdf *cdf, prem_findings *findings) {
   prem_table *table = prem_findings_table(
       findings, "bounds", "Worst phases of a tile x tiles of a block, against the real run", NULL);
-  prem_table_column(table, "company", "");
-  prem_table_column(table, "worst tile", "us");
-  prem_table_column(table, "bound", "us");
-  prem_table_column(table, "real", "us");
-  prem_table_column(table, "bound / real", "");
+  prem_table_columns(table, "company; worst tile [us]; bound [us]; real [us]; bound / real");
   for (int32_t s = 0; s < cdf->count; ++s) {
     const double bound_us = worst_us(cdf, s) * (double)prem_convolutions_tiles(&cdf->convolutions);
-    prem_table_add_text(table, cdf->series[s].name);
-    prem_table_add_real(table, worst_us(cdf, s));
-    prem_table_add_real(table, bound_us);
-    prem_table_add_real(table, median_us(cdf, s));
-    prem_table_add_real(table, bound_us / median_us(cdf, s));
+    prem_table_row(table, TEXT(cdf->series[s].name), REAL(worst_us(cdf, s)), REAL(bound_us),
+                   REAL(median_us(cdf, s)), REAL(bound_us / median_us(cdf, s)));
   }
 }
 
@@ -153,13 +135,9 @@ static void add_thesis(prem_findings *findings) {
                           "7.045 ms, three times the "
                           "real one. The end of a writeback is stamped at its issue there",
                           "thesis, TX2");
-  prem_table_column(table, "phase", "");
-  prem_table_column(table, "mean alone", "us");
-  prem_table_column(table, "worst of four", "us");
+  prem_table_columns(table, "phase; mean alone [us]; worst of four [us]");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    prem_table_add_text(table, rows[i].phase);
-    prem_table_add_real(table, rows[i].alone_us);
-    prem_table_add_real(table, rows[i].worst_us);
+    prem_table_row(table, TEXT(rows[i].phase), REAL(rows[i].alone_us), REAL(rows[i].worst_us));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 
 /** Rows of a tile of 510 columns: the GPU's own, what a core can follow, and as much as PREM on a
  *  CPU moves at once, a private cache full. */
@@ -29,13 +30,10 @@ static void add_rows(length_study *study, const char *backend, const prem_convol
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     const prem_times *times = &outcome->phase[p];
     median_us[p] = (double)prem_times_at(times, 0.5) / 1e3;
-    prem_table_add_text(study->table, tile);
-    prem_table_add_text(study->table, prem_phase_name((prem_phase)p));
-    prem_table_add_real(study->table, median_us[p]);
-    prem_table_add_real(study->table, (double)prem_times_at(times, 0.99) / 1e3);
-    prem_table_add_real(study->table, (double)times->max_ns / 1e3);
-    prem_table_add_real(study->table,
-                        study->gpu_us[p] > 0 ? median_us[p] / study->gpu_us[p] : (double)NAN);
+    prem_table_row(study->table, TEXT(tile), TEXT(prem_phase_name((prem_phase)p)),
+                   REAL(median_us[p]), REAL((double)prem_times_at(times, 0.99) / 1e3),
+                   REAL((double)times->max_ns / 1e3),
+                   REAL(study->gpu_us[p] > 0 ? median_us[p] / study->gpu_us[p] : (double)NAN));
   }
 }
 
@@ -104,12 +102,8 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
   length_study study = {.context = context, .findings = findings};
   study.table = prem_findings_table(findings, "lengths",
                                     "Phases of a convolution's tile, one block alone", NULL);
-  prem_table_column(study.table, "tile", "");
-  prem_table_column(study.table, "phase", "");
-  prem_table_column(study.table, "median", "us");
-  prem_table_column(study.table, "p99", "us");
-  prem_table_column(study.table, "longest", "us");
-  prem_table_column(study.table, "median / GPU's", "");
+  prem_table_columns(study.table,
+                     "tile; phase; median [us]; p99 [us]; longest [us]; median / GPU's");
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
                                               .title = "Length of phases, median",
                                               .table = "lengths",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/original/originals.h"
 #include "prem/base/numbers.h"
 
@@ -49,19 +50,10 @@ typedef struct phase_shift {
 
 static prem_table *begin_table(prem_findings *findings, const shifted *shift) {
   prem_table *table = prem_findings_table(findings, shift->table, shift->title, NULL);
-  prem_table_column(table, "phase", "");
-  prem_table_column(table, "offset", "ns");
-  prem_table_column(table, "offset / phase alone", "");
-  prem_table_column(table, "median", "us");
-  prem_table_column(table, "p5", "us");
-  prem_table_column(table, "p95", "us");
-  prem_table_column(table, "worst", "us");
-  prem_table_column(table, "p95 - p5", "us");
-  prem_table_column(table, "blocks at memory", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "least", "us");
-  prem_table_column(table, "longest", "us");
-  prem_table_column(table, "jitter", "%");
+  prem_table_columns(
+      table,
+      "phase; offset [ns]; offset / phase alone; median [us]; p5 [us]; p95 [us]; worst [us]; p95 - "
+      "p5 [us]; blocks at memory; mean [us]; least [us]; longest [us]; jitter [%]");
   return table;
 }
 
@@ -87,19 +79,11 @@ static spread add_row(prem_table *table, const char *release, prem_phase phase, 
                         jitter_pct(outcome, phase)};
   char name[64];
   snprintf(name, sizeof name, "%s, %s", prem_phase_name(phase), release);
-  prem_table_add_text(table, name);
-  prem_table_add_int(table, offset_ns);
-  prem_table_add_real(table, of_alone);
-  prem_table_add_real(table, found.median_us);
-  prem_table_add_real(table, p5_us);
-  prem_table_add_real(table, p95_us);
-  prem_table_add_real(table, (double)times->max_ns / 1e3);
-  prem_table_add_real(table, found.spread_us);
-  prem_table_add_real(table, outcome->at_once);
-  prem_table_add_real(table, mean_ns(times) / 1e3);
-  prem_table_add_real(table, (double)times->min_ns / 1e3);
-  prem_table_add_real(table, (double)times->max_ns / 1e3);
-  prem_table_add_real(table, found.jitter_pct);
+  prem_table_row(table, TEXT(name), INT(offset_ns), REAL(of_alone), REAL(found.median_us),
+                 REAL(p5_us), REAL(p95_us), REAL((double)times->max_ns / 1e3),
+                 REAL(found.spread_us), REAL(outcome->at_once), REAL(mean_ns(times) / 1e3),
+                 REAL((double)times->min_ns / 1e3), REAL((double)times->max_ns / 1e3),
+                 REAL(found.jitter_pct));
   return found;
 }
 
@@ -143,13 +127,9 @@ static void add_thesis(prem_findings *findings) {
       findings, "thesis",
       "Change of the phases' jitter from kernel-wise to block-wise release, on a Jetson TX2",
       "thesis, TX2");
-  prem_table_column(table, "phase", "");
-  prem_table_column(table, "shift", "ns");
-  prem_table_column(table, "jitter", "%");
+  prem_table_columns(table, "phase; shift [ns]; jitter [%]");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    prem_table_add_text(table, rows[i].phase);
-    prem_table_add_int(table, rows[i].shift_ns);
-    prem_table_add_int(table, rows[i].change_pct);
+    prem_table_row(table, TEXT(rows[i].phase), INT(rows[i].shift_ns), INT(rows[i].change_pct));
   }
 }
 
@@ -223,20 +203,15 @@ static void add_changes(const phase_shift *experiment, prem_findings *findings) 
   prem_table *table =
       prem_findings_table(findings, "blockwise",
                           "Change from kernel-wise to block-wise release at the same shift", NULL);
-  prem_table_column(table, "phase", "");
-  prem_table_column(table, "offset / phase alone", "");
-  prem_table_column(table, "jitter", "%");
-  prem_table_column(table, "p95 - p5", "%");
-  prem_table_column(table, "median", "%");
+  prem_table_columns(table, "phase; offset / phase alone; jitter [%]; p95 - p5 [%]; median [%]");
   for (int i = 0; i < SHIFT_COUNT; ++i)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       for (int place = 0; place < OFFSET_COUNT && shifts[i].shown[p]; ++place) {
         const spread *from = &experiment->at[i][0][place][p], *to = &experiment->at[i][1][place][p];
-        prem_table_add_text(table, prem_phase_name((prem_phase)p));
-        prem_table_add_real(table, offsets[place]);
-        prem_table_add_real(table, change_pct(from->jitter_pct, to->jitter_pct));
-        prem_table_add_real(table, change_pct(from->spread_us, to->spread_us));
-        prem_table_add_real(table, change_pct(from->median_us, to->median_us));
+        prem_table_row(table, TEXT(prem_phase_name((prem_phase)p)), REAL(offsets[place]),
+                       REAL(change_pct(from->jitter_pct, to->jitter_pct)),
+                       REAL(change_pct(from->spread_us, to->spread_us)),
+                       REAL(change_pct(from->median_us, to->median_us)));
       }
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_LINES,
                                               .title = "Figs 4.13, 4.14: change of the jitter from "

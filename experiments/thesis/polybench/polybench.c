@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "experiments/common/interference.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 
 enum {
@@ -49,27 +50,18 @@ static void add_forms(prem_findings *findings) {
   };
   prem_table *table = prem_findings_table(
       findings, "forms", "Which of Polybench's kernels have a form in tiles here", NULL);
-  prem_table_column(table, "kernel", "");
-  prem_table_column(table, "work", "");
-  prem_table_column(table, "in tiles", "");
+  prem_table_columns(table, "kernel; work; in tiles");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    prem_table_add_text(table, rows[i].kernel);
-    prem_table_add_text(table, rows[i].complexity);
-    prem_table_add_text(table, rows[i].form);
+    prem_table_row(table, TEXT(rows[i].kernel), TEXT(rows[i].complexity), TEXT(rows[i].form));
   }
 }
 
 static void begin_table(survey *study) {
   prem_table *table = study->table = prem_findings_table(
       study->findings, "load", "Polybench's kernels on two SMs under load of the CPU", NULL);
-  prem_table_column(table, "kernel", "");
-  prem_table_column(table, "memory, load", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "least", "us");
-  prem_table_column(table, "longest", "us");
-  prem_table_column(table, "jitter", "%");
-  prem_table_column(table, "slowdown", "");
-  prem_table_column(table, "runs", "");
+  prem_table_columns(
+      table,
+      "kernel; memory, load; mean [us]; least [us]; longest [us]; jitter [%]; slowdown; runs");
   prem_chart chart = {.kind = PREM_CHART_HEAT_MAP,
                       .title = "Mean time under load (column), of the same without",
                       .table = "load",
@@ -97,14 +89,10 @@ static prem_status measure(survey *study, prem_interference_kind load, int memor
   char column[48];
   snprintf(column, sizeof column, "%s, %s", memory ? "mapped" : "device",
            prem_interference_name(load));
-  prem_table_add_text(study->table, prem_ordinary_name(work));
-  prem_table_add_text(study->table, column);
-  prem_table_add_real(study->table, found.own.mean_ns / 1e3);
-  prem_table_add_real(study->table, found.own.min_ns / 1e3);
-  prem_table_add_real(study->table, found.own.max_ns / 1e3);
-  prem_table_add_real(study->table, found.own.jitter_pct);
-  prem_table_add_real(study->table, slowdown);
-  prem_table_add_int(study->table, found.runs);
+  prem_table_row(study->table, TEXT(prem_ordinary_name(work)), TEXT(column),
+                 REAL(found.own.mean_ns / 1e3), REAL(found.own.min_ns / 1e3),
+                 REAL(found.own.max_ns / 1e3), REAL(found.own.jitter_pct), REAL(slowdown),
+                 INT(found.runs));
   study->elsewhere += found.elsewhere;
   prem_findings_output(study->findings, found.right);
   if (slowdown > study->max[memory]) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "experiments/common/experiment.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/original/originals.h"
 #include "experiments/thesis/profiler_step/stamps.h"
 #include "prem/base/clock.h"
@@ -54,9 +55,8 @@ static int64_t find_step(prem_table *table, const char *when, prem_diag *diag) {
     for (int i = 0; i < SHOWN && stamps->place[b]; ++i) {
       char name[64];
       snprintf(name, sizeof name, "SM %d, %s", (int)stamps->place[b] - 1, when);
-      prem_table_add_text(table, name);
-      prem_table_add_int(table, i);
-      prem_table_add_int(table, stamps->readings_ns[b][FIRST + i] - stamps->readings_ns[0][FIRST]);
+      prem_table_row(table, TEXT(name), INT(i),
+                     INT(stamps->readings_ns[b][FIRST + i] - stamps->readings_ns[0][FIRST]));
     }
   free(stamps);
   return step_ns;
@@ -184,15 +184,13 @@ static bool is_there(const char *name) {
 /* ---- what it says --------------------------------------------------------------------------- */
 
 static void add_row(prem_table *table, const char *when, int64_t step_ns) {
-  prem_table_add_text(table, when);
-  prem_table_add_real(table, step_ns < 0 ? (double)NAN : (double)step_ns);
+  prem_table_row(table, TEXT(when), REAL(step_ns < 0 ? (double)NAN : (double)step_ns));
 }
 
 static prem_table *begin_table(prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "steps", "Step of %globaltimer around a profiler", NULL);
-  prem_table_column(table, "when", "");
-  prem_table_column(table, "step", "ns");
+  prem_table_columns(table, "when; step [ns]");
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
                                               .title = "Step of %globaltimer",
                                               .table = "steps",
@@ -201,8 +199,7 @@ static prem_table *begin_table(prem_findings *findings) {
                                               .beside = "original"});
   prem_table *original =
       prem_findings_table(findings, "original", "Step of %globaltimer", "thesis, TX2");
-  prem_table_column(original, "when", "");
-  prem_table_column(original, "step", "ns");
+  prem_table_columns(original, "when; step [ns]");
   add_row(original, "before", 1000);
   add_row(original, "afterwards", 160);
   add_row(original, "afterwards, another process", 160);
@@ -226,9 +223,7 @@ static void tell_failure(prem_findings *findings, const char *profiler, const ch
 static prem_table *begin_stamps(prem_findings *findings) {
   static const char title[] = "Fig 4.6: readings over iterations, of a block on each of two SMs";
   prem_table *table = prem_findings_table(findings, "stamps", title, NULL);
-  prem_table_column(table, "block", "");
-  prem_table_column(table, "iteration", "");
-  prem_table_column(table, "time", "ns");
+  prem_table_columns(table, "block; iteration; time [ns]");
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_POINTS,
                                               .title = title,
                                               .table = "stamps",

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 #include "experiments/thesis/original/originals.h"
 #include "prem/base/numbers.h"
@@ -51,20 +52,9 @@ typedef struct offset_sweep {
 static prem_table *begin_table(prem_findings *findings) {
   prem_table *table = prem_findings_table(
       findings, "offsets", "Mean, jitter and lateness over the offset between tiles", NULL);
-  prem_table_column(table, "release", "");
-  prem_table_column(table, "offset", "ns");
-  prem_table_column(table, "offset / knee", "");
-  prem_table_column(table, "planned", "us");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "median", "us");
-  prem_table_column(table, "p5", "us");
-  prem_table_column(table, "p95", "us");
-  prem_table_column(table, "jitter", "%");
-  prem_table_column(table, "late releases", "%");
-  prem_table_column(table, "worst lateness", "us");
-  prem_table_column(table, "blocks at memory", "");
-  prem_table_column(table, "least", "us");
-  prem_table_column(table, "longest", "us");
+  prem_table_columns(table, "release; offset [ns]; offset / knee; planned [us]; mean [us]; median "
+                            "[us]; p5 [us]; p95 [us]; jitter [%]; late releases [%]; worst "
+                            "lateness [us]; blocks at memory; least [us]; longest [us]");
   return table;
 }
 
@@ -72,9 +62,7 @@ static prem_table *begin_table(prem_findings *findings) {
 static prem_table *begin_jitter(prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "jitter", "Longest - shortest run, of the mean", NULL);
-  prem_table_column(table, "runs", "");
-  prem_table_column(table, "offset / knee", "");
-  prem_table_column(table, "jitter", "%");
+  prem_table_columns(table, "runs; offset / knee; jitter [%]");
   return table;
 }
 
@@ -86,9 +74,7 @@ static void add_jitter(const offset_sweep *sweep, double of_knee, const prem_out
     const double span_ns = prem_makespan_at(outcome, max[i]) - prem_makespan_at(outcome, min[i]);
     char name[64];
     snprintf(name, sizeof name, "%s, %s", sweep->release, runs[i]);
-    prem_table_add_text(sweep->jitter, name);
-    prem_table_add_real(sweep->jitter, of_knee);
-    prem_table_add_real(sweep->jitter, 100.0 * span_ns / mean_ns);
+    prem_table_row(sweep->jitter, TEXT(name), REAL(of_knee), REAL(100.0 * span_ns / mean_ns));
   }
 }
 
@@ -102,41 +88,29 @@ static void add_row(const offset_sweep *sweep, int64_t offset_ns, const prem_mea
   const prem_outcome *outcome = &measured->outcomes[0];
   const prem_row *row = outcome->row;
   const bool timed = row->releases > 0;
-  prem_table_add_text(sweep->table, sweep->release);
-  prem_table_add_int(sweep->table, offset_ns);
-  prem_table_add_real(sweep->table, (double)offset_ns / sweep->knee_ns);
-  prem_table_add_real(sweep->table, timed ? planned_ns(sweep, measured) / 1e3 : (double)NAN);
-  prem_table_add_real(sweep->table, prem_of_runs(row, row->makespan_ns.mean / 1e3));
-  prem_table_add_real(sweep->table, prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3));
-  prem_table_add_real(sweep->table, prem_makespan_at(outcome, 0.05) / 1e3);
-  prem_table_add_real(sweep->table, prem_makespan_at(outcome, 0.95) / 1e3);
-  prem_table_add_real(sweep->table, prem_of_runs(row, row->jitter_pct));
-  prem_table_add_real(sweep->table, timed
-                                        ? 100.0 * (double)row->late_releases / (double)row->releases
-                                        : (double)NAN);
-  prem_table_add_real(sweep->table, timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN);
-  prem_table_add_real(sweep->table, outcome->at_once);
-  prem_table_add_real(sweep->table, prem_of_runs(row, (double)row->makespan_ns.min / 1e3));
-  prem_table_add_real(sweep->table, prem_of_runs(row, (double)row->makespan_ns.max / 1e3));
+  prem_table_row(
+      sweep->table, TEXT(sweep->release), INT(offset_ns), REAL((double)offset_ns / sweep->knee_ns),
+      REAL(timed ? planned_ns(sweep, measured) / 1e3 : (double)NAN),
+      REAL(prem_of_runs(row, row->makespan_ns.mean / 1e3)),
+      REAL(prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3)),
+      REAL(prem_makespan_at(outcome, 0.05) / 1e3), REAL(prem_makespan_at(outcome, 0.95) / 1e3),
+      REAL(prem_of_runs(row, row->jitter_pct)),
+      REAL(timed ? 100.0 * (double)row->late_releases / (double)row->releases : (double)NAN),
+      REAL(timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN), REAL(outcome->at_once),
+      REAL(prem_of_runs(row, (double)row->makespan_ns.min / 1e3)),
+      REAL(prem_of_runs(row, (double)row->makespan_ns.max / 1e3)));
   add_jitter(sweep, (double)offset_ns / sweep->knee_ns, outcome);
 }
 
 /* Ordinary kernels know no offset: a line from one end to the other. */
 static void add_baseline(prem_table *table, const char *name, double of_knee,
                          const prem_ordinary_summary *found) {
-  prem_table_add_text(table, name);
-  prem_table_add_int(table, 0);
-  prem_table_add_real(table, of_knee);
-  prem_table_add_real(table, (double)NAN);
-  prem_table_add_real(table, found->mean_ns / 1e3);
-  prem_table_add_real(table, found->median_ns / 1e3);
-  prem_table_add_real(table, (double)NAN);
-  prem_table_add_real(table, (double)NAN);
-  prem_table_add_real(table, found->jitter_pct);
+  prem_table_row(table, TEXT(name), INT(0), REAL(of_knee), REAL((double)NAN),
+                 REAL(found->mean_ns / 1e3), REAL(found->median_ns / 1e3), REAL((double)NAN),
+                 REAL((double)NAN), REAL(found->jitter_pct));
   for (int i = 0; i < 3; ++i)
     prem_table_add_real(table, (double)NAN);
-  prem_table_add_real(table, found->min_ns / 1e3);
-  prem_table_add_real(table, found->max_ns / 1e3);
+  prem_table_row(table, REAL(found->min_ns / 1e3), REAL(found->max_ns / 1e3));
 }
 
 /* The same four convolutions as ordinary kernels on two SMs; a GPU alone can have them. */
@@ -309,15 +283,10 @@ static void add_thesis(prem_findings *findings) {
   prem_table *table = prem_findings_table(
       findings, "thesis", "The same on a Jetson TX2, where the knee lies at about 1200 ns",
       "thesis, TX2");
-  prem_table_column(table, "release", "");
-  prem_table_column(table, "offset", "ns");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "jitter", "%");
+  prem_table_columns(table, "release; offset [ns]; mean [us]; jitter [%]");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    prem_table_add_text(table, rows[i].release);
-    prem_table_add_int(table, rows[i].offset_ns);
-    prem_table_add_real(table, rows[i].mean_us);
-    prem_table_add_real(table, rows[i].jitter_pct);
+    prem_table_row(table, TEXT(rows[i].release), INT(rows[i].offset_ns), REAL(rows[i].mean_us),
+                   REAL(rows[i].jitter_pct));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/common/tables.h"
 
 static const prem_mode modes[] = {PREM_MODE_FREE, PREM_MODE_LOCK, PREM_MODE_TT};
 enum { MODE_COUNT = sizeof modes / sizeof *modes };
@@ -21,17 +22,9 @@ typedef struct token_cost {
 static prem_table *begin_table(prem_findings *findings) {
   prem_table *table = prem_findings_table(
       findings, "modes", "Tiles without a rule, behind a token for the memory, and on time", NULL);
-  prem_table_column(table, "at the memory", "");
-  prem_table_column(table, "mode", "");
-  prem_table_column(table, "mean", "us");
-  prem_table_column(table, "median", "us");
-  prem_table_column(table, "of free", "");
-  prem_table_column(table, "jitter", "%");
-  prem_table_column(table, "waiting", "%");
-  prem_table_column(table, "blocks at memory", "");
-  prem_table_column(table, "handover median", "ns");
-  prem_table_column(table, "handover p99", "ns");
-  prem_table_column(table, "handover worst", "ns");
+  prem_table_columns(
+      table, "at the memory; mode; mean [us]; median [us]; of free; jitter [%]; waiting [%]; "
+             "blocks at memory; handover median [ns]; handover p99 [ns]; handover worst [ns]");
   return table;
 }
 
@@ -39,15 +32,13 @@ static void add_row(const token_cost *cost, bool per_task, int m, const prem_mea
   prem_table *table = cost->table;
   const prem_outcome *outcome = &measured->outcomes[m];
   const prem_row *row = outcome->row;
-  prem_table_add_text(table, per_task ? "one kernel at a time" : "one block at a time");
-  prem_table_add_text(table, mode_names[m]);
-  prem_table_add_real(table, prem_of_runs(row, row->makespan_ns.mean / 1e3));
-  prem_table_add_real(table, prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3));
-  prem_table_add_real(table, prem_of_runs(row, (double)row->makespan_ns.p50) /
-                                 (double)measured->outcomes[0].row->makespan_ns.p50);
-  prem_table_add_real(table, prem_of_runs(row, row->jitter_pct));
-  prem_table_add_real(table, outcome->waiting_pct);
-  prem_table_add_real(table, outcome->at_once);
+  prem_table_row(table, TEXT(per_task ? "one kernel at a time" : "one block at a time"),
+                 TEXT(mode_names[m]), REAL(prem_of_runs(row, row->makespan_ns.mean / 1e3)),
+                 REAL(prem_of_runs(row, (double)row->makespan_ns.p50 / 1e3)),
+                 REAL(prem_of_runs(row, (double)row->makespan_ns.p50) /
+                      (double)measured->outcomes[0].row->makespan_ns.p50),
+                 REAL(prem_of_runs(row, row->jitter_pct)), REAL(outcome->waiting_pct),
+                 REAL(outcome->at_once));
   /* Blocks of one kernel need not hand it over. */
   const bool handed = modes[m] == PREM_MODE_LOCK && !per_task && outcome->handover.count > 0;
   for (int i = 0; i < 3; ++i) {
@@ -112,10 +103,8 @@ static void add_thesis(prem_findings *findings) {
   prem_table *table = prem_findings_table(
       findings, "thesis",
       "What the thesis reports of a token between CPU and GPU (GPUguard, MemGuard)", "thesis, TX2");
-  prem_table_column(table, "what", "");
-  prem_table_column(table, "share of the run time", "%");
-  prem_table_add_text(table, "synchronising, about");
-  prem_table_add_int(table, 50);
+  prem_table_columns(table, "what; share of the run time [%]");
+  prem_table_row(table, TEXT("synchronising, about"), INT(50));
 }
 
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Tables as experiments write them: all columns in one line, a row in one call. */
+#ifndef TTPREM_EXPERIMENTS_COMMON_TABLES_H
+#define TTPREM_EXPERIMENTS_COMMON_TABLES_H
+
+#include <stddef.h>
+
+#include "ttprem/findings.h"
+
+/** "mode; makespan [us]; share [%]": names, and units where there are any. */
+void prem_table_columns(prem_table *table, const char *columns);
+
+typedef struct prem_cell {
+  const char *text; /* NULL: a number */
+  bool whole;
+  int64_t integer;
+  double real;
+} prem_cell;
+
+#define TEXT(value) ((prem_cell){.text = (value)})
+#define INT(value)  ((prem_cell){.whole = true, .integer = (value)})
+#define REAL(value) ((prem_cell){.real = (value)})
+
+void prem_table_add_cells(prem_table *table, const prem_cell *cells, size_t count);
+/** prem_table_row(table, TEXT(name), INT(count), REAL(mean_ns)): cells, from left to right. */
+#define prem_table_row(table, ...)                                                                 \
+  prem_table_add_cells(table, (const prem_cell[]){__VA_ARGS__},                                    \
+                       sizeof((const prem_cell[]){__VA_ARGS__}) / sizeof(prem_cell))
+
+#endif
