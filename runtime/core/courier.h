@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The courier of a live session: it chooses which frame a job reads, grants buffers to results,
- * lets hyperperiods begin and shows results. docs/architecture.md, "Live sessions", has the words.
+ * lets hyperperiods begin and shows results. docs/live-internals.md has the words.
  *
  *   courier.h         begin here: the words, and what executors ask
  *   courier_ports.c   which jobs read, write and depend on which stream: made once

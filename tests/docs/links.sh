@@ -61,7 +61,7 @@ done < <(find . -name '*.md' ! -path './build*' ! -path './.git/*' -printf '%P\n
 
 # Every room of the law is on the page that says what is in it.
 while read -r room _; do
-  grep -q "^| .*\`$room/" docs/architecture.md || complain "docs/architecture.md: tests/law.sh has a room $room/ more"
+  grep -q "^| .*\`$room[/\`]" docs/architecture.md || complain "docs/architecture.md: tests/law.sh has a room $room/ more"
 done < <(sed -n '/<<.LAW.$/,/^LAW$/{/LAW/!p}' tests/law.sh)
 
 # A folder of tests has a map when it has more than six files, and the map names each of them.
