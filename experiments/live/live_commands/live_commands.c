@@ -8,23 +8,7 @@
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
 
-enum {
-  TURNS = 8000,
-  QUICK_TURNS = 40,
-  CPU_TURNS = 200,
-  WARM_UP = 52, /* a multiple of the variants, as all numbers of turns here */
-  QUICK_WARM_UP = 4,
-  ROUNDS = 4,
-  QUICK_ROUNDS = 2,
-  ANEW = 20,
-  QUICK_ANEW = 2,
-  SIZE = 1024,
-  THREADS = 1024,
-  LIVE_THREADS = 608
-};
-
-#define BUDGET_NS       INT64_C(40000000000)
-#define QUICK_BUDGET_NS INT64_C(6000000000)
+enum { ANEW = 20, QUICK_ANEW = 2, SIZE = 1024, THREADS = 1024, LIVE_THREADS = 608 };
 
 static const prem_work works[] = {PREM_WORK_EMPTY, PREM_WORK_INCREMENT, PREM_WORK_PRODUCT,
                                   PREM_WORK_SUM, PREM_WORK_MIXED};
@@ -156,14 +140,10 @@ static void tell_verdict(const prem_way_rows *rows, prem_findings *findings) {
 
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
   const bool is_virtual = strcmp(prem_backend_name(context->backend), "sim") == 0;
-  prem_way_rows rows = {.turns = context->quick ? QUICK_TURNS
-                                 : is_gpu       ? TURNS
-                                                : CPU_TURNS,
-                        .warm_up = context->quick ? QUICK_WARM_UP : WARM_UP,
-                        .rounds = context->quick ? QUICK_ROUNDS : ROUNDS,
-                        .budget_ns = context->quick ? QUICK_BUDGET_NS : BUDGET_NS};
+  /* all turns and warm-ups are multiples of the variants */
+  static const prem_way_effort effort = {8000, 200, 40, 52, 4, 40, 6};
+  prem_way_rows rows = prem_way_rows_make(context, &effort);
   prem_table *table = prem_way_works_begin(findings, "commands", "Commands, by ways");
   prem_table *rates = begin_rates(findings);
   add_rows(&rows, context);

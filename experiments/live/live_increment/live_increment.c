@@ -6,20 +6,11 @@
 #include "experiments/live/ways/rows.h"
 
 enum {
-  TURNS = 4000,
-  QUICK_TURNS = 40,
-  CPU_TURNS = 100,
-  WARM_UP = 50,
-  ROUNDS = 4,
-  QUICK_ROUNDS = 2,
   THREADS = 1024,
   LIVE_THREADS = 608,
   SMALL = 1024, /* floats, up to which one block does it, as in the paper */
   MANAGED = 16384
 };
-
-#define BUDGET_NS       INT64_C(50000000000)
-#define QUICK_BUDGET_NS INT64_C(8000000000)
 
 static const int32_t sizes[] = {64, 128, 256, 512, 1024, 16384, 262144, 1048576};
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -145,30 +136,22 @@ static void tell_verdict(const prem_way_rows *rows, prem_findings *findings) {
                           size, live->response.p50);
 }
 
+static const prem_way_study study = {
+    .effort = {4000, 100, 40, 50, 5, 50, 8},
+    .table = "increments",
+    .title = "Increments, by where data lies",
+    .source = "Table 3",
+    .originals = originals,
+    .original_count = sizeof originals / sizeof *originals,
+    .add_rows = add_rows,
+    .tell_verdict = tell_verdict,
+    .note = "The paper's times leave out the host's stores and loads where memory is mapped or "
+            "managed, and have them where it is copied.",
+};
+
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
-  prem_way_rows rows = {.turns = context->quick ? QUICK_TURNS
-                                 : is_gpu       ? TURNS
-                                                : CPU_TURNS,
-                        .warm_up = context->quick ? WARM_UP / 10 : WARM_UP,
-                        .rounds = context->quick ? QUICK_ROUNDS : ROUNDS,
-                        .budget_ns = context->quick ? QUICK_BUDGET_NS : BUDGET_NS};
-  prem_table *table =
-      prem_way_works_begin(findings, "increments", "Increments, by where data lies");
-  prem_way_originals_tell(findings, "Table 3", originals, sizeof originals / sizeof *originals);
-  add_rows(&rows, context);
-  const prem_status status = prem_way_rows_measure(context, &rows, findings, diag);
-  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
-    prem_way_works_tell(&rows, table, findings);
-    tell_verdict(&rows, findings);
-    prem_way_works_explain(findings);
-    prem_findings_note(findings, "The paper's times leave out the host's stores and loads where "
-                                 "memory is mapped or managed, and have them where it is copied.");
-    prem_way_tell_left_out(&rows, findings);
-  }
-  prem_way_rows_free(&rows);
-  return status;
+  return prem_way_study_run(&study, context, findings, diag);
 }
 
 const prem_experiment prem_live_increment_experiment = {

@@ -8,20 +8,12 @@
 #include "experiments/live/ways/rows.h"
 
 enum {
-  TURNS = 12000,
-  QUICK_TURNS = 200,
-  CPU_TURNS = 400,
-  WARM_UP = 50,
-  ROUNDS = 4,
-  QUICK_ROUNDS = 2,
   THREADS = 256, /* where blocks are compared */
   PAYLOAD = 16   /* floats */
 };
 
-#define BUDGET_NS       INT64_C(50000000000)
-#define QUICK_BUDGET_NS INT64_C(8000000000)
-#define GPU_PACE_NS     INT64_C(20000)
-#define CPU_PACE_NS     INT64_C(400000)
+#define GPU_PACE_NS INT64_C(20000)
+#define CPU_PACE_NS INT64_C(400000)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -243,13 +235,8 @@ static void tell_notes(const prem_way_rows *rows, prem_findings *findings) {
 
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
-  prem_way_rows rows = {.turns = context->quick ? QUICK_TURNS
-                                 : is_gpu       ? TURNS
-                                                : CPU_TURNS,
-                        .warm_up = context->quick ? WARM_UP / 10 : WARM_UP,
-                        .rounds = context->quick ? QUICK_ROUNDS : ROUNDS,
-                        .budget_ns = context->quick ? QUICK_BUDGET_NS : BUDGET_NS};
+  static const prem_way_effort effort = {12000, 400, 200, 50, 5, 50, 8};
+  prem_way_rows rows = prem_way_rows_make(context, &effort);
   prem_table *table = begin_tables(findings);
   add_rows(&rows, context);
   const prem_status status = prem_way_rows_measure(context, &rows, findings, diag);

@@ -6,19 +6,10 @@
 #include "experiments/live/ways/rows.h"
 
 enum {
-  TURNS = 4000,
-  QUICK_TURNS = 40,
-  CPU_TURNS = 100,
-  WARM_UP = 50,
-  ROUNDS = 4,
-  QUICK_ROUNDS = 2,
   THREADS = 1024,     /* of a block, as the paper has them */
   LIVE_THREADS = 608, /* 512 of them compute */
   LARGE = 32768
 };
-
-#define BUDGET_NS       INT64_C(50000000000)
-#define QUICK_BUDGET_NS INT64_C(8000000000)
 
 typedef struct work_case {
   prem_work work;
@@ -176,32 +167,22 @@ static void tell_verdict(const prem_way_rows *rows, prem_findings *findings) {
                           text);
 }
 
+static const prem_way_study study = {
+    .effort = {4000, 100, 40, 50, 5, 50, 8},
+    .table = "works",
+    .title = "Products, sums and increments, by ways",
+    .source = "Tables 5 to 10",
+    .originals = originals,
+    .original_count = sizeof originals / sizeof *originals,
+    .add_rows = add_rows,
+    .tell_verdict = tell_verdict,
+    .note = "Live events run in mode free: each phase as soon as it can. A sum on several blocks "
+            "takes two tasks.",
+};
+
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
-  prem_way_rows rows = {.turns = context->quick ? QUICK_TURNS
-                                 : is_gpu       ? TURNS
-                                                : CPU_TURNS,
-                        .warm_up = context->quick ? WARM_UP / 10 : WARM_UP,
-                        .rounds = context->quick ? QUICK_ROUNDS : ROUNDS,
-                        .budget_ns = context->quick ? QUICK_BUDGET_NS : BUDGET_NS};
-  prem_table *table =
-      prem_way_works_begin(findings, "works", "Products, sums and increments, by ways");
-  prem_way_originals_tell(findings, "Tables 5 to 10", originals,
-                          sizeof originals / sizeof *originals);
-  add_rows(&rows, context);
-  const prem_status status = prem_way_rows_measure(context, &rows, findings, diag);
-  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
-    prem_way_works_tell(&rows, table, findings);
-    tell_verdict(&rows, findings);
-    prem_way_works_explain(findings);
-    prem_findings_note(findings,
-                       "Live events run in mode free: each phase as soon as it can. A sum "
-                       "on several blocks takes two tasks.");
-    prem_way_tell_left_out(&rows, findings);
-  }
-  prem_way_rows_free(&rows);
-  return status;
+  return prem_way_study_run(&study, context, findings, diag);
 }
 
 const prem_experiment prem_live_work_experiment = {

@@ -316,3 +316,35 @@ void prem_way_originals_tell(prem_findings *findings, const char *title,
                    INT(llround((rows[i].largest_us - rows[i].mean_us) * 1000)));
   }
 }
+
+prem_way_rows prem_way_rows_make(const prem_experiment_context *context,
+                                 const prem_way_effort *effort) {
+  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  if (context->quick)
+    return (prem_way_rows){.turns = effort->quick_turns,
+                           .warm_up = effort->quick_warm_up,
+                           .rounds = 2,
+                           .budget_ns = effort->quick_budget_s * 1000000000};
+  return (prem_way_rows){.turns = is_gpu ? effort->turns : effort->cpu_turns,
+                         .warm_up = effort->warm_up,
+                         .rounds = 4,
+                         .budget_ns = effort->budget_s * 1000000000};
+}
+
+prem_status prem_way_study_run(const prem_way_study *study, const prem_experiment_context *context,
+                               prem_findings *findings, prem_diag *diag) {
+  prem_way_rows rows = prem_way_rows_make(context, &study->effort);
+  prem_table *table = prem_way_works_begin(findings, study->table, study->title);
+  prem_way_originals_tell(findings, study->source, study->originals, study->original_count);
+  study->add_rows(&rows, context);
+  const prem_status status = prem_way_rows_measure(context, &rows, findings, diag);
+  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
+    prem_way_works_tell(&rows, table, findings);
+    study->tell_verdict(&rows, findings);
+    prem_way_works_explain(findings);
+    prem_findings_note(findings, "%s", study->note);
+    prem_way_tell_left_out(&rows, findings);
+  }
+  prem_way_rows_free(&rows);
+  return status;
+}

@@ -31,6 +31,16 @@ PREM_EXTERN_C_BEGIN
 bool prem_way_samples_make(int64_t room, bool twice, prem_way_samples *out);
 void prem_way_samples_free(prem_way_samples *samples);
 
+/** How much an experiment takes of its machine. Rounds are four, of a quick look two. */
+typedef struct prem_way_effort {
+  int64_t turns, cpu_turns, quick_turns; /* on a GPU; elsewhere; of a quick look */
+  int64_t warm_up, quick_warm_up;
+  int64_t budget_s, quick_budget_s;
+} prem_way_effort;
+
+/** No rows yet. */
+prem_way_rows prem_way_rows_make(const prem_experiment_context *context,
+                                 const prem_way_effort *effort);
 /** Add a row; its name is the way's and `suffix`. More than PREM_MAX_WAY_ROWS are left out. */
 void prem_way_rows_add(prem_way_rows *rows, const prem_way_setup *setup, const char *suffix);
 /**
@@ -75,6 +85,21 @@ typedef struct prem_way_original {
 /** Table `original`. */
 void prem_way_originals_tell(prem_findings *findings, const char *title,
                              const prem_way_original *rows, size_t count);
+
+/** An experiment with one table of works. */
+typedef struct prem_way_study {
+  prem_way_effort effort;
+  const char *table, *title;
+  const char *source; /* tables of the paper */
+  const prem_way_original *originals;
+  size_t original_count;
+  void (*add_rows)(prem_way_rows *rows, const prem_experiment_context *context);
+  void (*tell_verdict)(const prem_way_rows *rows, prem_findings *findings);
+  const char *note;
+} prem_way_study;
+
+prem_status prem_way_study_run(const prem_way_study *study, const prem_experiment_context *context,
+                               prem_findings *findings, prem_diag *diag);
 
 /** What the paper's numbers are from. */
 extern const char prem_way_paper[];
