@@ -48,13 +48,13 @@ extern const char *const prem_chart_kind_names[PREM_CHART_KIND_COUNT];
 
 /** PREM_OK if they can be shown, or what went wrong while building. */
 prem_status prem_findings_judge(const prem_findings *findings, prem_diag *diag);
-const prem_table *prem_find_table(const prem_findings *findings, const char *name);
+PREM_API const prem_table *prem_find_table(const prem_findings *findings, const char *name);
 /** -1: there is none, or `name` is NULL. */
-int64_t prem_find_column(const prem_table *table, const char *name);
-int64_t prem_table_rows(const prem_table *table);
-const prem_value *prem_table_value(const prem_table *table, int64_t row, int64_t column);
+PREM_API int64_t prem_find_column(const prem_table *table, const char *name);
+PREM_API int64_t prem_table_rows(const prem_table *table);
+PREM_API const prem_value *prem_table_value(const prem_table *table, int64_t row, int64_t column);
 /** Its number; NAN for text. */
-double prem_value_number(const prem_value *value);
+PREM_API double prem_value_number(const prem_value *value);
 /** As a reader wants it: "-" if it is missing. Returns like snprintf. */
 int prem_value_format(const prem_value *value, char *out, size_t out_bytes);
 
