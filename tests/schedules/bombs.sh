@@ -18,7 +18,7 @@ try() {
   status=0
   (
     ulimit -t 4
-    ulimit -v 500000
+    ulimit -d 500000 # of data: libraries count as addresses, and a build has more or fewer of them
     exec "$ttprem" "$@" "$name.cfg"
   ) >"$name.out" 2>&1 || status=$?
   if [ "$status" -ne "$wanted" ] || ! grep -qF "$said" "$name.out"; then
