@@ -5,7 +5,7 @@
 #   format  sources are as .clang-format would write them, and say their licence
 #   test    release build with warnings as errors, with the GPU backend where there is a CUDA compiler;
 #           suites, CLI tests, dependency law, installing, a kernel out of tree
-#   shared  the product alone, as a shared library: installing, a kernel and the experiments out of tree; without a
+#   shared  the same as a shared library: installing, a kernel and the experiments out of tree; without a
 #           GPU the tutorial, the tracker and the templates of `ttprem new` here, without device code
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers, device code as well
 #   tsan    the suites that start threads under the thread sanitizer
