@@ -64,8 +64,12 @@ static prem_status work(const prem_experiment_context *context, const workload *
   const struct timespec pause = {.tv_nsec = LOOK_NS};
   char file[PATH_BYTES], schedule[PATH_MAX], program[PATH_MAX];
   snprintf(file, sizeof file, "%s/%s/%s.cfg", context->schedules, of->folder, of->name);
-  if (!realpath(file, schedule) || !context->program || !realpath(context->program, program))
-    return refuse(diag, file, strerror(errno));
+  if (!realpath(file, schedule))
+    return refuse(diag, file,
+                  "it is not there; --schedules=DIR names the folder with figures/ and examples/");
+  if (!context->program || !realpath(context->program, program))
+    return refuse(diag, "ttprem",
+                  "the command's own file is not found, which this experiment runs");
   const char *const words[] = {"sh",
                                "-c",
                                script,
@@ -88,14 +92,16 @@ static prem_status work(const prem_experiment_context *context, const workload *
   }
   if (shell < 0)
     return refuse(diag, "sh", strerror(errno));
-  while (waitpid(shell, &status, WNOHANG) == 0) {
+  pid_t ended;
+  while ((ended = waitpid(shell, &status, WNOHANG)) == 0) {
     if (prem_experiment_stopped(context))
       kill(-shell, SIGINT);
     nanosleep(&pause, NULL);
   }
   if (prem_experiment_stopped(context))
     return PREM_ERR_INTERRUPTED;
-  return status == 0 ? PREM_OK : refuse(diag, of->name, "a command failed, as it says");
+  return ended == shell && status == 0 ? PREM_OK
+                                       : refuse(diag, of->name, "a command failed, as it says");
 }
 
 static void add_value(prem_table *to, const prem_value *value) {
