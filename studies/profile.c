@@ -46,6 +46,7 @@ typedef struct profiling {
   prem_times *job_turnarounds; /* [place] the same */
   prem_times job_prefetches;
   prem_times unit_turnarounds; /* of computes */
+  int64_t *drains_ns;          /* [place * PREM_PHASE_COUNT + phase] of best-effort tasks, gated */
   prem_diag *diag;
 } profiling;
 
@@ -131,12 +132,25 @@ static prem_status add_turnarounds(profiling *all, const prem_trace *trace, prem
   return prem_turnarounds_add(&run, &out);
 }
 
+/* Where the gate held best-effort tasks back, a phase's bound is how long those still took that were
+ * in flight when it closed: they had company, but nothing new came. */
+static void add_drains(profiling *all, const prem_best_effort_trace *beside) {
+  const prem_trace *trace = beside->trace;
+  for (int32_t t = 0; beside->gated && t < trace->task_count; ++t)
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      int64_t *drain_ns = &all->drains_ns[(all->alone_count + t) * PREM_PHASE_COUNT + phase];
+      *drain_ns = prem_max_i64(*drain_ns, beside->counts[t].drain_ns[phase]);
+    }
+}
+
 /* Alone means lock here. Where threads yield to each other, what a message takes is not theirs; nor
  * is it where no gate keeps best-effort tasks off. */
 static prem_status add_waits(void *context, const prem_trace *trace, prem_mode mode) {
   profiling *all = context;
   const prem_profile_options *options = all->options;
   const int64_t from = options->sampling.scenario == PREM_RESIDENT ? options->sampling.discard : 0;
+  if (trace->best_effort)
+    add_drains(all, trace->best_effort);
   if (mode == PREM_MODE_LOCK || all->result->machine.yields ||
       (mode == PREM_MODE_FREE && trace->best_effort))
     return PREM_OK;
@@ -255,10 +269,10 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
       seen->unrecorded_max_ns == 0)
     return;
   /* what was seen alone can happen in any condition */
-  const int64_t longest_ns = prem_max_i64(longest_of(all, condition, t, phase),
-                                          alone->steady.count > 0 || alone->unrecorded_max_ns > 0
-                                              ? longest_of(all, PREM_ISOLATED, t, phase)
-                                              : 0);
+  int64_t longest_ns = prem_max_i64(longest_of(all, condition, t, phase),
+                                    alone->steady.count > 0 || alone->unrecorded_max_ns > 0
+                                        ? longest_of(all, PREM_ISOLATED, t, phase)
+                                        : 0);
   out->longest_ns =
       prem_max_i64(prem_max_i64(seen->disturbed.max_ns, alone->disturbed.max_ns), longest_ns);
   out->longest_ns =
@@ -269,6 +283,9 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
     out->longest_ns = prem_max_i64(seen->cold.max_ns, out->longest_ns);
   all->result->all_disturbed |=
       seen->steady.count + seen->cold.count == 0 && seen->disturbed.count > 0;
+  const int64_t drain_ns = all->drains_ns[all->places[t] * PREM_PHASE_COUNT + phase];
+  if (condition == PREM_PLANNED && drain_ns > 0)
+    longest_ns = drain_ns;
   const double with_room = (double)longest_ns * (1 + options->margin_pct / 100);
   out->wcet_ns =
       prem_max_i64((int64_t)ceil(with_room), prem_max_i64(all->result->machine.dispatch_ns, 1));
@@ -809,13 +826,14 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   all->handovers = calloc(tasks, sizeof *all->handovers);
   all->turnarounds = calloc(tasks * PREM_PHASE_COUNT, sizeof *all->turnarounds);
   all->job_turnarounds = calloc(tasks, sizeof *all->job_turnarounds);
+  all->drains_ns = calloc(tasks * PREM_PHASE_COUNT, sizeof *all->drains_ns);
   const prem_status status = make_variants(all);
   if (status != PREM_OK)
     return status;
   all->disturbance =
       prem_disturbance_new(prem_backend_name(all->backend), all->variants, all->variant_count);
   return result->tasks && all->handovers && all->turnarounds && all->job_turnarounds &&
-                 all->disturbance
+                 all->drains_ns && all->disturbance
              ? PREM_OK
              : PREM_ERR_MEMORY;
 }
@@ -840,6 +858,7 @@ static void free_all(profiling *all) {
   free(all->handovers);
   free(all->turnarounds);
   free(all->job_turnarounds);
+  free(all->drains_ns);
   free(all->variants);
   free(all->schedules);
   free(all->places);

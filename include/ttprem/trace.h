@@ -66,7 +66,10 @@ typedef struct prem_best_effort_counts {
   int64_t bytes;          /* that its memory phases moved */
   int64_t waits, wait_ns; /* of memory phases that the gate held back */
   int64_t overruns;       /* of the gate: phases that outlived their bound into a closed window */
-  prem_gate_overrun longest; /* of these */
+  prem_gate_overrun longest;          /* of these */
+  int64_t drain_ns[PREM_PHASE_COUNT]; /* the longest from the last instant at which the gate would
+                                         have let a phase in to its last byte: what its bound has to
+                                         be. 0: none was in flight then */
 } prem_best_effort_counts;
 
 /** The best-effort tasks beside the critical ones of a trace. */

@@ -476,6 +476,9 @@ void prem_gatekeeper_note(prem_gatekeeper *keeper, const prem_record *record, in
   count_phase(part, record, 1, counts);
   if (!keeper->is_gated || !prem_is_gated(part, record))
     return;
+  const int64_t ahead_ns = part->ahead_ns[record->task * PREM_PHASE_COUNT + record->phase];
+  counts->drain_ns[phase] =
+      prem_max_i64(counts->drain_ns[phase], end_ns - (keeper->gate.start_ns - ahead_ns));
   const int64_t by_ns = prem_gate_overrun_ns(&keeper->gate, end_ns);
   if (by_ns == 0)
     return;
@@ -539,6 +542,8 @@ void prem_best_effort_counts_merge(prem_best_effort_counts *to,
   to->waits += from->waits;
   to->wait_ns += from->wait_ns;
   to->overruns += from->overruns;
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    to->drain_ns[phase] = prem_max_i64(to->drain_ns[phase], from->drain_ns[phase]);
   if (from->longest.by_ns > to->longest.by_ns)
     to->longest = from->longest;
 }

@@ -69,8 +69,6 @@ static prem_status open_program(prem_cuda_device *gpu, const prem_program *progr
   CUDA_TRY(
       cudaHostAlloc((void **)&cuda->clock_word, sizeof *cuda->clock_word, cudaHostAllocMapped));
   cuda->device.launch.clock_step_ns = machine->clock_step_ns;
-  if (part)
-    CUDA_TRY(prem_cuda_beside_load(cuda));
   *out = cuda;
   return PREM_OK;
 fail:
@@ -143,6 +141,8 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   if (status == PREM_OK && beside)
     status =
         open_program(gpu, beside->program, beside->arrays, beside, machine, &cuda->beside, diag);
+  if (status == PREM_OK && beside)
+    status = prem_cuda_report(prem_cuda_beside_load(cuda), diag, "making the gate ready");
   if (status == PREM_OK)
     status = choose_variant(cuda, diag);
   if (status == PREM_OK && beside && beside->schedule->measure.load == PREM_LOAD_GRAPH)

@@ -192,15 +192,16 @@ static void explore_one(const char *source, int64_t hyperperiods, int32_t need) 
   prem_schedule *schedule = schedule_from_text(source);
   ck_assert_ptr_nonnull(schedule);
   ck_assert_int_eq(prem_program_new_live(schedule, &w.program, NULL), PREM_OK);
-  const bool live = w.program->plan_count > 1;
+  const prem_asks_watch watch =
+      w.program->plan_count > 1 ? PREM_ASKS_OF_COURIER : PREM_ASKS_OF_TASKS;
   if (need != 0)
     add_data_edge(w.program, need);
   w.tasks = calloc((size_t)schedule->task_count, sizeof *w.tasks);
   for (int32_t t = 0; t < schedule->task_count; ++t)
     w.tasks[t].jobs = w.program->tasks[t].jobs;
-  w.words = prem_asks_words(w.program, live);
+  w.words = prem_asks_words(w.program, watch);
   w.ends = calloc((size_t)w.words + 1, sizeof *w.ends);
-  ck_assert_int_eq(prem_asks_make(w.program, live, w.ends, w.tasks, &w.asks, &w.count), PREM_OK);
+  ck_assert_int_eq(prem_asks_make(w.program, watch, w.ends, w.tasks, &w.asks, &w.count), PREM_OK);
   ck_assert_int_gt(w.count, 0);
   list_steps(&w, hyperperiods);
   const size_t states = (2 * MAX_STEPS + 1) * (2 * MAX_STEPS + 1) * (2 * MAX_STEPS + 1);

@@ -50,20 +50,55 @@ __device__ __noinline__ int64_t gate_look(int32_t warp, int64_t due_ns) {
   return over ? -1 : now_ns;
 }
 
+/** Have all jobs ended that a window is closed for? Each lane looks at a word that they count in.
+ *  One warp, which agrees. */
+__device__ __forceinline__ bool window_is_over(const prem_memory_gate &gate) {
+  block_state *own = shared();
+  const prem_device_gated &gated = own->gated;
+  const int32_t from = gated.due_from[gate.index], to = gated.due_from[gate.index + 1];
+  const int64_t hyperperiod = (gate.epoch_ns - own->start_ns) / gated.closed.hyperperiod_ns;
+  bool over = from < to;
+#pragma unroll 1
+  for (int32_t first = from; first < to && over; first += 32) {
+    awaited jobs = {nullptr, 0, 0};
+    if (first + lane_number() < to)
+      jobs = awaited_by(&gated.due[first + lane_number()], hyperperiod);
+    over = __all_sync(FULL_WARP, jobs.end == nullptr || has_ended(jobs));
+  }
+  return over;
+}
+
+/** The gate is closed until an instant: when to look at it again. Its jobs mostly end before it
+ *  does, and hardly in its first half; looks too often would be traffic beside them. */
+__device__ __forceinline__ int64_t next_look(const prem_memory_gate &gate, int64_t now_ns,
+                                             int64_t from_ns) {
+  enum { LOOK_AGAIN_NS = 512 };
+  const int64_t middle_ns = gate.start_ns + (gate.end_ns - gate.start_ns) / 2;
+  return min((long long)from_ns, max((long long)middle_ns, (long long)now_ns + LOOK_AGAIN_NS));
+}
+
 /** A window is in the way, or has passed: wait for the gate. One warp.
  *  @return the reading that it let in; -1: stopped */
 __device__ __noinline__ int64_t gate_wait(int32_t warp, int64_t now_ns, int64_t ahead_ns) {
   block_state *own = shared();
   const prem_gate_list *closed = &own->gated.closed;
   prem_memory_gate gate = own->gates[warp];
-  for (int64_t from_ns;;) {
+  bool stopped = __any_sync(FULL_WARP, abort_look(own));
+  for (int64_t from_ns; !stopped;) {
     from_ns = prem_gate_ask(&gate, closed, now_ns, ahead_ns);
     if (from_ns <= now_ns)
       break;
-    if (__any_sync(FULL_WARP, abort_look(own)) || !far_sleep(from_ns))
-      return -1;
+    if (now_ns >= gate.start_ns && window_is_over(gate)) {
+      prem_gate_next(&gate, closed);
+      now_ns = agreed_instant(now_ns);
+      continue;
+    }
+    from_ns = next_look(gate, now_ns, from_ns);
+    stopped = !far_sleep(from_ns);
     now_ns = agreed_instant(from_ns);
   }
+  if (stopped)
+    return -1;
   if (lane_number() == 0)
     own->gates[warp] = gate;
   __syncwarp();
@@ -103,11 +138,12 @@ __device__ __forceinline__ void ended_count(block_state *own, const in_flight_ph
   const int32_t phase = of->record.phase;
   if (of->end_ns - own->start_ns <= own->gated.counted_ns)
     ++own->ended[phase];
-  const int64_t into_ns = of->end_ns - of->closes_ns;
-  if (phase == PREM_COMPUTE || (of->held_ns == 0 && into_ns <= 0))
+  const int64_t into_ns = of->end_ns - of->closes_ns, drain_ns = into_ns + of->record.start_ns;
+  if (phase == PREM_COMPUTE || (of->held_ns == 0 && drain_ns <= 0))
     return;
   prem_device_held *held = &own->gated.held[own->launch.blocks[own->plan_block].first_cell +
                                             of->record.task * PREM_PHASE_COUNT + phase];
+  held->drain_ns = max((long long)held->drain_ns, (long long)drain_ns);
   if (of->held_ns > 0) {
     atomicAdd(&held->waits, 1ull);
     atomicAdd(&held->wait_ns, (unsigned long long)of->held_ns);

@@ -296,6 +296,8 @@ typedef struct prem_device_held {
   unsigned long long waits, wait_ns; /* of phases that it held back */
   unsigned long long overruns; /* phases that ended in the window that they were to end before */
   int64_t by_ns, at_ns;        /* the longest: so far into a window that began then, from S */
+  int64_t drain_ns; /* the longest from the last instant at which the gate would have let one in to
+                       its end; 0: none was in flight then */
   int32_t tile, window;
 } prem_device_held;
 
@@ -306,6 +308,8 @@ enum { PREM_DEVICE_ROWS = 64 };
  * what the gate asks for ahead of a closed window; 0: it lets them pass. */
 typedef struct prem_device_gated {
   prem_gate_list closed;
+  const prem_device_ask *due; /* of critical jobs, window by window: when all have ended, the gate */
+  const int32_t *due_from;    /* opens; [closed.count + 1] */
   prem_device_state
       *meeting;           /* of the critical tasks' launch: all blocks of both agree on S there */
   int64_t counted_ns;     /* from S: phases that have ended by then count */

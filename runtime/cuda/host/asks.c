@@ -15,9 +15,11 @@ enum {
 #define PART_BLOCKS 32
 #endif
 
-/* A task that others follow. */
+/* A task whose jobs' ends are counted. */
 typedef struct leader {
-  bool followed, lagged;
+  bool followed; /* by other tasks */
+  bool counted;  /* by these, or by who watches all */
+  bool lagged;
   int32_t shift;
   int32_t parts;             /* of its blocks, by their numbers: each has words of its own */
   int32_t blocks[MAX_PARTS]; /* that finish each job */
@@ -26,7 +28,7 @@ typedef struct leader {
 
 typedef struct asking {
   const prem_program *program; /* of one of its plans */
-  bool live; /* the courier follows all tasks, and keeps them from running ahead of themselves */
+  prem_asks_watch watch;
   leader *leaders;
   prem_device_ask *asks;
   int64_t ask_count;
@@ -59,8 +61,8 @@ static int64_t find_leaders(const asking *all) {
     find_followed(all, all->program->plans[p]);
   for (int32_t t = 0; t < tasks; ++t) {
     leader *of = &all->leaders[t];
-    of->followed |= all->live;
-    if (!of->followed)
+    of->counted = of->followed || all->watch != PREM_ASKS_OF_TASKS;
+    if (!of->counted)
       continue;
     while (INT64_C(1) << of->shift < MIN_WORDS ||
            INT64_C(1) << of->shift < HYPERPERIODS * (int64_t)all->program->tasks[t].jobs)
@@ -106,7 +108,7 @@ static bool is_implied(const asking *all, int32_t task, int32_t job) {
 }
 
 static bool asks_itself(const asking *all, int32_t task) {
-  if (all->live || !all->leaders[task].followed)
+  if (all->watch == PREM_ASKS_OF_COURIER || !all->leaders[task].followed)
     return false;
   for (int32_t job = 0; job < all->program->tasks[task].jobs; ++job)
     if (!is_implied(all, task, job))
@@ -198,26 +200,27 @@ static void fill_asks(asking *all, const prem_program *plan, const prem_device_t
 static void enter_leaders(const asking *all, prem_device_task *tasks) {
   for (int32_t t = 0; t < all->program->schedule->task_count; ++t) {
     const leader *of = &all->leaders[t];
-    tasks[t].ends = of->followed ? all->ends + of->first_word : NULL;
+    tasks[t].ends = of->counted ? all->ends + of->first_word : NULL;
     tasks[t].ends_shift = (uint8_t)of->shift;
     tasks[t].keeps_end = of->lagged;
     tasks[t].ends_parts = of->parts;
   }
 }
 
-int64_t prem_asks_words(const prem_program *program, bool live) {
+int64_t prem_asks_words(const prem_program *program, prem_asks_watch watch) {
   asking all = {.program = program,
-                .live = live,
+                .watch = watch,
                 .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders)};
   const int64_t words = all.leaders ? find_leaders(&all) : -1;
   free(all.leaders);
   return words;
 }
 
-prem_status prem_asks_make(const prem_program *program, bool live, prem_device_end *ends,
-                           prem_device_task *tasks, prem_device_ask **asks, int64_t *count) {
+prem_status prem_asks_make(const prem_program *program, prem_asks_watch watch,
+                           prem_device_end *ends, prem_device_task *tasks, prem_device_ask **asks,
+                           int64_t *count) {
   asking all = {.program = program,
-                .live = live,
+                .watch = watch,
                 .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders),
                 .ends = ends};
   prem_status status = PREM_ERR_MEMORY;
@@ -241,7 +244,7 @@ prem_status prem_asks_make(const prem_program *program, bool live, prem_device_e
 prem_status prem_asks_leaders(const prem_program *program, const prem_device_end *ends,
                               prem_device_leader *out) {
   asking all = {.program = program,
-                .live = true,
+                .watch = PREM_ASKS_OF_COURIER,
                 .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders)};
   if (!all.leaders)
     return PREM_ERR_MEMORY;

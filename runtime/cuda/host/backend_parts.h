@@ -216,7 +216,7 @@ typedef struct prem_cuda_beside {
 /** Can the gate hold all that best-effort tasks do to the memory? */
 prem_status prem_cuda_judge_beside(const struct prem_free_part *part, prem_diag *diag);
 /** The list of closed windows and the counts, in device memory. Once, after the load. */
-cudaError_t prem_cuda_beside_load(prem_cuda *beside);
+cudaError_t prem_cuda_beside_load(const prem_cuda *critical);
 /** Make a run ready beside one of the critical tasks. Free it in any case. */
 prem_status prem_cuda_beside_prepare(prem_cuda *critical, const prem_run_request *request,
                                      prem_engine engine, const prem_trace *trace,

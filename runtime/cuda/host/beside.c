@@ -9,6 +9,7 @@
 
 #include "prem/base/numbers.h"
 #include "runtime/core/best_effort.h"
+#include "runtime/cuda/host/asks.h"
 #include "runtime/cuda/host/backend_parts.h"
 
 static_assert((int)PREM_DEVICE_ROWS == (int)PREM_BEST_EFFORT_ROWS, "rows of ends are as many");
@@ -28,12 +29,61 @@ prem_status prem_cuda_judge_beside(const prem_free_part *part, prem_diag *diag) 
   return PREM_OK;
 }
 
-cudaError_t prem_cuda_beside_load(prem_cuda *beside) {
+/* What the gate asks before it opens early: of each job that a window is closed for, whether it has
+ * ended on all blocks of a part. `asks`: room for PREM_DEVICE_PARTS of each. */
+static void ask_for_jobs(const prem_free_part *part, const prem_device_leader *leaders,
+                         prem_device_ask *asks, int32_t *from) {
+  int32_t count = 0;
+  for (int32_t w = 0; w < part->closed.count; ++w) {
+    from[w] = count;
+    for (int64_t i = part->due_from[w]; i < part->due_from[w + 1]; ++i) {
+      const prem_due *due = &part->due[i];
+      const prem_device_leader *leader = &leaders[due->task];
+      for (int32_t p = 0; p < PREM_DEVICE_PARTS; ++p)
+        if (leader->blocks[p] > 0)
+          asks[count++] = (prem_device_ask){.ends = leader->ends + ((int64_t)p << leader->shift),
+                                            .jobs = part->jobs[due->task],
+                                            .need = due->jobs,
+                                            .blocks = leader->blocks[p],
+                                            .shift = leader->shift};
+    }
+  }
+  from[part->closed.count] = count;
+}
+
+static cudaError_t jobs_load(const prem_cuda *critical) {
+  prem_cuda *beside = critical->beside;
+  const prem_free_part *part = beside->part;
+  const size_t windows = (size_t)part->closed.count;
+  const size_t room = (size_t)part->due_from[windows] * PREM_DEVICE_PARTS;
+  prem_device_leader *leaders =
+      calloc((size_t)critical->program->schedule->task_count + 1, sizeof *leaders);
+  prem_device_ask *asks = calloc(room + 1, sizeof *asks);
+  int32_t *from = calloc(windows + 1, sizeof *from);
+  cudaError_t error = cudaErrorMemoryAllocation;
+  if (!leaders || !asks || !from ||
+      prem_asks_leaders(critical->program, critical->device.launch.ends, leaders) != PREM_OK)
+    goto fail;
+  ask_for_jobs(part, leaders, asks, from);
+  CUDA_TRY(prem_cuda_keep(&beside->device, (void **)&beside->gated.due, asks,
+                          ((size_t)from[windows] + 1) * sizeof *asks));
+  CUDA_TRY(prem_cuda_keep(&beside->device, (void **)&beside->gated.due_from, from,
+                          (windows + 1) * sizeof *from));
+fail:
+  free(leaders);
+  free(asks);
+  free(from);
+  return error;
+}
+
+cudaError_t prem_cuda_beside_load(const prem_cuda *critical) {
+  prem_cuda *beside = critical->beside;
   const prem_free_part *part = beside->part;
   prem_cuda_program *device = &beside->device;
   prem_device_gated *gated = &beside->gated;
   gated->closed = part->closed;
   cudaError_t error;
+  CUDA_TRY(jobs_load(critical));
   CUDA_TRY(prem_cuda_keep(device, (void **)&gated->closed.windows, part->closed.windows,
                           (size_t)part->closed.count * sizeof *part->closed.windows));
   CUDA_TRY(prem_cuda_keep(device, (void **)&gated->held, NULL,
@@ -173,6 +223,8 @@ static void add_held(const prem_cuda_beside *run, const prem_device_held *held,
       to->waits += (int64_t)of->waits;
       to->wait_ns += (int64_t)of->wait_ns;
       to->overruns += (int64_t)of->overruns;
+      int64_t *drain_ns = &to->drain_ns[i % PREM_PHASE_COUNT];
+      *drain_ns = prem_max_i64(*drain_ns, of->drain_ns);
       if (of->by_ns > to->longest.by_ns)
         to->longest = (prem_gate_overrun){.at_ns = of->at_ns,
                                           .by_ns = of->by_ns,

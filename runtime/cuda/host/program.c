@@ -164,16 +164,19 @@ static void task_fill(const prem_program *program, const prem_cuda_arrays *array
 
 static cudaError_t asks_upload(const prem_program *program, prem_device_task *tasks,
                                prem_cuda_program *out) {
+  const prem_asks_watch watch = out->gates        ? PREM_ASKS_OF_COURIER
+                                : program->beside ? PREM_ASKS_OF_GATE
+                                                  : PREM_ASKS_OF_TASKS;
   prem_device_ask *asks = NULL;
   int64_t count = 0;
   cudaError_t error = cudaErrorMemoryAllocation;
-  out->end_words = prem_asks_words(program, out->gates != NULL);
+  out->end_words = prem_asks_words(program, watch);
   if (out->end_words < 0)
     goto fail;
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.ends, NULL,
                           (size_t)out->end_words * sizeof *out->launch.ends));
   const prem_status status =
-      prem_asks_make(program, out->gates != NULL, out->launch.ends, tasks, &asks, &count);
+      prem_asks_make(program, watch, out->launch.ends, tasks, &asks, &count);
   error = status == PREM_OK           ? cudaSuccess
           : status == PREM_ERR_MEMORY ? cudaErrorMemoryAllocation
                                       : cudaErrorInvalidValue;
