@@ -192,12 +192,12 @@ step_best_effort() {
 }
 
 beside_load() { # NAME HYPERPERIODS MODES
-  local name=$1 hyperperiods=$2 ways=$3 turn
+  local name=$1 hyperperiods=$2 ways=$3 turn turns=0
   cp "schedules/figures/$name.cfg" .
   until_end "${name}_profile" 60 profile "$name.cfg" --margin 10 --repeat 2000 -o "$name.profile.cfg"
   limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
-  for turn in 1 2; do
-    until_end "${name}_turn$turn" 60 profile "$name.cfg" --margin 10 --times planned --raise --repeat 2000 \
+  for turn in --anew --raise --raise; do # bounds are what is in flight when the gate closes
+    until_end "${name}_turn$((++turns))" 60 profile "$name.cfg" --margin 10 --times planned $turn --repeat 2000 \
       -o "$name.profile.cfg"
     limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
   done

@@ -276,6 +276,13 @@ PREM_PTX uint64_t prem_keep_in_l2(void) {
   return policy;
 }
 
+/** What passes through leaves L2 first. */
+PREM_PTX uint64_t prem_pass_through_l2(void) {
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 /** Start fetching bytes, in whole 16-byte pieces; the barrier at `signal` expects them. */
 PREM_PTX void prem_bulk_fetch(uint32_t scratch, const void *array, uint32_t bytes, uint32_t signal,
                               uint64_t policy) {
@@ -306,6 +313,21 @@ PREM_PTX void prem_bulk_store_box(const void *map, const int4 &box, uint32_t scr
   asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group "
                "[%0, {%1, %2, %3, %4}], [%5];" ::"l"(map),
                "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(scratch)
+               : "memory");
+}
+
+/** The same, with a word to L2. */
+PREM_PTX void prem_bulk_store_by(void *array, uint32_t scratch, uint32_t bytes, uint64_t policy) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint "
+               "[%0], [%1], %2, %3;" ::"l"(array),
+               "r"(scratch), "r"(bytes), "l"(policy)
+               : "memory");
+}
+PREM_PTX void prem_bulk_store_box_by(const void *map, const int4 &box, uint32_t scratch,
+                                     uint64_t policy) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group.L2::cache_hint "
+               "[%0, {%1, %2, %3, %4}], [%5], %6;" ::"l"(map),
+               "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(scratch), "l"(policy)
                : "memory");
 }
 

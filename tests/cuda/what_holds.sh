@@ -46,7 +46,10 @@ profile=$(sed -n 's/^profiles:.*= "\(.*\)";.*/\1/p' small.cfg)
 if [ -n "$profile" ]; then
   prem profile small.cfg --backend "$backend" --margin 10 --repeat 200 -o "$profile" >/dev/null
   prem plan small.cfg -o small.cfg >/dev/null
-  prem profile small.cfg --backend "$backend" --margin 10 --times planned --raise --repeat 200 -o "$profile" >/dev/null
+  for turn in --anew --raise; do
+    prem profile small.cfg --backend "$backend" --margin 10 --times planned $turn --repeat 500 -o "$profile" >/dev/null
+    [ $turn = --raise ] || prem plan small.cfg -o small.cfg >/dev/null
+  done
 else # a bound that a copy of the whole tile does not keep
   awk '/class = "best_effort"/ { load = 1 } load { gsub(/wcet_ns = [0-9]+L/, "wcet_ns = 600L") } { print }' small.cfg >bounded.cfg
   mv bounded.cfg small.cfg
@@ -73,8 +76,8 @@ row "the same, without the plan's word for it" "$more overruns of the gate, the 
 
 # ---- a load that does not know the gate --------------------------------------------------------------
 
-# The third number from the end: the median of a company's responses.
-p50() { awk -v company=" $1 +tt +[0-9]" '$0 ~ company { print $(NF - 3); exit }' isolated.txt; }
+# The third word after the mode: the median of a company's responses.
+p50() { awk -v company=" $1 +tt +[0-9]" '$0 ~ company { for (i = 1; $i != "tt"; ++i) { } print $(i + 3); exit }' isolated.txt; }
 other='no gate' where=sim
 [ "$backend" = cpu ] || { other='graph, no gate' where=$backend; }
 if [ -n "$profile" ]; then cp planned.cfg foreign.cfg; else prem plan "$file" -o foreign.cfg >/dev/null; fi

@@ -278,6 +278,9 @@ PREM_PTX bool prem_barrier_await(uint64_t *barrier, uint32_t parity, uint32_t ma
 PREM_PTX uint64_t prem_keep_in_l2(void) {
   return 0;
 }
+PREM_PTX uint64_t prem_pass_through_l2(void) {
+  return 0;
+}
 PREM_PTX void prem_bulk_fetch(uint32_t scratch, const void *array, uint32_t bytes, uint32_t signal,
                               uint64_t) {
   emulate_fetch(emulate_shared_pointer(scratch), array, bytes,
@@ -295,6 +298,12 @@ PREM_PTX void prem_bulk_fetch_box(uint32_t scratch, const void *map, const int4 
 PREM_PTX void prem_bulk_store_box(const void *map, const int4 &box, uint32_t scratch) {
   const int32_t at[4] = {box.x, box.y, box.z, box.w};
   emulate_store_box(map, at, emulate_shared_pointer(scratch));
+}
+PREM_PTX void prem_bulk_store_by(void *array, uint32_t scratch, uint32_t bytes, uint64_t) {
+  prem_bulk_store(array, scratch, bytes);
+}
+PREM_PTX void prem_bulk_store_box_by(const void *map, const int4 &box, uint32_t scratch, uint64_t) {
+  prem_bulk_store_box(map, box, scratch);
 }
 PREM_PTX void prem_bulk_store_wait(void) {
   emulate_store_wait();

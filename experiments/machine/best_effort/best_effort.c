@@ -37,7 +37,7 @@ static const char script[] =
     "ttprem=$1 name=$3 backend=$4; exec >&2; set -e; trap 'exit 130' INT TERM\n"
     "folder=$(mktemp -d); trap 'rm -rf \"$folder\"' EXIT; cd \"$folder\"; cp \"$2\" $name.cfg\n"
     "if grep -q '^profiles:' $name.cfg; then\n"
-    "  for turn in '' '--times planned --raise' '--times planned --raise'; do\n"
+    "  for turn in '' '--times planned --anew' '--times planned --raise'; do\n"
     "    \"$ttprem\" profile $name.cfg --quiet --backend $backend --margin 10 --repeat $7 $turn"
     " -o $name.profile.cfg >/dev/null\n"
     "    \"$ttprem\" plan $name.cfg --quiet -o $name.cfg >/dev/null\n"

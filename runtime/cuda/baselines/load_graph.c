@@ -86,6 +86,8 @@ prem_status prem_load_graph_new(prem_native *native, const prem_run_request *req
   prem_status status = prem_native_load_judge(native, diag);
   if (status == PREM_OK)
     status = prem_native_report(cudaMalloc((void **)&graph->passes, sizeof *graph->passes), diag);
+  if (status == PREM_OK) /* a node keeps how its kernel divides the memory when it is made */
+    status = prem_native_report(divide_memory(graph, cudaSharedmemCarveoutMaxShared), diag);
   if (status == PREM_OK)
     status = prem_native_graph_new(native, PREM_GRAPH_AS_PASS, graph->passes, &graph->exec,
                                    &graph->node_count, diag);

@@ -27,6 +27,7 @@ __device__ __forceinline__ prem_device_state *meeting_of(const prem_launch &,
 __device__ __forceinline__ void gates_open(block_state *own) {
   own->gates[0] = own->gates[1] = prem_gate_new(&own->gated.closed, own->start_ns);
   own->look_ns[0] = own->look_ns[1] = 0;
+  own->held[0] = own->held[1] = 0;
   for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     own->ended[phase] = 0;
 }
@@ -48,6 +49,15 @@ __device__ __noinline__ int64_t gate_look(int32_t warp, int64_t due_ns) {
     own->look_ns[warp] = now_ns + LOOK_EVERY_NS;
   __syncwarp();
   return over ? -1 : now_ns;
+}
+
+/** Sleep until an instant, or a little longer: the critical task has the processor. One warp, which
+ *  goes by what one lane read. nanosleep takes twice its time at most. @return the clock */
+__device__ __forceinline__ int64_t sleep_until(int64_t at_ns) {
+  int64_t now_ns;
+  while ((now_ns = agreed_instant(0)) < at_ns)
+    __nanosleep((uint32_t)max(32ll, min((long long)NAP_NS, (long long)(at_ns - now_ns) / 2)));
+  return now_ns;
 }
 
 /** Have all jobs ended that a window is closed for? Each lane looks at a word that they count in.
@@ -83,6 +93,8 @@ __device__ __noinline__ int64_t gate_wait(int32_t warp, int64_t now_ns, int64_t 
   block_state *own = shared();
   const prem_gate_list *closed = &own->gated.closed;
   prem_memory_gate gate = own->gates[warp];
+  if (lane_number() == 0)
+    *(volatile int32_t *)&own->held[warp] = 1;
   bool stopped = __any_sync(FULL_WARP, abort_look(own));
   for (int64_t from_ns; !stopped;) {
     from_ns = prem_gate_ask(&gate, closed, now_ns, ahead_ns);
@@ -95,8 +107,10 @@ __device__ __noinline__ int64_t gate_wait(int32_t warp, int64_t now_ns, int64_t 
     }
     from_ns = next_look(gate, now_ns, from_ns);
     stopped = !far_sleep(from_ns);
-    now_ns = agreed_instant(from_ns);
+    now_ns = sleep_until(from_ns);
   }
+  if (lane_number() == 0)
+    *(volatile int32_t *)&own->held[warp] = 0;
   if (stopped)
     return -1;
   if (lane_number() == 0)

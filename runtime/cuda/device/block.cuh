@@ -49,6 +49,7 @@ constexpr int32_t LOOK_NS = 4096;    /* between two looks at the abort word in L
 constexpr uint32_t NAP_NS = 1000;    /* the longest that a warp sleeps at a barrier */
 constexpr uint32_t IDLE_NS = 100;    /* and with nothing in flight */
 constexpr uint32_t PEEK_NS = 50;     /* and between two looks of the writer at what it needs */
+constexpr uint32_t HELD_NS = 250;    /* and of all warps of a block that a gate holds back */
 constexpr int64_t NEAR_NS = 1024;    /* before an instant the writer sleeps no more */
 constexpr int64_t WAKE_NS = 512;     /* in which it wakes up for an order */
 constexpr uint32_t FULL_WARP = 0xffffffffu;
@@ -160,6 +161,7 @@ struct block_state {
   prem_device_gated gated;
   prem_memory_gate gates[2];       /* of the starter, of the writer */
   int64_t look_ns[2];              /* when they look at the abort word again */
+  int32_t held[2];                 /* 1: they wait at their gates */
   int64_t ended[PREM_PHASE_COUNT]; /* phases that count */
 #endif
 #if PREM_LIVE

@@ -249,8 +249,10 @@ __device__ __forceinline__ int64_t compute_wait(block_state *own, const prem_lau
     if (done.w != 0)
       act = STOP;
     act = __shfl_sync(FULL_WARP, act, 0);
-    if (act == NOTHING)
+    if (act == NOTHING) {
+      held_nap(own);
       continue;
+    }
     if (act == STOP)
       return -1;
     if (act == START) {

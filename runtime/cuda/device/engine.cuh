@@ -51,13 +51,38 @@ static __device__ __forceinline__ prem_ends prem_ends_of(const prem_device_move 
 /* ---- moving by bulk copies ------------------------------------------------------------------- */
 
 #if PREM_ARCH >= 900
+/** Best-effort tasks pass through L2, so that what critical ones have there stays. */
+#if defined(PREM_GATED) && PREM_GATED
+constexpr bool PASSES_THROUGH = true;
+#else
+constexpr bool PASSES_THROUGH = false;
+#endif
+
 /**
  * What is fetched leaves L2 last. No byte is saved by it where the arrays are beyond L2, but the
  * memory delivers more, and fetches take long less often (docs/notebook/performance.md: measured,
  * not explained).
  */
 static __device__ __forceinline__ uint64_t prem_fetch_policy(void) {
-  return prem_keep_in_l2();
+  return PASSES_THROUGH ? prem_pass_through_l2() : prem_keep_in_l2();
+}
+
+/** Start writing a box back. One lane. */
+static __device__ __forceinline__ void prem_box_store(const int4 &box, const prem_device_port *port,
+                                                      uint32_t scratch) {
+  if (PASSES_THROUGH)
+    prem_bulk_store_box_by(port->map, box, scratch, prem_pass_through_l2());
+  else
+    prem_bulk_store_box(port->map, box, scratch);
+}
+
+/** Start writing a part of a row back. One lane. */
+static __device__ __forceinline__ void prem_row_store(unsigned char *array, uint32_t scratch,
+                                                      uint32_t bytes) {
+  if (PASSES_THROUGH)
+    prem_bulk_store_by(array, scratch, bytes, prem_pass_through_l2());
+  else
+    prem_bulk_store(array, scratch, bytes);
 }
 
 /** Start fetching a box into a buffer; the barrier expects the bytes already. One lane. It takes 80
@@ -126,7 +151,7 @@ static __device__ __forceinline__ void prem_move_store(const prem_device_move *m
       uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
 #pragma unroll 1
       for (int32_t row = 0; row < rows; ++row) {
-        prem_bulk_store(array, scratch, (uint32_t)ends.body);
+        prem_row_store(array, scratch, (uint32_t)ends.body);
         array += pitch;
         scratch += scratch_pitch;
       }

@@ -174,6 +174,7 @@ __device__ __forceinline__ bool counts_await(block_state *own, const standing &a
       prem_block_fence();
       return !__any_sync(FULL_WARP, done.w != 0);
     }
+    held_nap(own);
     const uint32_t now = (uint32_t)prem_clock_ns();
     look = look ? look : (now + LOOK_NS) | 1u;
     if (__any_sync(FULL_WARP, (int32_t)(now - look) > 0)) {

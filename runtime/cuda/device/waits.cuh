@@ -52,6 +52,18 @@ __device__ __forceinline__ int64_t wait_until(int64_t at_ns) {
   return now;
 }
 
+/** Best effort, in a loop that waits: while the gate holds this block back nothing comes soon, and
+ *  the processor is for the critical task. */
+__device__ __forceinline__ void held_nap(const block_state *own) {
+#if PREM_GATED
+  const volatile int32_t *held = own->held;
+  if (__any_sync(FULL_WARP, held[STARTER] | held[WRITER]))
+    __nanosleep(HELD_NS);
+#else
+  (void)own;
+#endif
+}
+
 /** tests/faults: by how much it is slow. */
 __device__ __forceinline__ int64_t fault_delay_ns(const block_state *own, int32_t who) {
 #ifdef TTPREM_FAULT_DELAY

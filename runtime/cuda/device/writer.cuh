@@ -27,8 +27,7 @@ __device__ __forceinline__ bool writeback_issue(block_state *own, const prem_lau
     const int4 box = *(const int4 *)moves[i].box_at;
     if (bulk && box.x >= 0) { /* it has no ragged ends */
       if (prem_elect())
-        prem_bulk_store_box(port->map, box,
-                            prem_shared_address(buffer) + (uint32_t)moves[i].scratch_at);
+        prem_box_store(box, port, prem_shared_address(buffer) + (uint32_t)moves[i].scratch_at);
       continue;
     }
 #endif
@@ -100,6 +99,7 @@ __device__ __forceinline__ int64_t store_await(int32_t place) {
     if (__any_sync(FULL_WARP, counts_reach(done, need)))
       break;
     __nanosleep(PEEK_NS);
+    held_nap(own);
     const int64_t now = prem_clock_ns();
     look_ns = look_ns ? look_ns : now + LOOK_NS;
     if (__any_sync(FULL_WARP, now > look_ns && !is_near(due_ns, now))) {
