@@ -285,7 +285,7 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
       seen->steady.count + seen->cold.count == 0 && seen->disturbed.count > 0;
   const int64_t drain_ns = all->drains_ns[all->places[t] * PREM_PHASE_COUNT + phase];
   if (condition == PREM_PLANNED && drain_ns > 0)
-    longest_ns = drain_ns;
+    longest_ns = prem_min_i64(longest_ns, drain_ns);
   const double with_room = (double)longest_ns * (1 + options->margin_pct / 100);
   out->wcet_ns =
       prem_max_i64((int64_t)ceil(with_room), prem_max_i64(all->result->machine.dispatch_ns, 1));

@@ -196,7 +196,8 @@ START_TEST(critical_tasks_are_measured_without_best_effort) {
 }
 END_TEST
 
-/* They are alone never, so that their bounds are those in company. */
+/* They are alone never, so that their bounds are those in company. By the plan they are what was
+ * still to come when the gate closed: a prefetch had begun 4 ns before. */
 START_TEST(bounds_are_measured_in_company) {
   static const prem_condition conditions[] = {PREM_ISOLATED, PREM_CORUNNING, PREM_PLANNED};
   options.times = conditions[_i];
@@ -204,7 +205,7 @@ START_TEST(bounds_are_measured_in_company) {
   turnaround_ns[PREM_WRITEBACK] = 50; /* no plan has a place for the load that it could be behind */
   measure_text(beside);
   const prem_profile_phase *load = profile->tasks[1].phase;
-  ck_assert_int_eq(load[PREM_PREFETCH].wcet_ns, 60);
+  ck_assert_int_eq(load[PREM_PREFETCH].wcet_ns, _i == 2 ? 54 : 60);
   ck_assert_int_eq(load[PREM_COMPUTE].wcet_ns, 15);
   ck_assert_int_eq(load[PREM_WRITEBACK].wcet_ns, 30);
   ck_assert_int_gt(load[PREM_PREFETCH].steady_ns[PREM_CORUNNING].count, 0);
