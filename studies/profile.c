@@ -132,8 +132,8 @@ static prem_status add_turnarounds(profiling *all, const prem_trace *trace, prem
   return prem_turnarounds_add(&run, &out);
 }
 
-/* Where the gate held best-effort tasks back, a phase's bound is how long those still took that were
- * in flight when it closed: they had company, but nothing new came. */
+/* Where the gate held best-effort tasks back, a phase's bound is how long those still took that
+ * were in flight when it closed: they had company, but nothing new came. */
 static void add_drains(profiling *all, const prem_best_effort_trace *beside) {
   const prem_trace *trace = beside->trace;
   for (int32_t t = 0; beside->gated && t < trace->task_count; ++t)

@@ -464,7 +464,7 @@ pack() {
     "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags" "$@")
   for source in tests/cuda/test_cuda*.c; do tests+=("$(basename "$source" .c)"); done
 
-  cmake --preset test -B "$build" -DTTPREM_CUDA=ON -DTTPREM_Z3=OFF "${options[@]}" >/dev/null
+  cmake --preset test -B "$build" -DTTPREM_CUDA=ON -DTTPREM_Z3=OFF -DTTPREM_PYTHON=OFF "${options[@]}" >/dev/null
   cmake --build "$build" --target ttprem_command ttprem_base ttprem_measure_base man_pages bench_live "${tests[@]}" >&2
   cmake --install "$build" --prefix "$build/installed" >/dev/null
   cmake -S examples/own_kernel -B "$build/own" -G Ninja -DCMAKE_PREFIX_PATH="$build/installed" \

@@ -175,8 +175,7 @@ static cudaError_t asks_upload(const prem_program *program, prem_device_task *ta
     goto fail;
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.ends, NULL,
                           (size_t)out->end_words * sizeof *out->launch.ends));
-  const prem_status status =
-      prem_asks_make(program, watch, out->launch.ends, tasks, &asks, &count);
+  const prem_status status = prem_asks_make(program, watch, out->launch.ends, tasks, &asks, &count);
   error = status == PREM_OK           ? cudaSuccess
           : status == PREM_ERR_MEMORY ? cudaErrorMemoryAllocation
                                       : cudaErrorInvalidValue;
