@@ -95,6 +95,35 @@ PREM_PTX void prem_add_release(uint32_t *word) {
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
 }
 
+/** Add; what was there before. */
+PREM_PTX uint64_t prem_add_relaxed(uint64_t *word, uint64_t value) {
+  uint64_t was;
+  asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
+               : "=l"(was)
+               : "l"(word), "l"(value)
+               : "memory");
+  return was;
+}
+
+/* Two words of 8 bytes at one instant, at an address that 16 divides. */
+PREM_PTX ulonglong2 prem_load_16_relaxed(const void *words) {
+  ulonglong2 value;
+  asm volatile("{\n\t.reg .b128 both;\n\t"
+               "ld.relaxed.gpu.global.b128 both, [%2];\n\t"
+               "mov.b128 {%0, %1}, both;\n\t}"
+               : "=l"(value.x), "=l"(value.y)
+               : "l"(words)
+               : "memory");
+  return value;
+}
+PREM_PTX void prem_store_16_relaxed(void *words, ulonglong2 value) {
+  asm volatile("{\n\t.reg .b128 both;\n\t"
+               "mov.b128 both, {%1, %2};\n\t"
+               "st.relaxed.gpu.global.b128 [%0], both;\n\t}" ::"l"(words),
+               "l"(value.x), "l"(value.y)
+               : "memory");
+}
+
 /* The host, or any block: in the order of the whole system. */
 PREM_PTX uint64_t prem_system_load_relaxed(const void *word) {
   uint64_t value;
@@ -144,6 +173,10 @@ PREM_PTX uint64_t prem_look(const uint64_t *word) {
 /** What this thread, and those it met, did before stays before what follows, for its block; */
 PREM_PTX void prem_block_fence(void) {
   asm volatile("fence.acq_rel.cta;" ::: "memory");
+}
+/** for all blocks; */
+PREM_PTX void prem_gpu_fence(void) {
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 /** for the host and all blocks; */
 PREM_PTX void prem_system_fence(void) {

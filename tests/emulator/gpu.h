@@ -111,6 +111,13 @@ static inline bool __any_sync(uint32_t mask, bool is_so) {
     any |= (mask >> i & 1u) && all[i] != 0;
   return any;
 }
+static inline uint32_t __ballot_sync(uint32_t mask, bool is_so) {
+  const uint64_t *all = emulate_exchange(mask, is_so);
+  uint32_t bits = 0;
+  for (int i = 0; i < 32; ++i)
+    bits |= (uint32_t)((mask >> i & 1u) && all[i] != 0) << i;
+  return bits;
+}
 static inline bool __all_sync(uint32_t mask, bool is_so) {
   return !__any_sync(mask, !is_so);
 }
@@ -145,6 +152,9 @@ static inline float __uint_as_float(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
+}
+static inline int __popc(unsigned value) {
+  return __builtin_popcount(value);
 }
 static inline int __clzll(long long value) {
   return value == 0 ? 64 : __builtin_clzll((unsigned long long)value);
@@ -210,6 +220,29 @@ PREM_PTX void prem_store_release(uint64_t *word, uint64_t value) {
 PREM_PTX void prem_add_release(uint32_t *word) {
   __atomic_fetch_add(word, 1, __ATOMIC_RELEASE);
 }
+PREM_PTX uint64_t prem_add_relaxed(uint64_t *word, uint64_t value) {
+  return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+/* If it is what was thought, exchange 16 bytes; what there was in any case. */
+static inline bool emulate_swap_16(void *words, ulonglong2 *was, ulonglong2 value) {
+  bool is_done;
+  asm volatile("lock cmpxchg16b %1"
+               : "=@ccz"(is_done), "+m"(*(ulonglong2 *)words), "+a"(was->x), "+d"(was->y)
+               : "b"(value.x), "c"(value.y)
+               : "memory");
+  return is_done;
+}
+PREM_PTX ulonglong2 prem_load_16_relaxed(const void *words) {
+  ulonglong2 was = make_ulonglong2(0, 0);
+  emulate_yield(0);
+  emulate_swap_16((void *)words, &was, was);
+  return was;
+}
+PREM_PTX void prem_store_16_relaxed(void *words, ulonglong2 value) {
+  ulonglong2 was = value;
+  while (!emulate_swap_16(words, &was, value)) {
+  }
+}
 PREM_PTX uint64_t prem_system_load_relaxed(const void *word) {
   return emulate_load((const uint64_t *)word, __ATOMIC_RELAXED);
 }
@@ -239,6 +272,9 @@ PREM_PTX uint64_t prem_look(const uint64_t *word) {
 }
 
 PREM_PTX void prem_block_fence(void) {
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+PREM_PTX void prem_gpu_fence(void) {
   __atomic_thread_fence(__ATOMIC_ACQ_REL);
 }
 PREM_PTX void prem_system_fence(void) {

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Faults that are planted in runtime/core/ring.h: each a copy of its functions in ring_mutants.h, with one text replaced.
+# test_ring_orders.c wants each to be found.
+set(ring ${PROJECT_SOURCE_DIR}/runtime/core/ring.h)
+file(READ ${ring} ring_text)
+string(FIND "${ring_text}" "/* One lane: at most `want` credits. */" ring_begin)
+string(SUBSTRING "${ring_text}" ${ring_begin} -1 ring_text)
+string(REPLACE "\n#endif" "" ring_text "${ring_text}")
+set(ring_copies "")
+set(ring_list "")
+
+function(plant name from to)
+  string(REPLACE "${from}" "${to}" text "${ring_text}")
+  if(text STREQUAL ring_text OR "${from}" STREQUAL "")
+    message(FATAL_ERROR "tests/ring_mutants.cmake: ${name}: runtime/core/ring.h has no such text: ${from}")
+  endif()
+  string(REGEX REPLACE "prem_ring_(credits|draw|await|settle|put|take)\\(" "${name}_\\1(" text "${text}")
+  set(ring_copies "${ring_copies}${text}\n" PARENT_SCOPE)
+  set(ring_list "${ring_list}    {\"${name}\", ${name}_put, ${name}_take},\n" PARENT_SCOPE)
+endfunction()
+
+plant(nothing_given_back [[prem_ring_add(credits, want - got);]] [[return got;]])
+plant(too_much_given_back [[credits, want - got]] [[credits, want]])
+plant(let_in_for_nothing [[had < (int64_t)want ? (uint32_t)had : want]] [[want]])
+plant(credits_below_0_used [[had <= 0 ? 0 :]] [[had == 0 ? 0 : had < 0 ? 1 :]])
+plant(credits_given_twice [[prem_ring_add(credits, done);]] [[prem_ring_add(credits, 2 * done);]])
+plant(credits_of_all [[prem_ring_add(credits, done);]] [[prem_ring_add(credits, hand->count);]])
+plant(slot_not_freed [[prem_ring_set(slot, ticket + capacity, 0);]] [[]])
+plant(wrap_lost [[ticket + capacity, 0]] [[ticket + 1, 0]])
+plant(turn_or_later [[prem_ring_look(slot, item) == turn]] [[prem_ring_look(slot, item) >= turn]])
+plant(turn_of_the_put [[prem_ring_await(slot, ticket + 1, &item)]] [[prem_ring_await(slot, ticket, &item)]])
+plant(turn_not_awaited [[if (prem_ring_await(slot, ticket, &old))]] [[if ((void)old, true)]])
+plant(tickets_of_32_bits [[const uint64_t ticket = hand->first + i;]] [[const uint32_t ticket = (uint32_t)(hand->first + i);]])
+plant(kept_ticket_forgotten [[if (hand->kept == 0 && !]] [[if (!]])
+plant(kept_bits_not_asked [[if (!(hand->kept >> i & 1))]] [[if (false)]])
+plant(fence_of_put_missing [[prem_ring_fence(); /* what lies behind the items is there]] [[/*]])
+plant(fence_of_take_missing [[prem_ring_fence(); /* what lies behind the items is read]] [[/*]])
+
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/ring_mutants.h CONTENT
+  "${ring_copies}\nstatic const ring_code ring_mutants[] = {\n${ring_list}};\n" @ONLY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ring})
+target_include_directories(test_ring_orders PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
