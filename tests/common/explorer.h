@@ -6,10 +6,10 @@
  * The memory is C11's without promises: every word keeps the messages that were stored to it, and
  * each thread a view, which message of each word it has seen at least. A load may return any
  * message from there on, so stores seem to wait in a buffer, and loads seem to be early, unless
- * acquire, release and fences forbid it; a read-modify-write takes the newest. Lahav et al., Taming
- * release-acquire consistency (2016), has the machine. Two things it does not show: a load that
- * sees a store which comes after it in its own thread, and stores to one word in another order than
- * they were made.
+ * acquire, release and fences forbid it; a read-modify-write takes the newest. Kang et al.,
+ * A promising semantics for relaxed-memory concurrency (2017), has this machine. Two things it does
+ * not show: a load that sees a store which comes after it in its own thread, and stores to one word
+ * in another order than they were made.
  *
  * A thread is calls of a function on a few bytes of its own. It is run again from the start of the
  * call with what its accesses have returned so far, up to the one that comes next; there it is left
