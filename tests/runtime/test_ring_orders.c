@@ -197,11 +197,14 @@ static const uint64_t firsts[] = {0, (UINT64_C(1) << 32) - 2, (UINT64_C(1) << 63
                                   UINT64_MAX - 1};
 enum { FIRSTS = 4, CASES = sizeof cases / sizeof cases[0] };
 
+/* Half a million states and more. */
+static bool is_large(const ring_case *of) {
+  return of->ops[2][0] != 0 && of->ops[0][1] != 0;
+}
+
 START_TEST(nothing_is_lost_in_any_order) {
   const ring_case *of = &cases[_i / 2];
-  /* half a million states: TTPREM_RING_ORDERS=1, by hand */
-  const bool is_large = of->ops[2][0] != 0 && of->ops[0][1] != 0;
-  if (is_large && !getenv("TTPREM_RING_ORDERS"))
+  if (is_large(of) && !getenv("TTPREM_RING_ORDERS")) /* by hand */
     return;
   for (int f = 0; f < FIRSTS; ++f) {
     const explorer found =
@@ -219,12 +222,13 @@ START_TEST(nothing_is_lost_in_any_order) {
 END_TEST
 
 static bool is_found(const ring_code *code, explored_slots slots, const explorer *planted) {
-  for (int f = 0; f < FIRSTS; ++f) /* few faults need more than the first of these */
-    for (size_t c = 0; c < CASES; ++c) {
-      const explorer found = explore(&cases[c], code, slots, firsts[f], planted);
-      if (found.wrong || found.stuck)
-        return true;
-    }
+  for (int large = 0; large < 2; ++large)
+    for (size_t c = 0; c < CASES; ++c)
+      for (int f = 0; f < FIRSTS && is_large(&cases[c]) == large; ++f) {
+        const explorer found = explore(&cases[c], code, slots, firsts[f], planted);
+        if (found.wrong || found.stuck)
+          return true;
+      }
   return false;
 }
 
