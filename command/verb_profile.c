@@ -105,26 +105,11 @@ static const struct argp argp = {
            "measure.\v" COMMAND_EXIT_DOC,
 };
 
-/* The order of the tiles is all that the modes lock and free take from a plan: any times do to make
- * one, and no gate is asked for, since times of which all are one leave best effort no room. */
-static void forget_times(prem_schedule *schedule) {
-  schedule->policy.open_share = 0;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      prem_phase_spec *spec = &schedule->tasks[t].phase[phase];
-      if (spec->exists)
-        spec->wcet_ns = spec->busy_ns = 1;
-      if (spec->exists && schedule->tasks[t].best_effort)
-        spec->demand[0] = 0;
-    }
-}
-
 static int plan_any_order(prem_schedule *schedule, const prem_machine *machine) {
   prem_diag *diag = prem_diag_new();
-  forget_times(schedule);
-  const int status = command_plan_schedule(schedule, machine, "auto", diag);
-  prem_diag_free(diag);
-  return status;
+  command_tell_size(schedule);
+  const prem_status status = prem_profile_order(schedule, machine, &command_stop, diag);
+  return sampling_failed(status, diag, schedule->path);
 }
 
 /* What the windows of a machine that was disturbed are good for. */

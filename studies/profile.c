@@ -15,6 +15,7 @@
 #include "measure/quantile.h"
 #include "measure/turnarounds.h"
 #include "prem/base/numbers.h"
+#include "ttprem/prepare.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -80,7 +81,7 @@ static uint32_t modes_of(const profiling *all, int32_t variant) {
 }
 
 static prem_status open_alone(profiling *all, int32_t i) {
-  bool *keep = calloc((size_t)all->alone_count, sizeof *keep);
+  bool *keep = calloc((size_t)all->alone_count + 1, sizeof *keep);
   if (!keep)
     return PREM_ERR_MEMORY;
   keep[i] = true;
@@ -186,6 +187,8 @@ static prem_status measure(profiling *all) {
 
 /* Where the task was seen in a condition; -1: nowhere. */
 static int32_t variant_in(const profiling *all, prem_condition condition, int32_t t) {
+  if (condition == PREM_ISOLATED && all->options->together)
+    return -1;
   if (all->schedule->tasks[t].best_effort)
     return condition == PREM_ISOLATED ? -1 : all->variant_count - 1;
   return condition == PREM_ISOLATED    ? all->places[t]
@@ -513,6 +516,18 @@ static void fold_handovers(const profiling *all) {
   }
 }
 
+/* Of all critical tasks, in company and by the plan. */
+static void fold_runs(const profiling *all) {
+  prem_profile *result = all->result;
+  const prem_variant_times *company = &all->variants[all->alone_count].observed[PREM_MODE_FREE];
+  const prem_variant_times *planned = &all->variants[all->variant_count - 1].observed[PREM_MODE_TT];
+  prem_times_summarise(&company->makespan, &result->makespan_ns[PREM_CORUNNING]);
+  prem_times_summarise(&planned->makespan, &result->makespan_ns[PREM_PLANNED]);
+  result->releases = planned->releases;
+  result->late = planned->late;
+  result->lateness_max_ns = planned->lateness_max_ns;
+}
+
 static prem_status fold(const profiling *all) {
   prem_status status = PREM_OK;
   all->result->valid = prem_disturbance_none(all->disturbance, all->options->sampling.samples,
@@ -535,6 +550,7 @@ static prem_status fold(const profiling *all) {
   fold_job_turnarounds(all);
   fold_job_prefetches(all);
   fold_unit_turnarounds(all);
+  fold_runs(all);
   return status;
 }
 
@@ -721,8 +737,12 @@ static void add_histograms(prem_findings *findings, const profiling *all) {
   prem_findings_chart(findings, &chart);
 }
 
-static void add_notes(prem_findings *findings, const prem_profile *profile) {
-  if (profile->by_plan)
+static void add_notes(prem_findings *findings, const profiling *all) {
+  const prem_profile *profile = all->result;
+  if (all->options->together)
+    prem_findings_note(findings, "%" PRId64 " runs of all tasks together, in %" PRId64 " rounds.",
+                       profile->sampling.samples, profile->sampling.rounds);
+  else if (profile->by_plan)
     prem_findings_note(findings,
                        "%" PRId64 " runs of all tasks by the file's plan (mode tt), in %" PRId64
                        " rounds.",
@@ -781,8 +801,92 @@ static prem_status make_findings(const profiling *all) {
   add_turnaround_table(findings, all->result);
   add_pwcets(findings, all->result);
   add_histograms(findings, all);
-  add_notes(findings, all->result);
+  add_notes(findings, all);
   return PREM_OK;
+}
+
+/* ---- before and after ----------------------------------------------------------------------- */
+
+/* No gate is asked for: times of which all are one leave best effort no room. */
+static void forget_times(prem_schedule *schedule) {
+  schedule->policy.open_share = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      prem_phase_spec *spec = &schedule->tasks[t].phase[phase];
+      if (spec->exists)
+        spec->wcet_ns = spec->busy_ns = 1;
+      if (spec->exists && schedule->tasks[t].best_effort)
+        spec->demand[0] = 0;
+    }
+}
+
+prem_status prem_profile_order(prem_schedule *schedule, const prem_machine *machine,
+                               const volatile sig_atomic_t *stop, prem_diag *diag) {
+  const prem_plan_options options = {.policy = "auto", .stop = stop};
+  prem_plan *plan = NULL;
+  forget_times(schedule);
+  const prem_status status = prem_plan_make(schedule, machine, &options, &plan, diag);
+  return status == PREM_OK ? prem_adopt_plan(schedule, machine, plan, diag) : status;
+}
+
+/* Does the profile give it? As the reader, busy_ns stays 0 where it is not given. */
+static bool apply_phase(prem_phase_spec *spec, const prem_profile_phase *phase) {
+  if (phase->wcet_ns == 0)
+    return false;
+  spec->wcet_ns = phase->wcet_ns;
+  spec->busy_ns = phase->busy_ns;
+  spec->turnaround_ns = phase->turnaround_ns;
+  spec->unit_turnaround_ns = phase->unit_turnaround_ns;
+  return true;
+}
+
+static void complete_busy(prem_phase_spec *spec) {
+  if (spec->busy_ns == 0)
+    spec->busy_ns = spec->wcet_ns;
+}
+
+static void complete(prem_task *task) {
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    complete_busy(&task->phase[p]);
+  if (task->joined.exists && task->joined.wcet_ns == 0) /* one after the other */
+    task->joined.wcet_ns = task->phase[PREM_PREFETCH].wcet_ns + task->phase[PREM_WRITEBACK].wcet_ns;
+  complete_busy(&task->joined);
+}
+
+static void apply_machine(const prem_profile *profile, prem_schedule *schedule) {
+  snprintf(schedule->profiled_on, sizeof schedule->profiled_on, "%s", profile->machine.name);
+  schedule->dispatch_ns = profile->machine.dispatch_ns;
+  schedule->precedence_ns = profile->machine.precedence_ns;
+  schedule->job_turnaround_ns = profile->job_turnaround_ns;
+  schedule->job_prefetch_ns = profile->job_prefetch_ns;
+  schedule->bandwidth_bytes_per_s = profile->machine.bandwidth_bytes_per_s;
+}
+
+prem_status prem_profile_apply(const prem_profile *profile, prem_schedule *schedule,
+                               const char *name, const prem_phase_spec *joined) {
+  uint8_t *given = calloc((size_t)schedule->task_count + 1, sizeof *given);
+  if (!given)
+    return PREM_ERR_MEMORY;
+  snprintf(schedule->profile, sizeof schedule->profile, "%s", name);
+  apply_machine(profile, schedule);
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    prem_task *task = &schedule->tasks[t];
+    const prem_profile_task *from = &profile->tasks[t];
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      given[t] |= (uint8_t)(apply_phase(&task->phase[p], &from->phase[p]) << p);
+    task->joined = joined[t];
+    if (from->joined_ns > 0) {
+      task->joined.exists = true;
+      task->joined.wcet_ns = from->joined_ns;
+      task->joined.busy_ns = from->joined_busy_ns;
+      given[t] |= 1U << PREM_PHASE_COUNT;
+    }
+  }
+  const bool hashed = prem_schedule_hash_times(schedule, given);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    complete(&schedule->tasks[t]);
+  free(given);
+  return hashed ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -800,7 +904,7 @@ static prem_status make_variants(profiling *all) {
   const bool is_split = prem_schedule_has_best_effort(schedule);
   const prem_status status =
       is_split ? prem_schedule_critical(schedule, &all->critical, NULL) : PREM_OK;
-  all->alone_count = critical_of(all)->task_count;
+  all->alone_count = all->options->together ? 0 : critical_of(all)->task_count;
   all->variant_count = all->alone_count + 1 + is_split;
   all->result->best_effort = is_split;
   all->variants = calloc((size_t)all->variant_count, sizeof *all->variants);
@@ -870,7 +974,8 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
                                  const prem_machine *machine, const prem_profile_options *options,
                                  prem_profile **out, prem_diag *diag) {
   *out = NULL;
-  if (!schedule->plan || options->sampling.samples < 1)
+  if (!schedule->plan || options->sampling.samples < 1 ||
+      (options->together && options->times == PREM_ISOLATED))
     return PREM_ERR_ARGUMENT;
   if (schedule->measure.load == PREM_LOAD_GRAPH && prem_schedule_has_best_effort(schedule)) {
     prem_diag_add(diag, PREM_ERROR, 0, schedule->measure.place, "measure.load",

@@ -44,9 +44,9 @@ report/pictures          | include prem/base measure | prem/model
 report/findings          | include prem/base measure report report/pictures |
 report/page              | include prem/base report report/traces |
 report                   | include prem/base measure | prem/model
-studies                  | include prem/base measure report report/* | prem/model kernels runtime/core runtime/session
+studies                  | include prem/base measure report report/* | prem/model kernels schedules runtime/core runtime/session
 experiments/common       | include prem/base measure/times.h measure/job_times.h | prem/model prem/file kernels schedules runtime/core runtime/session measure report report/findings
-experiments/machine      | include prem/base measure/times.h report/findings/distribution.h report/findings/parts.h runtime/core/ring.h experiments/common | prem/model prem/file runtime/core runtime/session measure report report/findings
+experiments/machine      | include prem/base measure/times.h report/findings/distribution.h report/findings/parts.h runtime/core/ring.h experiments/common | prem/model prem/file kernels runtime/core runtime/session measure report report/findings studies
 experiments/thesis       | include prem/base measure/standstills.h measure/interleave.h report/findings/distribution.h experiments/common | prem/model prem/file runtime/core runtime/session measure report report/findings
 experiments/live         | include prem/base experiments/common | prem/model prem/file kernels schedules runtime/core runtime/session measure report report/findings
 experiments              | include prem/base experiments/common command/command.h command/options.h command/progress.h | experiments/* prem/model runtime/core runtime/session report report/findings command

@@ -72,6 +72,8 @@ typedef struct prem_profile {
   bool counts_cold;          /* no warm-up: first tiles count in wcet_ns */
   bool valid;                /* false: the machine was disturbed while measuring */
   char disturbed[512];       /* by what; "" when valid */
+  prem_summary makespan_ns[PREM_CONDITION_COUNT]; /* of company, without best effort, and planned */
+  int64_t releases, late, lateness_max_ns;        /* of planned ones; INT64_MIN without a release */
   bool output_ok, interrupted;
   prem_findings *findings; /* tables and histograms of all this */
 } prem_profile;
@@ -80,6 +82,8 @@ typedef struct prem_profile_options {
   prem_sampling sampling; /* of each task alone and of all */
   prem_engine engine;
   prem_condition times; /* which of them the WCETs are; planned ones are measured for that */
+  bool together;        /* no task is measured alone, which takes a turn for each: of company and
+                           planned times alone */
   bool regulated;       /* busy_ns from bytes and the machine's bandwidth */
   bool steady;          /* the WCETs leave cold tiles out, warm-up or not */
   bool anew;            /* planned: only the plan is run. Its WCETs and hand-overs take the place of
@@ -101,12 +105,23 @@ typedef struct prem_profile_options {
 PREM_EXTERN_C_BEGIN
 
 /**
+ * Give a schedule whose times nobody knows yet a plan for prem_profile_measure(): the order of the
+ * tiles is all that the modes lock and free take from it, so any times do to make one. All times
+ * are 1 ns afterwards, and what best effort asks for is 0.
+ *
+ * @param stop  may be NULL.
+ * @return as prem_plan_make() and prem_check()
+ */
+PREM_API prem_status prem_profile_order(prem_schedule *schedule, const prem_machine *machine,
+                                        const volatile sig_atomic_t *stop, prem_diag *diag);
+
+/**
  * Measure every task alone and all of them together, interleaved in rounds.
  *
  * @param schedule  bound, with a plan: only the order of its phases counts.
  * @param machine   the backend's, with what prem_backend_measure() adds if `regulated`.
  * @param[out] out  also when interrupted; free with prem_profile_free().
- * @retval PREM_ERR_ARGUMENT     no plan or no sample
+ * @retval PREM_ERR_ARGUMENT     no plan or no sample, or times alone with nobody alone
  * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; those of prem_session_open() and
  *                               prem_session_run()
  */
@@ -115,6 +130,16 @@ PREM_API prem_status prem_profile_measure(const prem_schedule *schedule,
                                           const prem_profile_options *options, prem_profile **out,
                                           prem_diag *diag);
 PREM_API void prem_profile_free(prem_profile *profile);
+/**
+ * Give the schedule the times of the profile, as if its file named it: the same plans, the same
+ * hash.
+ *
+ * @param name    of the profile; all tasks take it.
+ * @param joined  [task_count]: what the file says of joined phases, where the profile says nothing.
+ * @retval PREM_ERR_MEMORY
+ */
+PREM_API prem_status prem_profile_apply(const prem_profile *profile, prem_schedule *schedule,
+                                        const char *name, const prem_phase_spec *joined);
 /** Write the profile as a file for `profiles`; "-" is stdout. @retval PREM_ERR_IO  see diag */
 PREM_API prem_status prem_profile_write(const prem_profile *profile, const char *path,
                                         prem_diag *diag);

@@ -5,9 +5,10 @@
  *   schedule file --prem_schedule_load()--> prem_schedule --prem_schedule_bind()--> with tiles and
  *   windows --prem_plan_make()--> with a plan --prem_check()--> judged --prem_program_new()--> runs
  *
- * A prem_schedule owns everything it points to. Readers only read it; four calls change it:
- * prem_schedule_bind(), prem_schedule_set_plan(), prem_schedule_replace() and
- * prem_schedule_edit_policy(). The file format is docs/schedule-format.md.
+ * A prem_schedule owns everything it points to. Readers only read it; six calls change it:
+ * prem_schedule_bind(), prem_schedule_set_plan(), prem_schedule_replace(),
+ * prem_schedule_edit_policy(), prem_schedule_edit_profile() and prem_schedule_hash_times(). The
+ * file format is docs/schedule-format.md.
  */
 #ifndef TTPREM_SCHEDULE_H
 #define TTPREM_SCHEDULE_H
@@ -456,6 +457,26 @@ PREM_API prem_status prem_schedule_replace(prem_schedule *schedule, int32_t task
  */
 PREM_API prem_status prem_schedule_edit_policy(prem_schedule *schedule, const char *key,
                                                int64_t value_ns, prem_diag *diag);
+
+/**
+ * Let the entry `name` of the file's `profiles` be `path`, for prem_schedule_save(): in the place
+ * of what stands there, or as a new entry, in a group that is made where there is none. All other
+ * bytes stay. The schedule's own list is not changed.
+ *
+ * @param path  as it is written: relative ones count from the folder of the file that is saved.
+ * @retval PREM_ERR_INVALID  the group stands in an included file, or no plan could be saved
+ */
+PREM_API prem_status prem_schedule_edit_profile(prem_schedule *schedule, const char *name,
+                                                const char *path, prem_diag *diag);
+
+/**
+ * Make profile_times of the times that the tasks have, after somebody changed them.
+ *
+ * @param given  a bit for each phase of each task whose times a profile gives; the last is
+ * `joined`. A busy_ns that it does not give is 0 here, as where the file is read.
+ * @return false: out of memory
+ */
+PREM_API bool prem_schedule_hash_times(prem_schedule *schedule, const uint8_t *given);
 
 /**
  * The files that the schedule was read from, those that its profiles and arrays name included:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changing one number of a schedule's text: all other bytes stay as they are. */
+/* Changing one setting of a schedule's text: all other bytes stay as they are. */
 #include "prem/model/private.h"
 
 #include <ctype.h>
@@ -106,6 +106,16 @@ static prem_status replace(struct prem_schedule_private *own, size_t from, size_
   return PREM_OK;
 }
 
+/* A string may stand in pieces: "a" "b". */
+static size_t pass_value(walk *text, const char *source) {
+  size_t to = (size_t)(text->at - source);
+  for (; text->at < text->end && *text->at == '"'; pass_space(text)) {
+    pass_string(text);
+    to = (size_t)(++text->at - source);
+  }
+  return to;
+}
+
 prem_status prem_schedule_edit_policy(prem_schedule *schedule, const char *key, int64_t value_ns,
                                       prem_diag *diag) {
   struct prem_schedule_private *own = schedule->private_data;
@@ -125,11 +135,69 @@ prem_status prem_schedule_edit_policy(prem_schedule *schedule, const char *key, 
   const size_t from = (size_t)(text.at - own->source);
   while (text.at < text.end && (is_in_name(*text.at) || *text.at == '+'))
     ++text.at;
-  size_t to = (size_t)(text.at - own->source);
-  for (; text.at < text.end && *text.at == '"'; pass_space(&text)) { /* a time with a unit */
-    pass_string(&text);
-    to = (size_t)(++text.at - own->source);
-  }
+  const size_t to = pass_value(&text, own->source); /* of a time with a unit */
   snprintf(written, sizeof written, "%" PRId64 "L", value_ns);
   return replace(own, from, to, written);
+}
+
+/* A new `profiles` group before the plan, or at the end. */
+static prem_status add_profiles(struct prem_schedule_private *own, const char *entry) {
+  const size_t at = own->plan_offset < own->source_bytes ? own->plan_offset : own->source_bytes;
+  const bool ends_line = at == 0 || own->source[at - 1] == '\n';
+  char *group = NULL;
+  if (asprintf(&group, "%sprofiles: {%s };\n", ends_line ? "" : "\n", entry) < 0)
+    return PREM_ERR_MEMORY;
+  const prem_status status = replace(own, at, at, group);
+  free(group);
+  return status;
+}
+
+prem_status prem_schedule_edit_profile(prem_schedule *schedule, const char *name, const char *path,
+                                       prem_diag *diag) {
+  struct prem_schedule_private *own = schedule->private_data;
+  char *value = NULL, *entry = NULL;
+  size_t bytes = 0;
+  walk text = {.at = own->source, .end = own->source ? own->source + own->source_bytes : NULL};
+  const bool has_group = own->source && enter(&text, "profiles") && text.at < text.end;
+  if (own->plan_is_included || own->settings_follow) {
+    prem_diag_add(diag, PREM_ERROR, 2, (prem_place){schedule->path, 0}, "plan",
+                  "has to be the last group of the file itself, where another one is going to "
+                  "stand");
+    return PREM_ERR_INVALID;
+  }
+  if (!own->source || (!has_group && schedule->profile_count > 0) ||
+      (has_group && *text.at != '{')) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){schedule->path, 0}, "profiles",
+                  "stands in no group of the file itself, so that '%s' finds no place there; move "
+                  "the group into the file",
+                  name);
+    return PREM_ERR_INVALID;
+  }
+  FILE *quoted = open_memstream(&value, &bytes);
+  if (!quoted)
+    return PREM_ERR_MEMORY;
+  fputc('"', quoted);
+  for (; *path; ++path) {
+    if (*path == '"' || *path == '\\')
+      fputc('\\', quoted);
+    fputc(*path, quoted);
+  }
+  fputc('"', quoted);
+  prem_status status = fclose(quoted) == 0 && asprintf(&entry, " %s = %s;", name, value) >= 0
+                           ? PREM_OK
+                           : PREM_ERR_MEMORY;
+  if (status == PREM_OK && !has_group) {
+    status = add_profiles(own, entry);
+  } else if (status == PREM_OK) {
+    const size_t group = (size_t)(++text.at - own->source);
+    if (enter(&text, name)) {
+      const size_t from = (size_t)(text.at - own->source);
+      status = replace(own, from, pass_value(&text, own->source), value);
+    } else {
+      status = replace(own, group, group, entry);
+    }
+  }
+  free(entry);
+  free(value);
+  return status;
 }

@@ -24,9 +24,6 @@ const char *prem_schedule_intern(prem_schedule *schedule, const char *file);
 prem_schedule *prem_schedule_new(void);
 /** The entry of `profiles` of this name; NULL: there is none. */
 const prem_profile_ref *prem_schedule_find_profile(const prem_schedule *schedule, const char *name);
-/** Make profile_times of what profiles gave: a bit for each phase of each task, the last is
- *  `joined`. False: out of memory. */
-bool prem_schedule_hash_times(prem_schedule *schedule, const uint8_t *given);
 /** Build the lookup table behind prem_schedule_find_task(). */
 prem_status prem_schedule_index(prem_schedule *schedule);
 

@@ -98,6 +98,33 @@ START_TEST(cold_tiles_count_unless_there_is_a_warm_up) {
 }
 END_TEST
 
+START_TEST(together_nobody_is_alone) {
+  options.times = PREM_CORUNNING;
+  options.together = true;
+  measure("", "");
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_ISOLATED].count, 0);
+  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_CORUNNING].max, 200);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 200);
+  ck_assert_int_eq(profile->makespan_ns[PREM_CORUNNING].count, 6);
+  ck_assert_int_eq(profile->makespan_ns[PREM_PLANNED].count, 0);
+  options.times = PREM_ISOLATED; /* of nobody */
+  prem_profile *none = NULL;
+  ck_assert_int_eq(
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &none, diag),
+      PREM_ERR_ARGUMENT);
+}
+END_TEST
+
+START_TEST(a_plan_says_what_was_late) {
+  options.times = PREM_PLANNED;
+  measure("", "");
+  ck_assert_int_gt(profile->releases, 0);
+  ck_assert_int_eq(profile->late, 0);
+  ck_assert_int_eq(profile->lateness_max_ns, 0);
+  ck_assert_int_eq(profile->makespan_ns[PREM_PLANNED].max, schedule->plan->hyperperiod_ns);
+}
+END_TEST
+
 START_TEST(cold_tiles_can_be_left_out) {
   options.times = PREM_CORUNNING;
   options.steady = true;
@@ -704,6 +731,8 @@ int main(void) {
   tcase_add_test(cases, first_tiles_are_cold_the_others_steady);
   tcase_add_test(cases, cold_tiles_count_unless_there_is_a_warm_up);
   tcase_add_test(cases, cold_tiles_can_be_left_out);
+  tcase_add_test(cases, together_nobody_is_alone);
+  tcase_add_test(cases, a_plan_says_what_was_late);
   tcase_add_test(cases, warm_up_tiles_do_not_count);
   tcase_add_test(cases, planned_times_are_those_of_the_plan);
   tcase_add_loop_test(cases, joined_pairs_have_a_time_of_their_own, 0, 5);
