@@ -29,9 +29,9 @@ enum {
 
 /** A verb. argv[0] is "ttprem VERB". Returns an exit status. */
 typedef int command_verb(int argc, char **argv);
-command_verb verb_check, verb_compare, verb_doctor, verb_experiment, verb_explain, verb_info,
-    verb_isolate, verb_kernel_test, verb_list, verb_new, verb_plan, verb_profile, verb_report,
-    verb_run, verb_tune, verb_trace;
+command_verb verb_check, verb_compare, verb_doctor, verb_experiment, verb_explain, verb_fit,
+    verb_info, verb_isolate, verb_kernel_test, verb_list, verb_new, verb_plan, verb_profile,
+    verb_report, verb_run, verb_tune, verb_trace;
 
 /** The whole command line, for the provenance of results. */
 extern const char *command_line;

@@ -245,7 +245,7 @@ int live_run(run_options *options) {
   if (status == COMMAND_DONE)
     status = measure_set_up_cpu(&options->measure, backend, &cpu);
   if (status == COMMAND_DONE && !schedule->plan)
-    status = sampling_plan(schedule, &machine);
+    status = sampling_plan(schedule, backend, &machine);
   if (status == COMMAND_DONE)
     status = open_and_run(options, schedule, backend, &machine, &cpu);
   prem_schedule_free(schedule);

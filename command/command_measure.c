@@ -610,7 +610,7 @@ int measure_run(measure_options *options) {
   if (options->no_records)
     compare.sampling.max_records = 0;
   if (status == COMMAND_DONE && !schedule->plan)
-    status = sampling_plan(schedule, &machine);
+    status = sampling_plan(schedule, backend, &machine);
   if (status == COMMAND_DONE && !check_outputs(options, schedule))
     status = COMMAND_INVALID;
   if (status == COMMAND_DONE) {

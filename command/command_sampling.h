@@ -21,8 +21,10 @@ prem_engine sampling_parse_engine(struct argp_state *state, const char *text);
  * and discard. On sim, where every run is the same run, that is 1 and 0. */
 prem_sampling sampling_choose(const prem_sampling *asked, bool scenario_given,
                               const prem_schedule *schedule, const prem_backend *backend);
-/** Give a file without a plan one, and say so. Returns an exit status. */
-int sampling_plan(prem_schedule *schedule, const prem_machine *machine);
+/** Give a file without a plan one, and say so; of times that it does not have a few are measured.
+ *  Returns an exit status. */
+int sampling_plan(prem_schedule *schedule, const prem_backend *backend,
+                  const prem_machine *machine);
 /** Print the problems; the exit status of `status`. Frees `diag`. */
 int sampling_failed(prem_status status, prem_diag *diag, const char *what);
 

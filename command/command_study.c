@@ -99,7 +99,7 @@ int study_open(study_options *options, bool keep_plan, const prem_backend **back
   if (status == COMMAND_DONE)
     status = judge_classes(options, *schedule);
   if (status == COMMAND_DONE && keep_plan && !(*schedule)->plan)
-    status = sampling_plan(*schedule, machine);
+    status = sampling_plan(*schedule, *backend, machine);
   if (status != COMMAND_DONE) {
     prem_schedule_free(*schedule);
     *schedule = NULL;

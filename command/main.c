@@ -18,6 +18,8 @@ static const struct {
   uint32_t options;      /* groups, OPTIONS_COMMON apart */
   const char *arguments; /* as values in command_list_options(), and @experiments */
 } verbs[] = {
+    {"fit", verb_fit, "measure, plan and check by turns until a plan holds here", OPTIONS_OF(FIT),
+     "@files *.cfg"},
     {"plan", verb_plan, "decide when every phase starts; write the schedule with its plan",
      OPTIONS_OF(PLAN), "@files *.cfg"},
     {"check", verb_check, "judge schedules and their plans: an independent second opinion",

@@ -20,7 +20,7 @@ static const struct {
             "schedule's, shorter ones as well"},
     {OF(KERNEL_TEST), "arg", OPTION_ARG, .arg = "KEY=VALUE",
      .doc = "an argument of the kernel, as in a task's `args`; one option for each"},
-    {OF(MEASURING) | OF(OBSERVING), "backend", 'b', .arg = "NAME",
+    {OF(MEASURING) | OF(OBSERVING) | OF(FIT), "backend", 'b', .arg = "NAME",
      .doc = "auto (default: the best that is available), cuda, cpu or sim",
      .values = "auto @backends"},
     {OF(EXPERIMENT), "backend", 'b', .arg = "NAME",
@@ -36,7 +36,7 @@ static const struct {
      .doc = "more runs at each start that are not counted; default: the file's"},
     {OF(MEASURING), "duration", 'd', .arg = "T",
      .doc = "stop after so long: 90, 90s, 500ms, 2min; default: no limit"},
-    {OF(MEASURING) | OF(OBSERVING), "engine", OPTION_ENGINE, .arg = "NAME",
+    {OF(MEASURING) | OF(OBSERVING) | OF(FIT), "engine", OPTION_ENGINE, .arg = "NAME",
      .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector",
      .values = "best bulk cp_async vector"},
     {OF(PLAN), "export", OPTION_EXPORT, .arg = "CSV",
@@ -53,6 +53,10 @@ static const struct {
      .doc = "with --live: end when each input was handed so many frames"},
     {OF(TUNE), "from", OPTION_FROM, .arg = "NS",
      .doc = "least offset; default: a 4th of the file's"},
+    {OF(FIT), "goal", OPTION_GOAL, .arg = "WHICH",
+     .doc = "response (each job as soon as possible) or cycle (the shortest of all); default: the "
+            "`objective` of the file's policy",
+     .values = "response cycle"},
     {OF(RUN), "histogram", OPTION_HISTOGRAM, .arg = "H",
      .doc = "with --live: write ages and latenesses of results as histograms that gnuplot reads; "
             "`-` is stdout",
@@ -77,13 +81,15 @@ static const struct {
     {OF(MEASURING), "json", 'j', .arg = "R",
      .doc = "write the result as JSON, times in ns, and the raw samples beside it",
      .values = "@files"},
-    {OF(OBSERVING), "json", 'j', .arg = "R",
+    {OF(OBSERVING) | OF(FIT), "json", 'j', .arg = "R",
      .doc = "write what was found as JSON, times in ns; `-` is stdout", .values = "@files"},
     {OF(PLAN), "keep", OPTION_KEEP, .arg = "OLD",
      .doc = "keep the plan of OLD wherever it still holds and move as few phases as possible; OLD "
             "may be FILE, and its plan need not be legal any more",
      .values = "@files *.cfg"},
     {OF(TUNE), "late", OPTION_LATE, .arg = "PERCENT", .doc = "of releases may be late; default 0"},
+    {OF(FIT), "late", OPTION_LATE, .arg = "PERCENT",
+     .doc = "of releases may be late in a plan that has settled; default 0.001"},
     {OF(TRACE), "late-ns", OPTION_LATE_NS, .arg = "NS",
      .doc = "perfetto, chrome: show a release as late above so many ns, as the schedule's late_ns; "
             "default 0"},
@@ -96,6 +102,9 @@ static const struct {
      .doc = "on cpu: keep all pages of the process in memory (mlockall)"},
     {OF(PROFILE), "margin", OPTION_MARGIN, .arg = "PERCENT",
      .doc = "room in wcet_ns above the longest time seen, or the quantile; default 0"},
+    {OF(FIT), "margin", OPTION_MARGIN, .arg = "PERCENT",
+     .doc = "room above the longest times; default: 5, with periods 20, with best-effort tasks 10, "
+            "and twice as much each time that the plan does not settle"},
     {OF(RUN), "metrics", OPTION_METRICS, .arg = "M",
      .doc = "with --live: write all counts for Prometheus, anew each second", .values = "@files"},
     {OF(RUN), "mode", 'm', .arg = "MODE", .doc = "tt (default) or another one of `ttprem list`",
@@ -116,6 +125,9 @@ static const struct {
     {OF(PROFILE), "output", 'o', .arg = "OUT", .doc = "the profile to write; `-` is stdout",
      .values = "@files"},
     {OF(ISOLATE), "output", 'o', .arg = "OUT", .doc = "the same as --json", .values = "@files"},
+    {OF(FIT), "output", 'o', .arg = "PLANNED",
+     .doc = "the schedule with its plan; its profile is written beside it. It may be FILE",
+     .values = "@files *.cfg"},
     {OF(TUNE), "output", 'o', .arg = "OUT",
      .doc =
          "write the tuned schedule: the file with the offset and the plan changed; `-` is stdout",
@@ -145,6 +157,8 @@ static const struct {
      .doc = "of the offset, where the search may end; default 1; 0: to the clock's step"},
     {OF(PLAN) | OF(CHECK) | OF(MEASURING) | OF(OBSERVING), "profile", 'p', .arg = "NAME",
      .doc = "WCETs from this profile of the file"},
+    {OF(FIT), "profile", 'p', .arg = "NAME",
+     .doc = "on sim: times from this profile of the file; elsewhere all times are measured"},
     {OF(PROFILE), "quantile", OPTION_QUANTILE, .arg = "PERCENT",
      .doc = "wcet_ns bounds the time that so many phases do not exceed, with 95 % confidence; or "
             "`longest`. Default: the longest time, on a disturbed machine 99.9 or 99, whichever "
@@ -189,6 +203,7 @@ static const struct {
     {OF(PLAN), "seed", 's', .arg = "N", .doc = "of the search; default 0"},
     {OF(MEASURING), "seed", OPTION_SEED, .arg = "N",
      .doc = "of the random order of the modes; default 1"},
+    {OF(FIT), "seed", OPTION_SEED, .arg = "N", .doc = "of random orders and searches; default 1"},
     {OF(OBSERVING), "seed", OPTION_SEED, .arg = "N", .doc = "of the random orders; default 1"},
     {OF(EXPERIMENT) | OF(KERNEL_TEST), "seed", OPTION_SEED, .arg = "N",
      .doc = "of all that is random; default 1"},
@@ -226,6 +241,8 @@ static const struct {
     {OF(PLAN), "time-limit", 't', .arg = "T",
      .doc = "of planning: 90, 90s, 500ms, 2min; default 10 s, or none with --steps. The first plan "
             "is made whatever it takes; 0: that one only"},
+    {OF(FIT), "time-limit", 't', .arg = "T",
+     .doc = "of all of it: 90, 90s, 2min; default 2 min. One plan is made whatever it takes"},
     {OF(RUN), "timeline", OPTION_TIMELINE, .arg = "P",
      .doc = "with --live: write phases, and what the host did, for ui.perfetto.dev; `-` is stdout",
      .values = "@files"},

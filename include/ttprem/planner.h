@@ -92,7 +92,7 @@ PREM_EXTERN_C_BEGIN
  * @param      machine   NULL: the platform.
  * @param      options   NULL: defaults.
  * @param[out] out       new plan, or NULL; free with prem_plan_free().
- * @retval PREM_ERR_INVALID     no WCETs ("no profile: run `ttprem profile`"), tasks that the
+ * @retval PREM_ERR_INVALID     no WCETs ("no profile: run `ttprem fit`"), tasks that the
  *                              policy cannot serve, an unknown policy
  * @retval PREM_ERR_INFEASIBLE  no plan found; diag says which task, which deadline or resource
  * @retval PREM_ERR_INTERRUPTED the stop flag was seen before there was any plan; a search that it

@@ -6,6 +6,7 @@
 #define TTPREM_MEASURE_LIBRARY_H
 
 #include "ttprem/findings.h"
+#include "ttprem/fit.h"
 #include "ttprem/isolation.h"
 #include "ttprem/measure.h"
 #include "ttprem/plan_file.h"

@@ -142,7 +142,7 @@ static bool has_bounds(const prem_schedule *schedule, prem_diag *diag) {
     if (!task->best_effort || prem_task_profiled(task))
       continue;
     prem_diag_add(diag, PREM_ERROR, 0, task->place, "tasks",
-                  "no profile: run `ttprem profile`; there are no bounds (wcet_ns) for the phases "
+                  "no profile: run `ttprem fit`; there are no bounds (wcet_ns) for the phases "
                   "of best-effort task '%s'",
                   task->name);
     return false;

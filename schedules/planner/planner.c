@@ -70,7 +70,7 @@ static bool tasks_profiled(const prem_planning *planning) {
   if (missing > NAMED)
     snprintf(more, sizeof more, " and %d more", missing - NAMED);
   prem_diag_add(planning->diag, PREM_ERROR, 0, first->place, "tasks",
-                "no profile: run `ttprem profile`; there are no WCETs for %s%s", names, more);
+                "no profile: run `ttprem fit`; there are no WCETs for %s%s", names, more);
   return false;
 }
 

@@ -43,7 +43,7 @@ if command -v zsh >/dev/null; then
   offered_options trace >"$place/options"
   grep -qx -- '--format=:value:(perfetto chrome csv)' "$place/options" || fail "zsh: trace --format has other values"
   grep -qFx -- "*:argument:_files -g '*.csv'" "$place/options" || fail "zsh: trace takes other files"
-  offered_options help | grep -q '^\*:argument:(plan check ' || fail "zsh: help does not offer verbs"
+  offered_options help | grep -q '^\*:argument:(fit plan ' || fail "zsh: help does not offer verbs"
 fi
 if command -v fish >/dev/null; then
   in_fish() { fish -N -c "source '$source/command/ttprem.fish'; complete -C '$1'"; }

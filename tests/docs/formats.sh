@@ -59,6 +59,7 @@ run isolate two_rates.cfg --backend sim --json out/isolate.json
 run isolate beside_a_load.cfg --backend sim --json out/isolate_load.json
 run profile two_rates.cfg --backend cpu --repeat 20 -o profile.cfg --json out/profile.json
 run tune increment.cfg --backend sim --json out/tune.json
+run fit increment.cfg --backend cpu --time-limit 1 -o fit.cfg --json out/fit.json
 for bundle in "$root"/evidence/*.tar.xz; do
   mkdir -p "evidence/$(basename "$bundle" .tar.xz)"
   tar -xJf "$bundle" -C "evidence/$(basename "$bundle" .tar.xz)" --wildcards '*.json' 2>/dev/null || true

@@ -37,7 +37,7 @@ for name in h200_kcf h200_chain h200_multi_rate; do
   if "$ttprem" plan --quiet "$file" -o "$scratch/none.cfg" 2>"$scratch/said"; then
     fail "$name: planned without times"
   fi
-  grep -q 'run `ttprem profile`' "$scratch/said" || fail "$name: without a profile: $(cat "$scratch/said")"
+  grep -q 'run `ttprem fit`' "$scratch/said" || fail "$name: without a profile: $(cat "$scratch/said")"
 
   make_up_profile "$file" >"$scratch/$name.profile.cfg"
   "$ttprem" plan --quiet "$file" -o "$file" --time-limit 1 || fail "$name: not planned"

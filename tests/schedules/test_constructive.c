@@ -361,9 +361,8 @@ START_TEST(tasks_without_times) {
                      "tasks = ( { name = \"inc\"; kernel = \"vector_increment\"; blocks = 1;"
                      "  tile = [ 10 ]; arrays: { in = \"x\"; out = \"new\"; };"
                      "  prefetch: { wcet_ns = 5L; }; writeback: { wcet_ns = 5L; }; %s } );";
-  assert_twins(PREM_ERR_INVALID, 0,
-               "no profile: run `ttprem profile`; there are no WCETs for 'inc'", text(form, ""),
-               text(form, "compute: { wcet_ns = 5L; };"));
+  assert_twins(PREM_ERR_INVALID, 0, "no profile: run `ttprem fit`; there are no WCETs for 'inc'",
+               text(form, ""), text(form, "compute: { wcet_ns = 5L; };"));
 }
 END_TEST
 

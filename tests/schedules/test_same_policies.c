@@ -169,7 +169,7 @@ START_TEST(eight_tasks_without_times_are_named) {
                                      "'t0', 't1', 't2', 't3', 't4', 't5', 't6', 't7' and 1 more",
                                      "'t0', 't1', 't2', 't3', 't4', 't5', 't6', 't7' and 2 more"};
   assert_said(unprofiled(7 + _i), PREM_ERR_INVALID,
-              text("no profile: run `ttprem profile`; there are no WCETs for %s", said[_i]));
+              text("no profile: run `ttprem fit`; there are no WCETs for %s", said[_i]));
 }
 END_TEST
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a fit chose, turn by turn, and what the plan costs beside free and ordinary kernels. */
+#include "studies/fit_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static void name_columns(prem_table *table, const char *const *columns) {
+  for (; *columns; columns += 2)
+    prem_table_column(table, columns[0], columns[1]);
+}
+
+static double late_pct(int64_t late, int64_t releases) {
+  return releases > 0 ? 100.0 * (double)late / (double)releases : 0;
+}
+
+static void add_known(prem_table *table, bool known, int64_t value) {
+  if (known)
+    prem_table_add_int(table, value);
+  else
+    prem_table_add_real(table, (double)NAN);
+}
+
+static void add_turn(prem_table *table, const prem_fit *fit, int32_t number) {
+  const prem_fit_turn *turn = &fit->turns[number];
+  const bool has_gap = turn->report.lower_bound_ns > 0;
+  prem_table_add_int(table, number + 1);
+  prem_table_add_text(table, prem_fit_times_name(turn->times));
+  prem_table_add_real(table, turn->times == PREM_FIT_FILE ? (double)NAN : 100 * turn->margin);
+  prem_table_add_int(table, turn->hyperperiod_ns);
+  prem_table_add_real(table, has_gap ? turn->report.gap_pct : (double)NAN);
+  add_known(table, turn->makespan_ns.count > 0, turn->makespan_ns.max);
+  add_known(table, turn->is_measured, turn->releases);
+  add_known(table, turn->is_measured, turn->late);
+  add_known(table, turn->is_measured && turn->lateness_max_ns != INT64_MIN, turn->lateness_max_ns);
+  add_known(table, turn->raised >= 0, turn->raised);
+  prem_table_add_real(table, turn->report.seconds);
+  prem_table_add_real(table, turn->measured_s);
+  prem_table_add_text(table, number == fit->best ? "taken" : "");
+}
+
+static void add_turns(prem_findings *findings, const prem_fit *fit) {
+  static const char *const columns[] = {
+      "plan",   "",        "times",  "",         "margin",   "%",    "planned", "ns",    "gap",
+      "%",      "longest", "ns",     "releases", "",         "late", "",        "worst", "ns",
+      "raised", "",        "search", "s",        "measured", "s",    "verdict", "",      NULL};
+  prem_table *table = prem_findings_table(findings, "turns", "The plans, in turn", NULL);
+  name_columns(table, columns);
+  for (int32_t i = 0; i < fit->count; ++i)
+    add_turn(table, fit, i);
+}
+
+/* Of mode tt, which is the first; 0: not measured. */
+static double planned_ns(const prem_result *result) {
+  const bool known = result->row_count > 0 && result->rows[0].mode == PREM_MODE_TT;
+  return known ? (double)result->rows[0].makespan_ns.p50 : 0;
+}
+
+static void add_modes(prem_findings *findings, const prem_result *result) {
+  static const char *const columns[] = {"mode",    "",   "runs",  "",  "median", "ns",
+                                        "longest", "ns", "tt_is", "x", NULL};
+  const double tt_ns = planned_ns(result);
+  prem_table *table = NULL;
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const prem_row *row = &result->rows[i];
+    if (row->makespan_ns.count == 0)
+      continue;
+    if (!table) {
+      table =
+          prem_findings_table(findings, "modes", "What it costs: the plan beside other ways", NULL);
+      name_columns(table, columns);
+    }
+    prem_table_add_text(table, prem_mode_name(row->mode));
+    prem_table_add_int(table, row->makespan_ns.count);
+    prem_table_add_int(table, row->makespan_ns.p50);
+    prem_table_add_int(table, row->makespan_ns.max);
+    prem_table_add_real(table, row->makespan_ns.p50 > 0 && tt_ns > 0
+                                   ? tt_ns / (double)row->makespan_ns.p50
+                                   : (double)NAN);
+    prem_findings_output(findings, !row->output_checked || row->output_ok);
+  }
+  for (int32_t i = 0; i < result->left_out_count; ++i)
+    prem_findings_note(findings, "Mode %s is left out: %s",
+                       prem_mode_name(result->left_out[i].mode), result->left_out[i].reason);
+}
+
+/* ", 1.37 x free, 1.64 x graph" */
+static void say_ratios(const prem_result *result, char *text, size_t bytes) {
+  size_t used = 0;
+  text[0] = '\0';
+  if (!result)
+    return;
+  const double tt_ns = planned_ns(result);
+  for (int32_t i = 1; tt_ns > 0 && i < result->row_count && used < bytes; ++i)
+    if (result->rows[i].makespan_ns.p50 > 0)
+      used += (size_t)snprintf(text + used, bytes - used, ", %.2f x %s",
+                               tt_ns / (double)result->rows[i].makespan_ns.p50,
+                               prem_mode_name(result->rows[i].mode));
+}
+
+static const char *say_end(const prem_fit_turn *turn, const prem_fit *fit, double limit) {
+  if (!fit->is_settled)
+    return "NOT settled";
+  return (double)turn->late > limit * (double)turn->releases ? "Settled, but LATE," : "Settled";
+}
+
+static void say(prem_findings *findings, const prem_schedule *schedule, const prem_fit *fit,
+                double limit) {
+  const prem_fit_turn *turn = &fit->turns[fit->best];
+  const bool is_periodic = schedule->period_lcm_ns > 0;
+  char ratios[256], late[96] = "not measured", margin[48] = "", open[48] = "";
+  say_ratios(fit->comparison, ratios, sizeof ratios);
+  if (turn->is_measured)
+    snprintf(late, sizeof late, "%" PRId64 " of %" PRId64 " releases late (%.3g %%)", turn->late,
+             turn->releases, late_pct(turn->late, turn->releases));
+  if (turn->times != PREM_FIT_FILE)
+    snprintf(margin, sizeof margin, ", margin %g %%", 100 * turn->margin);
+  if (turn->open_ns > 0)
+    snprintf(open, sizeof open, ", open share %.4f",
+             (double)turn->open_ns / (double)turn->hyperperiod_ns);
+  prem_findings_verdict(
+      findings, "%s after %d plan%s (%s): number %d%s, %s %.3f us%s, %s, checked%s.",
+      say_end(turn, fit, limit), fit->count, fit->count == 1 ? "" : "s", fit->why ? fit->why : "",
+      fit->best + 1, margin, is_periodic ? "hyperperiod" : "makespan",
+      (double)turn->hyperperiod_ns / 1e3, open, late, ratios);
+}
+
+prem_findings *prem_fit_findings(const prem_schedule *schedule, const prem_fit *fit,
+                                 const prem_fit_options *options) {
+  char title[PREM_NAME_BYTES + 32];
+  snprintf(title, sizeof title, "Fit of %s", schedule->name);
+  prem_findings *findings =
+      prem_findings_new("fit", title, "Which plan holds on this machine, and what does it cost?");
+  if (!findings)
+    return NULL;
+  add_turns(findings, fit);
+  if (fit->comparison)
+    add_modes(findings, fit->comparison);
+  prem_findings_note(
+      findings, "Limit: %g %% of releases late. Objective: %s. It took %.1f of at most %g s.",
+      100 * options->late, schedule->policy.objective, fit->seconds, options->time_limit_s);
+  if (fit->turns[fit->best].report.unsearched)
+    prem_findings_note(findings, "No better plan was searched: %s.",
+                       fit->turns[fit->best].report.unsearched);
+  if (fit->profile && !fit->profile->valid)
+    prem_findings_note(findings, "The times are of a machine that was disturbed: %s.",
+                       fit->profile->disturbed);
+  say(findings, schedule, fit, options->late);
+  if (fit->interrupted)
+    prem_findings_incomplete(findings);
+  prem_findings_seed(findings, options->seed);
+  return findings;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a schedule to a plan that holds: on the simulator by the file's times, on the CPU by others.
+ */
+/* ctest: threads timing */
+#include "ttprem/fit.h"
+
+#include <unistd.h>
+
+#include "tests/common/running.h"
+
+static const char times[] = "prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };"
+                            " writeback: { wcet_ns = 30L; };";
+/* The second follows the first; %s: of both tasks, then what comes behind them. */
+static const char row[] =
+    "version = 1; name = \"row\";\n"
+    "platform: { blocks = 2; resources = ( { name = \"memory\"; capacity = 2; } ); };\n"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 256 ]; fill = \"random\"; } );\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0, 1 ]; tile = [ 32 ];\n"
+    "    arrays: { in = \"x\"; out = \"new\"; }; %s },\n"
+    "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 0, 1 ]; tile = [ 32 ];\n"
+    "    arrays: { in = \"a.out\"; out = \"new\"; }; after = ( { task = \"a\"; } ); %s }\n"
+    ");\n%s";
+static const char beside[] =
+    "version = 1; name = \"beside\";\n"
+    "platform: { blocks = 2; resources = ( { name = \"memory\"; capacity = 1; } ); };\n"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; }, { name = \"y\"; type = \"f32\"; "
+    "shape = [ 4096 ]; } );\n"
+    "policy: { objective = \"response\"; };\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 64 ];\n"
+    "    period_ns = 50000000L; deadline_ns = %s; arrays: { in = \"x\"; out = \"new\"; }; },\n"
+    "  { name = \"load\"; class = \"best_effort\"; kernel = \"vector_increment\"; blocks = [ 1 ];\n"
+    "    tile = [ 512 ]; arrays: { in = \"y\"; out = \"new\"; }; }\n"
+    ");\n";
+
+static prem_schedule *schedule;
+static prem_fit *fit;
+static prem_diag *diag;
+static prem_fit_options options;
+static volatile sig_atomic_t stop;
+static int tells, stop_at; /* this sentence, or in any progress before the first one */
+
+static void count_tells(void *context, const char *sentence) {
+  (void)context;
+  ck_assert_ptr_nonnull(strstr(sentence, "plan"));
+  if (++tells == stop_at)
+    stop = 1;
+}
+
+static void stop_in_progress(void *context, double part, const char *what) {
+  (void)context, (void)what;
+  ck_assert(part >= 0);
+  stop = 1;
+}
+
+static void set_up(void) {
+  schedule = NULL;
+  fit = NULL;
+  stop = 0;
+  tells = stop_at = 0;
+  diag = prem_diag_new();
+  options = (prem_fit_options){
+      .late = 1e-5, .margin = -1, .time_limit_s = 2, .seed = 3, .stop = &stop, .tell = count_tells};
+}
+
+static void tear_down(void) {
+  prem_fit_free(fit);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
+/* On a machine that is busy with others there may be no undisturbed run. */
+static prem_status fit_on(const char *backend, const char *source) {
+  prem_machine machine = {0};
+  if (!schedule)
+    schedule = schedule_from_text(source);
+  ck_assert_int_eq(prem_backend_probe(prem_backend_find(backend), &machine, diag), PREM_OK);
+  return prem_fit_schedule(schedule, prem_backend_find(backend), &machine, &options, &fit, diag);
+}
+
+static void assert_fits(const char *backend, const char *source) {
+  const prem_status status = fit_on(backend, source);
+  if (status != PREM_OK)
+    abort_with(prem_status_text(status), diag);
+  ck_assert_ptr_nonnull(schedule->plan);
+  ck_assert_int_eq(fit->turns[fit->best].hyperperiod_ns, schedule->plan->hyperperiod_ns);
+  assert_checked(schedule);
+}
+
+START_TEST(on_sim_the_times_of_the_file_stay) {
+  assert_fits("sim", text(row, times, times, ""));
+  ck_assert_int_eq(fit->count, 1);
+  ck_assert_int_eq(fit->turns[0].times, PREM_FIT_FILE);
+  ck_assert(fit->is_settled);
+  ck_assert(fit->turns[0].is_measured);
+  ck_assert_int_eq(fit->turns[0].late, 0);
+  ck_assert_int_gt(fit->turns[0].releases, 0);
+  ck_assert_int_eq(fit->turns[0].makespan_ns.max, schedule->plan->hyperperiod_ns);
+  ck_assert_int_eq(schedule->tasks[0].phase[PREM_PREFETCH].wcet_ns, 100);
+  ck_assert_ptr_null(fit->profile);
+  ck_assert_int_eq(fit->comparison->row_count, 2); /* tt and free */
+}
+END_TEST
+
+START_TEST(on_sim_a_seed_gives_one_plan) {
+  prem_slot *slots[2] = {NULL, NULL};
+  int64_t counts[2];
+  for (int i = 0; i < 2; ++i) {
+    assert_fits("sim", text(row, times, times, ""));
+    ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots[i], &counts[i], diag),
+                     PREM_OK);
+    prem_fit_free(fit);
+    prem_schedule_free(schedule);
+    schedule = NULL;
+    fit = NULL;
+  }
+  ck_assert_int_eq(counts[0], counts[1]);
+  for (int64_t i = 0; i < counts[0]; ++i)
+    ck_assert_int_eq(slots[0][i].planned_ns, slots[1][i].planned_ns);
+  free(slots[0]);
+  free(slots[1]);
+}
+END_TEST
+
+START_TEST(on_sim_there_is_nothing_to_measure) {
+  ck_assert_int_eq(fit_on("sim", text(row, times, "", "")), PREM_ERR_INVALID);
+  ck_assert_ptr_null(fit);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "'b' has no times"));
+}
+END_TEST
+
+/* A search that could not run is a warning, with its reason. */
+START_TEST(what_was_not_searched_is_told) {
+  assert_fits("sim",
+              "version = 1; name = \"large\"; platform: { blocks = 2; };\n"
+              "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ];\n"
+              "  tiles = 350000; prefetch: { wcet_ns = 50L; }; compute: { wcet_ns = 70L; };\n"
+              "  writeback: { wcet_ns = 30L; }; } );\n");
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  ck_assert_int_eq(prem_diag_at(diag, 0)->severity, PREM_WARNING);
+  ck_assert_ptr_nonnull(
+      strstr(prem_diag_at(diag, 0)->reason, fit->turns[fit->best].report.unsearched));
+}
+END_TEST
+
+START_TEST(tasks_without_times_are_measured) {
+  assert_fits("cpu", text(row, "", "", ""));
+  ck_assert_ptr_nonnull(fit->profile);
+  ck_assert_int_eq(fit->turns[0].times, PREM_FIT_COMPANY);
+  ck_assert_int_ge(fit->count, 2);
+  ck_assert_int_eq(fit->turns[1].times, PREM_FIT_ANEW);
+  ck_assert(fit->turns[fit->best].is_measured);
+  ck_assert_int_eq(tells, fit->count - !fit->turns[fit->count - 1].is_measured);
+  for (int t = 0; t < 2; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      ck_assert_int_eq(schedule->tasks[t].phase[p].wcet_ns,
+                       fit->profile->tasks[t].phase[p].wcet_ns);
+  ck_assert_str_eq(schedule->plan->profile, PREM_FIT_PROFILE);
+  ck_assert_str_eq(schedule->plan->times, schedule->profile_times);
+}
+END_TEST
+
+/* Times that are far too long are measured again as well. */
+START_TEST(stale_times_are_forgotten) {
+  static const char stale[] = "prefetch: { wcet_ns = 900000000L; };";
+  assert_fits("cpu", text(row, stale, stale, ""));
+  ck_assert_int_lt(schedule->plan->hyperperiod_ns, 900000000);
+}
+END_TEST
+
+/* Of those that keep the limit the shortest, else that with the fewest late releases. */
+START_TEST(the_best_plan_is_taken) {
+  assert_fits("cpu", text(row, "", "", ""));
+  const prem_fit_turn *best = &fit->turns[fit->best];
+  const double limit = options.late * (double)best->releases;
+  for (int i = 0; i < fit->count; ++i) {
+    const prem_fit_turn *turn = &fit->turns[i];
+    if (!turn->is_measured || turn->releases == 0)
+      continue;
+    if ((double)best->late <= limit && (double)turn->late <= options.late * (double)turn->releases)
+      ck_assert_int_le(best->hyperperiod_ns, turn->hyperperiod_ns);
+    if ((double)best->late > limit)
+      ck_assert(best->late * turn->releases <= turn->late * best->releases);
+  }
+}
+END_TEST
+
+START_TEST(beside_a_load_bounds_are_measured_too) {
+  assert_fits("cpu", text(beside, "40000000L"));
+  ck_assert(schedule->plan->gates);
+  ck_assert_int_gt(fit->turns[fit->best].open_ns, 0);
+  ck_assert_int_gt(schedule->tasks[1].phase[PREM_PREFETCH].wcet_ns, 0);
+  ck_assert_int_eq(schedule->tasks[1].phase[PREM_PREFETCH].demand[0], 1); /* as the file has it */
+}
+END_TEST
+
+/* Neither by the times of company nor by those alone: why is said, for the last of the two. */
+START_TEST(a_deadline_that_cannot_be_kept) {
+  ck_assert_int_eq(fit_on("cpu", text(beside, "10L")), PREM_ERR_INFEASIBLE);
+  ck_assert_ptr_null(fit);
+  ck_assert(prem_diag_has(diag, 33));
+  ck_assert_int_eq(tells, 1);
+}
+END_TEST
+
+START_TEST(a_margin_that_is_given_stays) {
+  options.margin = 0.5;
+  assert_fits("cpu", text(row, "", "", ""));
+  for (int i = 0; i < fit->count; ++i)
+    ck_assert(fit->turns[i].margin >= 0.5 && fit->turns[i].margin <= 0.5);
+}
+END_TEST
+
+START_TEST(interrupted_before_there_is_a_plan) {
+  options.progress = stop_in_progress;
+  ck_assert_int_eq(fit_on("cpu", text(row, "", "", "")), PREM_ERR_INTERRUPTED);
+  ck_assert_ptr_null(fit);
+}
+END_TEST
+
+START_TEST(an_interruption_keeps_the_best_plan) {
+  stop_at = 1; /* the first plan was measured */
+  ck_assert_int_eq(fit_on("cpu", text(row, "", "", "")), PREM_ERR_INTERRUPTED);
+  ck_assert_ptr_nonnull(fit);
+  ck_assert(fit->interrupted);
+  ck_assert_int_eq(fit->best, 0);
+  ck_assert_ptr_null(fit->comparison);
+  ck_assert_str_eq(schedule->plan->times, schedule->profile_times);
+  assert_checked(schedule);
+}
+END_TEST
+
+START_TEST(quick_is_one_plan) {
+  options.quick = true;
+  assert_fits("cpu", text(row, "", "", ""));
+  ck_assert_int_eq(fit->count, 1);
+  ck_assert(!fit->turns[0].is_measured);
+  ck_assert_ptr_null(fit->comparison);
+}
+END_TEST
+
+static void assert_saved_is_the_same(const char *source) {
+  char file[] = "/tmp/ttprem-fit-XXXXXX", profile[sizeof file + 8];
+  prem_schedule *again = NULL;
+  assert_fits("cpu", source);
+  close(mkstemp(file));
+  snprintf(profile, sizeof profile, "%s.times", file);
+  ck_assert_int_eq(prem_profile_write(fit->profile, profile, diag), PREM_OK);
+  ck_assert_int_eq(
+      prem_schedule_edit_profile(schedule, PREM_FIT_PROFILE, strrchr(profile, '/') + 1, diag),
+      PREM_OK);
+  ck_assert_int_eq(prem_schedule_save(schedule, file, diag), PREM_OK);
+  if (prem_schedule_load(file, NULL, &again, diag) != PREM_OK ||
+      prem_schedule_bind(again, prem_registry_builtin(), diag) != PREM_OK)
+    abort_with(file, diag);
+  ck_assert_str_eq(again->profile, PREM_FIT_PROFILE);
+  ck_assert_str_eq(again->profile_times, schedule->profile_times);
+  assert_checked(again);
+  prem_schedule_free(again);
+  unlink(profile);
+  unlink(file);
+}
+
+/* What is in memory is what a reader of the files gets. */
+START_TEST(what_is_written_is_read_as_the_same) {
+  static const char *const tails[] = {"", "profiles: { other = \"none.cfg\"; };\n",
+                                      "profiles = { /* fit = 1 */ fit = \"x\" \"y\"; };\n",
+                                      "# a tail without an end of line"};
+  assert_saved_is_the_same(text(row, times, "", tails[_i]));
+}
+END_TEST
+
+START_TEST(beside_a_load_as_well) {
+  assert_saved_is_the_same(text(beside, "40000000L"));
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("fit");
+  TCase *cases = tcase_create("fit");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, on_sim_the_times_of_the_file_stay);
+  tcase_add_test(cases, on_sim_a_seed_gives_one_plan);
+  tcase_add_test(cases, on_sim_there_is_nothing_to_measure);
+  tcase_add_test(cases, what_was_not_searched_is_told);
+  tcase_add_test(cases, tasks_without_times_are_measured);
+  tcase_add_test(cases, stale_times_are_forgotten);
+  tcase_add_test(cases, the_best_plan_is_taken);
+  tcase_add_test(cases, beside_a_load_bounds_are_measured_too);
+  tcase_add_test(cases, a_deadline_that_cannot_be_kept);
+  tcase_add_test(cases, a_margin_that_is_given_stays);
+  tcase_add_test(cases, interrupted_before_there_is_a_plan);
+  tcase_add_test(cases, an_interruption_keeps_the_best_plan);
+  tcase_add_test(cases, quick_is_one_plan);
+  suite_add_tcase(suite, cases);
+  cases = tcase_create("files");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_loop_test(cases, what_is_written_is_read_as_the_same, 0, 4);
+  tcase_add_test(cases, beside_a_load_as_well);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
