@@ -486,7 +486,7 @@ pack() {
     echo "pack: these libraries would not be found on another machine" >&2
     exit 1
   fi
-  cp -r schedules/examples schedules/figures "$folder/schedules"
+  cp -r schedules/examples schedules/figures schedules/sets "$folder/schedules"
   draw_input "$folder" scene.png 512 512
   draw_input "$folder" frame.png 1080 1920
   cp examples/own_kernel/sharpen.cfg "$folder/own_kernel"
