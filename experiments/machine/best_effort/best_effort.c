@@ -31,17 +31,13 @@ static const workload of_gpu[] = {{"figures", "best_effort_300", "20000", "400",
                                   {"figures", "best_effort_computes", "5000", "100", all}};
 static const workload of_cpu[] = {{"examples", "beside_a_load", "1000", "50", "tt,free"}};
 
-/* Times are the machine's where the file names a profile: of the tasks first, then twice of the
- * plan. */
+/* Times are the machine's where the file names a profile. */
 static const char script[] =
     "ttprem=$1 name=$3 backend=$4; exec >&2; set -e; trap 'exit 130' INT TERM\n"
     "folder=$(mktemp -d); trap 'rm -rf \"$folder\"' EXIT; cd \"$folder\"; cp \"$2\" $name.cfg\n"
     "if grep -q '^profiles:' $name.cfg; then\n"
-    "  for turn in '' '--times planned --anew' '--times planned --raise'; do\n"
-    "    \"$ttprem\" profile $name.cfg --quiet --backend $backend --margin 10 --repeat $7 $turn"
-    " -o $name.profile.cfg >/dev/null\n"
-    "    \"$ttprem\" plan $name.cfg --quiet -o $name.cfg >/dev/null\n"
-    "  done\n"
+    "  \"$ttprem\" fit $name.cfg --quiet --backend $backend --time-limit $7 -o $name.cfg "
+    ">/dev/null\n"
     "else \"$ttprem\" plan $name.cfg --quiet -o $name.cfg >/dev/null; fi\n"
     "[ $backend != cuda ] || sentinel=--sentinel\n"
     "\"$ttprem\" isolate $name.cfg --quiet --backend $backend --modes $5 --repeat $6 $sentinel"
@@ -80,7 +76,7 @@ static prem_status work(const prem_experiment_context *context, const workload *
                                prem_backend_name(context->backend),
                                of->modes,
                                context->quick ? of->quick : of->hyperperiods,
-                               context->quick ? "100" : "2000",
+                               context->quick ? "5" : "30",
                                output,
                                NULL};
   int status = 0;
