@@ -6,7 +6,7 @@
 #   what_holds.sh TTPREM [BACKEND [FILE]]
 # BACKEND is cpu (what needs other times than a computer's is on sim), or cuda, in less than a minute; exit status
 # 77 without a GPU. FILE has a critical task and a load whose tile = [ N ]: its times are measured on cuda.
-# ctest: TTPREM alone timing
+# ctest: TTPREM alone release timing
 set -euo pipefail
 ttprem=$(realpath "$1") backend=${2:-cpu}
 schedules=$(realpath "$(dirname "$0")/../../schedules")
