@@ -146,6 +146,13 @@ END_TEST
 
 START_TEST(tasks_without_times_are_measured) {
   assert_fits("cpu", text(row, "", "", ""));
+  while (fit->count < 2 && options.time_limit_s < 60) { /* a busy machine has no time for more */
+    tear_down();
+    const double limit_s = 4 * options.time_limit_s;
+    set_up();
+    options.time_limit_s = limit_s;
+    assert_fits("cpu", text(row, "", "", ""));
+  }
   ck_assert_ptr_nonnull(fit->profile);
   ck_assert_int_eq(fit->turns[0].times, PREM_FIT_COMPANY);
   ck_assert_int_ge(fit->count, 2);
@@ -279,6 +286,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("fit");
   TCase *cases = tcase_create("fit");
+  tcase_set_timeout(cases, 200);
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, on_sim_the_times_of_the_file_stay);
   tcase_add_test(cases, on_sim_a_seed_gives_one_plan);
