@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a schedule to a plan that holds: on the simulator by the file's times, on the CPU by others.
  */
-/* ctest: timing */
+/* ctest: release timing */
 #include "ttprem/fit.h"
 
 #include <unistd.h>
