@@ -137,9 +137,10 @@ static prem_status add_turnarounds(profiling *all, const prem_trace *trace, prem
  * were in flight when it closed: they had company, but nothing new came. */
 static void add_drains(profiling *all, const prem_best_effort_trace *beside) {
   const prem_trace *trace = beside->trace;
+  const int32_t first = critical_of(all)->task_count;
   for (int32_t t = 0; beside->gated && t < trace->task_count; ++t)
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      int64_t *drain_ns = &all->drains_ns[(all->alone_count + t) * PREM_PHASE_COUNT + phase];
+      int64_t *drain_ns = &all->drains_ns[(first + t) * PREM_PHASE_COUNT + phase];
       *drain_ns = prem_max_i64(*drain_ns, beside->counts[t].drain_ns[phase]);
     }
 }

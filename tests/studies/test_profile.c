@@ -243,6 +243,19 @@ START_TEST(bounds_are_measured_in_company) {
 }
 END_TEST
 
+/* A drain is the load's, and shortens no window of a critical task: one that a fit measures as
+ * well, which takes all tasks together. */
+START_TEST(a_drain_is_that_of_best_effort) {
+  options.times = PREM_PLANNED;
+  options.together = _i & 1;
+  options.anew = _i & 2;
+  measure_text(beside);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 100);
+  ck_assert_int_eq(prefetch_of(1)->wcet_ns, 31); /* of 40 */
+  ck_assert_int_eq(prefetch_of(2)->wcet_ns, 110);
+}
+END_TEST
+
 /* Two records of the load find room. */
 START_TEST(a_bound_counts_without_its_stamps) {
   options.sampling.max_records = 2;
@@ -738,6 +751,7 @@ int main(void) {
   tcase_add_loop_test(cases, joined_pairs_have_a_time_of_their_own, 0, 5);
   tcase_add_test(cases, critical_tasks_are_measured_without_best_effort);
   tcase_add_loop_test(cases, bounds_are_measured_in_company, 0, 3);
+  tcase_add_loop_test(cases, a_drain_is_that_of_best_effort, 0, 4);
   tcase_add_test(cases, a_bound_counts_without_its_stamps);
   tcase_add_test(cases, bounds_are_raised_by_the_plan);
   tcase_add_loop_test(cases, times_of_the_load_decide_on_a_disturbed_machine, 0, 2);

@@ -308,9 +308,8 @@ enum { PREM_DEVICE_ROWS = 64 };
  * what the gate asks for ahead of a closed window; 0: it lets them pass. */
 typedef struct prem_device_gated {
   prem_gate_list closed;
-  const prem_device_ask
-      *due;                /* of critical jobs, window by window: when all have ended, the gate */
-  const int32_t *due_from; /* opens; [closed.count + 1] */
+  const prem_device_ask *due; /* critical jobs, window by window; when they have ended it is over */
+  const int32_t *due_from;    /* [closed.count + 1]: where those of a window begin */
   prem_device_state
       *meeting;           /* of the critical tasks' launch: all blocks of both agree on S there */
   int64_t counted_ns;     /* from S: phases that have ended by then count */

@@ -24,12 +24,12 @@ __device__ __forceinline__ bool units_have_closed(const block_state *own) {
 /** Doze until the next prefetch lands, for a microsecond or so; a shorter while if none flies. */
 __device__ __forceinline__ bool landing_await(block_state *own, uint32_t landed, uint32_t issued) {
   bool lands = false;
-  if (issued == landed)
-    held_nap(own);
-  if (issued != landed)
+  if (issued != landed) {
     lands = __any_sync(FULL_WARP, barrier_doze(&own->full[landed % RING], landed / RING & 1u));
-  else
+  } else {
+    held_nap(own);
     __nanosleep(IDLE_NS);
+  }
   return lands;
 }
 
