@@ -64,8 +64,8 @@ build() { # PRESET [TARGET...]
   cmake --build --preset "$1" ${2:+--target "${@:2}"} >"$log" 2>&1 || { cat "$log"; return 1; }
 }
 
-# What a sanitizer writes when it has found something.
-readonly sanitizer_report='Sanitizer|runtime error'
+# What a sanitizer writes when it has found something. A leak does not count: a case that fails leaves what it had open.
+readonly sanitizer_report='ERROR: AddressSanitizer|WARNING: ThreadSanitizer|runtime error'
 
 # Of the tests of a CTest run that failed: those that judge times, where no sanitizer has said anything.
 failed_by_time() { # PRESET

@@ -13,7 +13,7 @@
 #include "tests/common/running.h"
 
 #ifdef EMULATED_GPU /* some thousand times as slow */
-enum { IS_EMULATED = 1, PERIOD_US = 40000, HYPERPERIODS = 3, CLOCK_NS = 256 };
+enum { IS_EMULATED = 1, PERIOD_US = 200000, HYPERPERIODS = 3, CLOCK_NS = 256 };
 #else
 enum { IS_EMULATED = 0, PERIOD_US = 300, HYPERPERIODS = 30, CLOCK_NS = 32 };
 #endif
@@ -35,7 +35,7 @@ static setting usual(void) {
                    .threads = 128,
                    .buffers = 2,
                    .tile = TILE,
-                   .elements = IS_EMULATED ? ELEMENTS : 64 * ELEMENTS, /* a trace has 64 jobs */
+                   .elements = IS_EMULATED ? 8 * ELEMENTS : 64 * ELEMENTS, /* a trace has 64 jobs */
                    .bound_ns = PERIOD_US * 20,
                    .more = ""};
 }
@@ -177,9 +177,11 @@ static void assert_counted(const bench *b) {
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
+/* Once in each mode, and in tt until the load was let into a window that was over: windows are ten
+ * times as long as the filter takes, on a busy machine's emulated GPU about as long. */
 START_TEST(they_run_beside_the_others) {
   bench b = open_bench(usual(), HYPERPERIODS);
-  for (int turn = 0; turn < (IS_EMULATED ? 2 : 4); ++turn) {
+  for (int turn = 0; turn < 4 || (let_in_early == 0 && turn < 40); ++turn) {
     const prem_mode mode = turn % 2 ? PREM_MODE_FREE : PREM_MODE_TT;
     run_for(&b, mode, HYPERPERIODS);
     ck_assert_int_eq(b.trace->best_effort->gated, mode == PREM_MODE_TT);
@@ -190,7 +192,7 @@ START_TEST(they_run_beside_the_others) {
     else
       ck_assert_int_eq(counts_of(&b)->waits + counts_of(&b)->overruns, 0);
   }
-  ck_assert_int_gt(let_in_early, 0); /* windows are ten times as long as the filter takes */
+  ck_assert_int_gt(let_in_early, 0);
   close_bench(&b);
 }
 END_TEST
