@@ -39,12 +39,13 @@ static prem_fit *fit;
 static prem_diag *diag;
 static prem_fit_options options;
 static volatile sig_atomic_t stop;
-static int tells, stop_at; /* this sentence, or in any progress before the first one */
+static int tells, stop_at; /* from this sentence on, at the first one of a plan */
 
 static void count_tells(void *context, const char *sentence) {
   (void)context;
   ck_assert_ptr_nonnull(strstr(sentence, "plan"));
-  if (++tells == stop_at)
+  ++tells;
+  if (stop_at > 0 && tells >= stop_at && strncmp(sentence, "plan ", 5) == 0)
     stop = 1;
 }
 
