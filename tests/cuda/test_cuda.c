@@ -27,11 +27,11 @@ static const char *const examples[] = {"schedules/examples/increment.cfg",
                                        "tests/cuda/ragged.cfg",
                                        "tests/cuda/many_jobs.cfg",
                                        "tests/cuda/late_reader.cfg",
-                                       "tests/cuda/walks.cfg"};
-
-/* Of separate kernels: no ordinary version runs them. */
-static const char *const separate[] = {"schedules/examples/bytes.cfg", "tests/cuda/types.cfg",
-                                       "schedules/examples/spectrum.cfg", "tests/cuda/ffts.cfg",
+                                       "tests/cuda/walks.cfg",
+                                       "schedules/examples/bytes.cfg",
+                                       "tests/cuda/types.cfg",
+                                       "schedules/examples/spectrum.cfg",
+                                       "tests/cuda/ffts.cfg",
                                        "tests/cuda/products.cfg"};
 
 static int failures, runs;
@@ -304,8 +304,7 @@ static void judge_long_walk(const prem_backend *backend, const char *path,
   prem_diag_free(diag);
 }
 
-static void run_all(const prem_backend *backend, const char *path, const prem_machine *machine,
-                    bool ordinary) {
+static void run_all(const prem_backend *backend, const char *path, const prem_machine *machine) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = planned(path, machine, diag);
   prem_session *session = NULL;
@@ -319,8 +318,7 @@ static void run_all(const prem_backend *backend, const char *path, const prem_ma
       for (int engine = PREM_ENGINE_BULK; engine < PREM_ENGINE_COUNT; ++engine)
         if (run(session, path, modes[m], (prem_engine)engine, trace, diag))
           judge_order(schedule, path, trace, machine);
-    if (ordinary)
-      run_ordinary(session, schedule, path, trace, diag);
+    run_ordinary(session, schedule, path, trace, diag);
   }
   prem_trace_free(trace);
   prem_session_close(session);
@@ -341,12 +339,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i) {
     char path[1024];
     snprintf(path, sizeof path, "%s/%s", argc > 1 ? argv[1] : SOURCE_DIR, examples[i]);
-    run_all(backend, path, &machine, true);
-  }
-  for (size_t i = 0; i < sizeof separate / sizeof *separate; ++i) {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", argc > 1 ? argv[1] : SOURCE_DIR, separate[i]);
-    run_all(backend, path, &machine, false);
+    run_all(backend, path, &machine);
   }
   char path[1024];
   snprintf(path, sizeof path, "%s/schedules/figures/thesis_phase_blockwise.cfg",

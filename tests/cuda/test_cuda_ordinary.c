@@ -156,6 +156,53 @@ START_TEST(a_gated_graph_leaves_its_launch_out) {
 }
 END_TEST
 
+/* ---- kernels that nobody wrote over whole arrays -----------------------------------------------
+ */
+
+#define PHASES                                                                                     \
+  "prefetch: { wcet_ns = 20000L; }; compute: { wcet_ns = 20000L; };"                               \
+  "writeback: { wcet_ns = 20000L; };"
+
+/* Halos, rows of 37 bytes, tiles that no piece of 16 bytes divides, results of one word a tile, a
+ * work area. */
+static const char *text_of_tiled(void) {
+  return text("version = 1; name = \"tiled\"; platform: { blocks = 1; clock_step_ns = 32L;"
+              "  scratch_bytes = 65536L; };"
+              "arrays = ( { name = \"frame\"; type = \"u8\"; shape = [ 7, 37 ];"
+              "  fill = \"random\"; seed = 1; } );"
+              "tasks = ( { name = \"filter\"; kernel = \"conv2d_u8\"; blocks = [ 0 ];"
+              "  tile = [ 4, 20 ]; arrays: { in = \"frame\"; out = \"new\"; }; " PHASES " },"
+              "{ name = \"sums\"; kernel = \"tile_sum\"; blocks = [ 0 ]; tile = [ 3, 20 ];"
+              "  arrays: { in = \"frame\"; out = \"new\"; };"
+              "  after = ( { task = \"filter\"; } ); " PHASES " } );");
+}
+
+/* What a mode's jobs made is the references'. */
+START_TEST(they_go_tile_by_tile) {
+  prem_schedule *schedule = prepared_schedule(text_of_tiled());
+  prem_session *session = open_on("cuda", schedule);
+  prem_verdict verdict = {0};
+  static const prem_mode both[] = {PREM_MODE_LEGACY, PREM_MODE_GATED_GRAPH};
+  for (size_t m = 0; m < sizeof both / sizeof *both; ++m) {
+    ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+    prem_trace *trace = run_in(session, schedule, both[m], 2);
+    for (int64_t h = 0; h < trace->hyperperiods; ++h)
+      ck_assert_int_ge(end_of(trace, h, 1, 0), end_of(trace, h, 0, 0));
+    ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+    ck_assert_msg(verdict.ok, "%s", prem_mode_name(both[m]));
+    prem_trace_free(trace);
+  }
+  const prem_launch_search *tried = prem_session_launch_search(session);
+  ck_assert_int_gt(tried->candidate_count, 8);
+  for (int32_t i = 0; i < tried->candidate_count; ++i) {
+    ck_assert(!tried->candidates[i].wrong);
+    ck_assert_int_eq(strncmp(tried->candidates[i].way, "tile by tile, ", 14), 0);
+  }
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- beside best-effort tasks ------------------------------------------------------------------
  */
 
@@ -349,6 +396,7 @@ int main(void) {
   tcase_add_test(cases, jobs_end_after_what_they_wait_for);
   tcase_add_test(cases, stopped_runs_end);
   tcase_add_test(cases, a_gated_graph_leaves_its_launch_out);
+  tcase_add_test(cases, they_go_tile_by_tile);
   tcase_add_test(cases, a_load_goes_on_beside_them);
   tcase_add_test(cases, what_streams_do_not_keep_is_refused);
   tcase_add_test(cases, a_graph_goes_on_between_windows);

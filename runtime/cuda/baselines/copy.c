@@ -58,8 +58,7 @@ static cudaError_t furnish(prem_native *native, int64_t part_bytes) {
   cudaError_t error;
   CUDA_TRY(cudaMalloc(&native->copied, (size_t)(2 * part_bytes)));
   unsigned char *source = native->copied;
-  *task = (prem_native_task){
-      .kernel = PREM_NATIVE_COPY, .output = -1, .border = -1, .stream = task->stream};
+  *task = (prem_native_task){.kernel = PREM_NATIVE_COPY, .border = -1, .stream = task->stream};
   task->work.in[0] = source;
   task->work.out = source + part_bytes;
   task->work.columns = part_bytes / (int64_t)sizeof(float);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "runtime/cuda/baselines/native_round.h"
+#include "runtime/cuda/baselines/native_tiles.h"
+#include "runtime/cuda/host/program.h"
 
 enum { LARGEST_SIDE = INT32_MAX - 4096 };
 
@@ -105,21 +107,14 @@ static bool is_too_large(const prem_device_array *array) {
          array->shape[3] > LARGEST_SIDE;
 }
 
-static prem_status furnish_task(const prem_native *native, int32_t t, prem_diag *diag) {
-  const prem_task *task = &native->place.program->schedule->tasks[t];
+/* Over whole arrays: all inputs, then one output. */
+static prem_status furnish_whole(const prem_native *native, const prem_task *task,
+                                 prem_native_task *to, prem_diag *diag) {
   const int32_t inputs = task->definition->port_count - 1;
-  prem_native_task *to = &native->tasks[t];
-  if (!has_variant(task->definition->name))
-    return refuse(diag, task, "has a kernel without an ordinary version");
-  to->kernel = task->definition->name;
-  to->output = -1;
-  to->border = -1;
-  memcpy(to->work.params, task->params, sizeof to->work.params);
   if (inputs < 1)
     return PREM_OK;
-  to->output = task->arrays[inputs];
   const prem_device_array *in = &native->place.arrays->arrays[task->arrays[0]];
-  const prem_device_array *out = &native->place.arrays->arrays[to->output];
+  const prem_device_array *out = &native->place.arrays->arrays[task->arrays[inputs]];
   if (is_too_large(in) || is_too_large(out))
     return refuse(diag, task, "has an array with more than 2^31 - 4097 rows or columns");
   for (int32_t i = 0; i < inputs; ++i)
@@ -136,23 +131,60 @@ static prem_status furnish_task(const prem_native *native, int32_t t, prem_diag 
   return PREM_OK;
 }
 
+/* Of a compatible interval nothing is moved, and the scratchpad has its work area alone. */
+static void furnish_tiles(const prem_native *native, const prem_task *task, prem_native_task *to,
+                          prem_native_tiles *tiles) {
+  to->tile_count = task->tile_count;
+  *tiles = (prem_native_tiles){.tiles = task->tile_count,
+                               .port_count = task->definition->port_count,
+                               .buffer_bytes = task->in_bytes + task->out_bytes};
+  memcpy(tiles->grid, task->grid, sizeof tiles->grid);
+  tiles->view_count = prem_cuda_views_make(task, native->place.arrays, tiles->ports);
+  for (int32_t p = 0; p < tiles->view_count; ++p) {
+    if (p < tiles->port_count)
+      tiles->ports[p].array = native->place.arrays->arrays[task->arrays[p]].origin;
+    if (tiles->ports[p].is_output)
+      tiles->ports[p].offset_bytes += task->in_bytes;
+  }
+  to->shared_bytes = (size_t)prem_native_tiled_bytes(tiles->buffer_bytes);
+}
+
+static prem_status furnish_task(const prem_native *native, int32_t t, prem_native_tiles *tiles,
+                                prem_diag *diag) {
+  const prem_task *task = &native->place.program->schedule->tasks[t];
+  prem_native_task *to = &native->tasks[t];
+  to->kernel = task->definition->name;
+  to->border = -1;
+  memcpy(to->work.params, task->params, sizeof to->work.params);
+  for (int32_t p = 0; p < task->definition->port_count; ++p)
+    if (task->definition->ports[p].access == PREM_OUT)
+      to->outputs[to->output_count++] = task->arrays[p];
+  if (has_variant(to->kernel))
+    return furnish_whole(native, task, to, diag);
+  if (!prem_native_tiled_variant(to->kernel))
+    return refuse(diag, task, "has a kernel that this build has no code of");
+  furnish_tiles(native, task, to, tiles);
+  to->work.tiles = native->tiles + t;
+  return PREM_OK;
+}
+
 /* Alike: the same code over rows that lie the same way. */
 static bool are_alike(const prem_native *native, int32_t a, int32_t b) {
   const prem_task *tasks = native->place.program->schedule->tasks;
   const prem_native_work *x = &native->tasks[a].work, *y = &native->tasks[b].work;
   return tasks[a].definition == tasks[b].definition &&
          native->tasks[a].border == native->tasks[b].border && x->rows == y->rows &&
-         x->columns == y->columns &&
+         x->columns == y->columns && native->tasks[a].tile_count == native->tasks[b].tile_count &&
          native->tasks[a].shared_bytes == native->tasks[b].shared_bytes &&
          memcmp(x->in_shape, y->in_shape, sizeof x->in_shape) == 0 &&
          memcmp(x->in_pitch_bytes, y->in_pitch_bytes, sizeof x->in_pitch_bytes) == 0 &&
          memcmp(x->out_pitch_bytes, y->out_pitch_bytes, sizeof x->out_pitch_bytes) == 0;
 }
 
-static prem_status furnish_tasks(prem_native *native, prem_diag *diag) {
+static prem_status furnish_each(prem_native *native, prem_native_tiles *tiles, prem_diag *diag) {
   prem_status status = PREM_OK;
   for (int32_t t = 0; t < native->task_count && status == PREM_OK; ++t) {
-    status = furnish_task(native, t, diag);
+    status = furnish_task(native, t, &tiles[t], diag);
     native->tasks[t].like = t;
     for (int32_t other = 0; other < t && status == PREM_OK; ++other)
       if (are_alike(native, t, other)) {
@@ -160,6 +192,21 @@ static prem_status furnish_tasks(prem_native *native, prem_diag *diag) {
         break;
       }
   }
+  return status;
+}
+
+static prem_status furnish_tasks(prem_native *native, prem_diag *diag) {
+  const size_t bytes = ((size_t)native->task_count + 1) * sizeof(prem_native_tiles);
+  prem_native_tiles *tiles = calloc(1, bytes);
+  if (!tiles)
+    return PREM_ERR_MEMORY;
+  prem_status status = prem_native_report(cudaMalloc((void **)&native->tiles, bytes), diag);
+  if (status == PREM_OK)
+    status = furnish_each(native, tiles, diag);
+  if (status == PREM_OK)
+    status =
+        prem_native_report(cudaMemcpy(native->tiles, tiles, bytes, cudaMemcpyHostToDevice), diag);
+  free(tiles);
   return status;
 }
 
@@ -179,7 +226,7 @@ static cudaError_t load_kernel(const void *code, bool by_block, int max_shared_b
                               cudaSharedmemCarveoutMaxL1);
 }
 
-static cudaError_t load_kernels(void) {
+static cudaError_t load_kernels(const prem_native *native) {
   const prem_native_variant *variant;
   int device = 0, max_shared_bytes = 0;
   cudaError_t error;
@@ -188,6 +235,11 @@ static cudaError_t load_kernels(void) {
       cudaDeviceGetAttribute(&max_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   for (int32_t number = 0; (variant = prem_native_variant_at(number)); ++number)
     CUDA_TRY(load_kernel(variant->code, variant->by_block, max_shared_bytes));
+  for (int32_t t = 0; t < native->task_count; ++t)
+    if (native->tasks[t].tile_count > 0) {
+      variant = prem_native_tiled_variant(native->tasks[t].kernel);
+      CUDA_TRY(load_kernel(variant->code, variant->by_block, max_shared_bytes));
+    }
   return load_kernel(prem_native_gate_code(), false, 0);
 }
 
@@ -209,7 +261,7 @@ static cudaError_t make_room(prem_native *native) {
   native->ends_seen = malloc(bytes + 1);
   if (!native->ended || !native->ends_seen)
     return cudaErrorMemoryAllocation;
-  CUDA_TRY(load_kernels());
+  CUDA_TRY(load_kernels(native));
   CUDA_TRY(make_streams(native));
   for (size_t number = 0; number < jobs; ++number)
     CUDA_TRY(cudaEventCreateWithFlags(&native->ended[number], cudaEventDisableTiming));
@@ -268,6 +320,7 @@ void prem_native_free(prem_native *native) {
     cudaStreamDestroy(native->leader);
   cudaFree(native->state);
   cudaFree(native->ends);
+  cudaFree(native->tiles);
   cudaFree(native->copied);
   cudaFreeHost(native->words);
   prem_untiled_order_free(&native->order);
@@ -300,7 +353,7 @@ static bool can_follow(const prem_native *native, int32_t t, const prem_native *
              from->place.program->schedule->tasks[f].definition &&
          native->place.sm_count == from->place.sm_count && a->border == b->border &&
          a->work.rows == b->work.rows && a->work.columns == b->work.columns &&
-         a->shared_bytes == b->shared_bytes;
+         a->tile_count == b->tile_count && a->shared_bytes == b->shared_bytes;
 }
 
 bool prem_native_follow(prem_native *native, const prem_native *from) {

@@ -20,8 +20,7 @@ typedef struct prem_native_place {
 /**
  * @param streams  one a task; taken over, also on error, and destroyed at the end. NULL: plain
  * ones.
- * @retval PREM_ERR_UNAVAILABLE  a task's kernel has no ordinary version, or an array is too large
- *                               for it (diag: a note)
+ * @retval PREM_ERR_UNAVAILABLE  an array is too large for a task's ordinary kernel (diag: a note)
  */
 prem_status prem_native_new(const prem_native_place *place, const cudaStream_t *streams,
                             prem_native **out, prem_diag *diag);

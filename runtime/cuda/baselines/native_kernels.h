@@ -28,7 +28,9 @@ typedef struct prem_native_work {
   int32_t reserved;
   int64_t in_shape[4];   /* of the first input */
   int64_t channel_bytes; /* kcf_sum_channels: from one channel of the input to the next */
-  long long *ends;       /* PREM_NATIVE_END_WORDS; on %globaltimer */
+  const struct prem_native_tiles *tiles; /* in device memory; of code that goes tile by tile, which
+                                            reads `params` and `ends` besides */
+  long long *ends;                       /* PREM_NATIVE_END_WORDS; on %globaltimer */
   unsigned char params[PREM_PARAMS_BYTES];
 } prem_native_work;
 

@@ -20,9 +20,11 @@ typedef struct prem_native_task {
   prem_native_work work;
   prem_native_way way;
   cudaStream_t stream;
-  int32_t output;      /* the array; -1: none */
+  int32_t outputs[PREM_MAX_PORTS]; /* the arrays */
+  int32_t output_count;
   int32_t like;        /* the first task of the same kernel and shapes: they are tuned together */
   int32_t border;      /* see prem_native_variant */
+  int32_t tile_count;  /* of code that goes tile by tile; else 0 */
   size_t shared_bytes; /* dynamic shared memory of a block */
 } prem_native_task;
 
@@ -37,7 +39,8 @@ struct prem_native {
   prem_native_state *state; /* in device memory */
   long long *ends;          /* the same: [job in the order][PREM_NATIVE_END_WORDS] */
   long long *ends_seen;     /* on the host */
-  void *copied;             /* of a copy: source and destination; else NULL */
+  struct prem_native_tiles *tiles; /* the same: [task]; NULL: none goes tile by tile */
+  void *copied;                    /* of a copy: source and destination; else NULL */
   prem_launch_search launch_search;
   bool told_late, lost;
 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "runtime/cuda/baselines/native_round.h"
+#include "runtime/cuda/baselines/native_tiles.h"
 #include "runtime/cuda/device/verify.h"
 
 enum {
@@ -46,6 +47,8 @@ static int64_t pieces(int64_t all, int64_t piece) {
 }
 
 static uint32_t full_grid(const prem_native_task *task, const prem_native_way *way) {
+  if (task->tile_count > 0)
+    return (uint32_t)task->tile_count;
   if (way->variant->rows == 0)
     return 1;
   const int64_t across = way->variant->by_block ? 1 : way->threads_x;
@@ -117,10 +120,23 @@ static prem_status add_grids(sweep *at, int32_t t, prem_native_way *way) {
   return status;
 }
 
+/* Tile by tile: threads in one dimension. */
+static prem_status add_tiled_ways(sweep *at, int32_t t) {
+  prem_native_way way = {.variant = prem_native_tiled_variant(at->native->tasks[t].kernel),
+                         .threads_y = 1};
+  prem_status status = PREM_OK;
+  for (way.threads_x = 32; way.threads_x <= way.variant->max_threads && status == PREM_OK;
+       way.threads_x *= 2)
+    status = add_grids(at, t, &way);
+  return status;
+}
+
 static prem_status add_ways(sweep *at, int32_t t) {
   const prem_native_task *task = &at->native->tasks[t];
   prem_native_way way = {0};
   prem_status status = PREM_OK;
+  if (task->tile_count > 0)
+    return add_tiled_ways(at, t);
   for (int32_t number = 0; (way.variant = prem_native_variant_at(number)); ++number) {
     if (strcmp(way.variant->task_kernel, task->kernel) != 0 || way.variant->border != task->border)
       continue;
@@ -178,21 +194,20 @@ static prem_status time_order(sweep *at, const prem_untiled_order *order, int64_
   return PREM_OK;
 }
 
-static cudaError_t poison_output(const sweep *at, int32_t array) {
+static cudaError_t poison_outputs(const sweep *at, const prem_native_task *task) {
   const uint32_t pattern = PREM_POISON * 0x01010101u;
-  if (array < 0)
-    return cudaSuccess;
   cudaStream_t stream = at->native->leader;
-  const cudaError_t error =
-      prem_device_poison(&at->native->place.arrays->arrays[array], pattern, stream);
+  cudaError_t error = cudaSuccess;
+  for (int32_t i = 0; i < task->output_count && error == cudaSuccess; ++i)
+    error =
+        prem_device_poison(&at->native->place.arrays->arrays[task->outputs[i]], pattern, stream);
   return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
 }
 
 static cudaError_t judge_output(const sweep *at, int32_t array, bool *wrong) {
   const prem_cuda_arrays *arrays = at->native->place.arrays;
   unsigned long long words[2] = {0, ~0ULL};
-  *wrong = false;
-  if (array < 0 || !arrays->reference[array].box)
+  if (!arrays->reference[array].box)
     return cudaSuccess;
   cudaError_t error = cudaMemcpy(arrays->verdict, words, sizeof words, cudaMemcpyHostToDevice);
   if (error == cudaSuccess)
@@ -200,7 +215,15 @@ static cudaError_t judge_output(const sweep *at, int32_t array, bool *wrong) {
                                 at->native->place.host->tolerance[array], arrays->verdict, NULL);
   if (error == cudaSuccess)
     error = cudaMemcpy(words, arrays->verdict, sizeof words, cudaMemcpyDeviceToHost);
-  *wrong = words[0] > 0;
+  *wrong |= words[0] > 0;
+  return error;
+}
+
+static cudaError_t judge_outputs(const sweep *at, const prem_native_task *task, bool *wrong) {
+  cudaError_t error = cudaSuccess;
+  *wrong = false;
+  for (int32_t i = 0; i < task->output_count && error == cudaSuccess; ++i)
+    error = judge_output(at, task->outputs[i], wrong);
   return error;
 }
 
@@ -238,11 +261,11 @@ static prem_status try_alone(sweep *at, int32_t t, int32_t number, int64_t best_
   prem_untiled_job job = {.task = t};
   const prem_untiled_order alone = {.jobs = &job, .job_count = 1};
   task->way = at->ways[number];
-  prem_status status = prem_native_report(poison_output(at, task->output), at->diag);
+  prem_status status = prem_native_report(poison_outputs(at, task), at->diag);
   if (status == PREM_OK)
     status = time_order(at, &alone, best_ns, &candidate->alone_ns);
   if (status == PREM_OK)
-    status = prem_native_report(judge_output(at, task->output, &candidate->wrong), at->diag);
+    status = prem_native_report(judge_outputs(at, task, &candidate->wrong), at->diag);
   return status;
 }
 

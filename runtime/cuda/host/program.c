@@ -103,23 +103,6 @@ static void work_area_fill(const prem_task *task, prem_device_port *out) {
   }
 }
 
-static void ports_fill(const prem_task *task, const prem_cuda_arrays *arrays, device_tables *tables,
-                       prem_device_task *out) {
-  out->first_port = tables->port_count;
-  out->port_count = view_count(task);
-  for (int32_t p = 0; p < task->definition->port_count; ++p) {
-    const prem_device_array *array = &arrays->arrays[task->arrays[p]];
-    prem_device_port *port = &tables->ports[tables->port_count];
-    unsigned char *map = tables->maps[tables->port_count++];
-    port_fill(task, p, array, port);
-    if (!task->definition->compatible && task->windows[p].aim == 0 &&
-        prem_tensor_map_make(array, &task->windows[p], task->layout[p].row_bytes, map))
-      port->map = map;
-  }
-  if (task->work_bytes > 0)
-    work_area_fill(task, &tables->ports[tables->port_count++]);
-}
-
 /* A compatible interval's views lie in its arrays. */
 static void ports_place(const prem_task *task, const prem_cuda_arrays *arrays,
                         prem_device_port *ports) {
@@ -129,6 +112,33 @@ static void ports_place(const prem_task *task, const prem_cuda_arrays *arrays,
     for (int d = 0; d < PREM_MAX_RANK - 1; ++d)
       ports[p].dim[d].pitch = (int32_t)(array->pitch_bytes[d] / array->element_bytes);
   }
+}
+
+int32_t prem_cuda_views_make(const prem_task *task, const prem_cuda_arrays *arrays,
+                             prem_device_port *out) {
+  const int32_t ports = task->definition->port_count;
+  for (int32_t p = 0; p < ports; ++p)
+    port_fill(task, p, &arrays->arrays[task->arrays[p]], &out[p]);
+  if (task->definition->compatible)
+    ports_place(task, arrays, out);
+  if (task->work_bytes > 0)
+    work_area_fill(task, &out[ports]);
+  return view_count(task);
+}
+
+static void ports_fill(const prem_task *task, const prem_cuda_arrays *arrays, device_tables *tables,
+                       prem_device_task *out) {
+  prem_device_port *ports = &tables->ports[tables->port_count];
+  out->first_port = tables->port_count;
+  out->port_count = prem_cuda_views_make(task, arrays, ports);
+  for (int32_t p = 0; p < task->definition->port_count; ++p) {
+    unsigned char *map = tables->maps[tables->port_count + p];
+    if (!task->definition->compatible && task->windows[p].aim == 0 &&
+        prem_tensor_map_make(&arrays->arrays[task->arrays[p]], &task->windows[p],
+                             task->layout[p].row_bytes, map))
+      ports[p].map = map;
+  }
+  tables->port_count += out->port_count;
 }
 
 /* What a task takes in mode lock. Of a resource that counts tasks, all its blocks share what the
@@ -205,7 +215,8 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
     for (int32_t p = 0; p < tables.tasks[t].port_count; ++p) {
       const prem_device_port *port = &tables.ports[tables.tasks[t].first_port + p];
       ++widths[port->is_output];
-      out->mapped[t * PREM_MAX_PORTS + p] = port->map != NULL;
+      out->mapped[t * PREM_MAX_PORTS + p] =
+          !program->schedule->tasks[t].definition->compatible && port->map != NULL;
     }
     if (tables.tasks[t].port_count > out->launch.max_views)
       out->launch.max_views = tables.tasks[t].port_count;
@@ -217,12 +228,11 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
   const void *maps = NULL;
   const size_t map_bytes = (size_t)tables.port_count * sizeof *tables.maps;
   CUDA_TRY(prem_cuda_keep(out, (void **)&maps, tables.maps, map_bytes));
-  for (int32_t p = 0; p < tables.port_count; ++p)
-    if (tables.ports[p].map)
-      tables.ports[p].map = (const unsigned char *)maps + (size_t)p * sizeof *tables.maps;
   for (size_t t = 0; t < tasks; ++t)
-    if (program->schedule->tasks[t].definition->compatible)
-      ports_place(&program->schedule->tasks[t], arrays, &tables.ports[tables.tasks[t].first_port]);
+    for (int32_t p = tables.tasks[t].first_port;
+         p < tables.tasks[t].first_port + tables.tasks[t].port_count; ++p)
+      if (!program->schedule->tasks[t].definition->compatible && tables.ports[p].map)
+        tables.ports[p].map = (const unsigned char *)maps + (size_t)p * sizeof *tables.maps;
   CUDA_TRY(asks_upload(program, tables.tasks, out));
   CUDA_TRY(
       prem_cuda_keep(out, (void **)&out->launch.tasks, tables.tasks, tasks * sizeof *tables.tasks));

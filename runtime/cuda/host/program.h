@@ -41,4 +41,9 @@ cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_a
                                   const struct prem_free_part *part, prem_cuda_program *out);
 void prem_cuda_program_free(prem_cuda_program *program);
 
+/** What views of a task's windows are made from, of its work area last; those of a compatible
+ *  interval lie in the arrays. @return how many, at most PREM_MAX_PORTS */
+int32_t prem_cuda_views_make(const prem_task *task, const prem_cuda_arrays *arrays,
+                             prem_device_port *out);
+
 #endif
