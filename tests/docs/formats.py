@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/data-formats.md against docs/schemas and real outputs.
 
-    formats.py write | check        the tables of JSON members, from the schemas
+    formats.py write | check        the lists of JSON members, from the schemas
     formats.py columns KIND FILE    the header of a CSV is what the page says: plan, trace, samples, phases
     formats.py validate FILE...     JSON files against their schemas; needs jsonschema
     formats.py covers FILE...       every member of the schemas stands in one of the files
@@ -50,31 +50,33 @@ def form(schema, member):
     if "$ref" in member:
         return link(schema, member["$ref"])
     types = member["type"] if isinstance(member["type"], list) else [member["type"]]
-    words = {"string": "text", "boolean": "true or false", "integer": "integer", "number": "number"}
+    words = {"string": "text", "boolean": "boolean", "integer": "integer", "number": "number"}
     said = " or ".join(words.get(kind, kind) for kind in types)
     return said.replace("array", "list of " + form(schema, member["items"])) if "items" in member else said
 
 
-def table(schema, definition):
-    rows = ["| member | form | what it is |", "| --- | --- | --- |"]
+def members(schema, definition):
+    rows = []
     for name, member in definition["properties"].items():
         if member.get("deprecated"):
             continue
         mark = "" if name in definition["required"] else "?"
-        rows.append(f"| `{name}`{mark} | {form(schema, member)} | {member['description']} |")
+        said = form(schema, member)
+        said = "" if said == "integer" else f", {said}"
+        rows.append(f"- `{name}`{mark}{said}: {member['description']}")
     return "\n".join(rows)
 
 
-def tables():
+def lists():
     out = []
     for name, schema in schemas().items():
-        out.append(f"\n### {name.capitalize()}\n{schema['title']}.\n\n{table(name, schema)}\n")
+        out.append(f"\n### {name.capitalize()}\n{schema['title']}.\n\n{members(name, schema)}\n")
         for key, definition in schema["definitions"].items():
             if name == "findings" and key in ("provenance", "machine"):
                 continue
             if name == "check" and key in ("problem", "closed"):
                 continue
-            out.append(f"\n#### {place(name, key).capitalize()}\n{definition['description']}\n\n{table(name, definition)}\n")
+            out.append(f"\n#### {place(name, key).capitalize()}\n{definition['description']}\n\n{members(name, definition)}\n")
     text = "".join(out)
     for name, of, keys in (("findings", "result", ("provenance",)), ("check", "plan", ("problem", "closed"))):
         for key in keys:  # the same, said once
@@ -84,7 +86,7 @@ def tables():
 
 def page():
     text = PAGE.read_text(encoding="utf-8")
-    return text[: text.index(MARK) + len(MARK)] + tables()
+    return text[: text.index(MARK) + len(MARK)] + lists()
 
 
 def same_definitions():
