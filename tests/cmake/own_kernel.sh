@@ -26,9 +26,10 @@ configure() { cmake -S "$place/own" -B "$place/build" -G Ninja "${options[@]}" >
 
 cmake --install "$build" --prefix "$place/usr" >/dev/null
 
-# The files are those that the page shows, and nothing else.
+# The files are those that the page shows, and the program that it names; nothing else.
 mkdir "$place/own"
-for file in CMakeLists.txt sharpen.h sharpen.cfg own_program.c; do
+cp "$here/../../examples/own_kernel/own_program.c" "$place/own/"
+for file in CMakeLists.txt sharpen.h sharpen.cfg; do
   awk -v name="$file" '
     /^```/ { if (inside) exit; inside = found; next }
     inside
