@@ -60,8 +60,8 @@ constexpr bool PASSES_THROUGH = false;
 
 /**
  * What is fetched leaves L2 last. No byte is saved by it where the arrays are beyond L2, but the
- * memory delivers more, and fetches take long less often (docs/notebook/performance.md: measured,
- * not explained).
+ * memory delivers more, and fetches take long less often (docs/measured.md: measured, not
+ * explained).
  */
 static __device__ __forceinline__ uint64_t prem_fetch_policy(void) {
   return PASSES_THROUGH ? prem_pass_through_l2() : prem_keep_in_l2();

@@ -39,7 +39,7 @@ bool prem_tensor_map_make(const prem_device_array *array, const prem_window *win
   const cuuint32_t box[4] = {(cuuint32_t)row_pieces, (cuuint32_t)window->extent[2],
                              (cuuint32_t)window->extent[1], (cuuint32_t)window->extent[0]};
   const cuuint32_t step[4] = {1, 1, 1, 1};
-  /* L2 fetches whole lines: fewer fetches take long (docs/notebook/performance.md) */
+  /* L2 fetches whole lines: fewer fetches take long (docs/measured.md) */
   CUtensorMap map;
   if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_INT64, 4, array->box, size, pitch, box, step,
              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
