@@ -80,7 +80,7 @@ step_sanitize() {
     report FAILED 0 "sanitize: no compute-sanitizer on PATH or in /usr/local/cuda/bin"
     return
   fi
-  # racecheck cannot follow mbarriers and counts between warps: see docs/timing-method.md
+  # racecheck cannot follow mbarriers and counts between warps
   for tool in memcheck synccheck; do
     for name in increment conv2d gang; do
       for mode in "${modes[@]}"; do
