@@ -8,12 +8,12 @@ endif()
 # What Debian wants beside the installed files; `cmake --install` leaves it out.
 set(debian_changelog ${PROJECT_BINARY_DIR}/changelog.Debian.gz)
 add_custom_command(OUTPUT ${debian_changelog} VERBATIM
-  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/debian/changelog
-  COMMAND gzip -9nc ${CMAKE_CURRENT_LIST_DIR}/debian/changelog > ${debian_changelog})
+  DEPENDS ${PROJECT_SOURCE_DIR}/debian/changelog
+  COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/debian/changelog > ${debian_changelog})
 add_custom_target(debian_files ALL DEPENDS ${debian_changelog})
 # The command holds NVIDIA's runtime where there is a GPU backend.
 set(debian_copyright ${PROJECT_BINARY_DIR}/debian/copyright)
-file(READ ${CMAKE_CURRENT_LIST_DIR}/debian/copyright copyright)
+file(READ ${PROJECT_SOURCE_DIR}/debian/copyright copyright)
 if(with_cuda)
   file(READ ${CMAKE_CURRENT_LIST_DIR}/debian/copyright.cudart cudart)
   string(APPEND copyright "\n${cudart}")

@@ -50,7 +50,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/command/ttprem.zsh RENAME _ttprem COMPONENT 
 install(FILES ${PROJECT_SOURCE_DIR}/command/ttprem.fish COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/schedules COMPONENT ttprem
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/ttprem FILES_MATCHING PATTERN "*.cfg" PATTERN "*.png")
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/ttprem FILES_MATCHING PATTERN "*.cfg" PATTERN "*.png"
+  PATTERN checker EXCLUDE PATTERN planner EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.json" PATTERN man EXCLUDE)
 # A Debian package says the same in its `copyright`.

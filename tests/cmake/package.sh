@@ -42,13 +42,21 @@ names_cuda=$(grep -c '^License: NVIDIA-CUDA-Toolkit' "$place/copyright" || true)
 [ "$with_cuda" -eq "$names_cuda" ] || fail "copyright: names cudart $names_cuda times, the command holds it $with_cuda times"
 
 # What Debian's tools make of it.
-version=$(dpkg-parsechangelog -l "$here/../../cmake/debian/changelog" -S Version)
+version=$(dpkg-parsechangelog -l "$here/../../debian/changelog" -S Version)
 [ "$(dpkg-deb -f "$command" Version)" = "$version" ] || fail "the changelog is of $version"
 for name in $(PKG_CONFIG_PATH=$build pkg-config --print-requires ttprem ttprem_measure | grep -v "^ttprem$"); do
   owner=$(dpkg -S "$(pkg-config --variable=pcfiledir "$name")/$name.pc" | cut -d: -f1)
   [[ ", $(dpkg-deb -f "$library" Depends), " == *", $owner, "* ]] ||
     fail "libttprem-dev needs $name and does not depend on $owner"
 done
+
+# debian/control, for the source package, says the same.
+controlled=$(awk '/^Package:/ { on = $2 == "libttprem-dev" } on && /^Depends:/,/\$\{misc/' "$here/../../debian/control" |
+  grep -oE '[a-z0-9][a-z0-9.+-]+-dev' | sort | paste -sd' ')
+packed=$(dpkg-deb -f "$library" Depends | tr -d ',' | tr ' ' '\n' | sort | paste -sd' ')
+if [[ " $packed " == *" libz3-dev "* ]]; then
+  [ "$controlled" = "$packed" ] || fail "debian/control: libttprem-dev depends on $controlled, the package on $packed"
+fi
 
 dpkg-deb -x "$command" "$place/root"
 dpkg-deb -x "$library" "$place/root"
