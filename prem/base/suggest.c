@@ -61,6 +61,20 @@ prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *f
   return out;
 }
 
+typedef struct named {
+  const char *first;
+  size_t bytes;
+} named;
+
+static const char *name_at(const void *from, int32_t index) {
+  const named *structs = from;
+  return structs->first + (size_t)index * structs->bytes;
+}
+
+prem_shown prem_suggest_named(const char *word, const void *structs, int32_t count, size_t bytes) {
+  return prem_suggest(word, name_at, &(named){structs, bytes}, count);
+}
+
 void prem_list_words(const char *(*candidate)(const void *from, int32_t index), const void *from,
                      int32_t count, char *out, size_t out_bytes) {
   size_t used = 0;

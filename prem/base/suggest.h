@@ -17,6 +17,8 @@ prem_shown prem_show(const char *word);
  */
 prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *from, int32_t index),
                         const void *from, int32_t count);
+/** The same of `count` structs that begin with their names, each of so many bytes. */
+prem_shown prem_suggest_named(const char *word, const void *structs, int32_t count, size_t bytes);
 /** "a, b, c" of the same candidates, cut short where it is long; "none". */
 void prem_list_words(const char *(*candidate)(const void *from, int32_t index), const void *from,
                      int32_t count, char *out, size_t out_bytes);

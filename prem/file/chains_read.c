@@ -7,20 +7,12 @@
 
 /* The one task of a name; -1 and an error otherwise. */
 static int32_t read_task(prem_reader *reader, const config_setting_t *element) {
-  const char *name = element->type == CONFIG_TYPE_STRING ? element->value.sval : NULL;
-  int32_t first = 0, count = 0;
-  if (!name) {
-    prem_refuse(reader, 8, element, NULL, "must be the name of a task");
+  int32_t first = -1, count = 0;
+  if (!prem_read_task_name(reader, element, "", &first, &count))
     return -1;
-  }
-  if (!prem_find_tasks(reader, name, &first, &count)) {
-    prem_refuse(reader, 24, element, NULL, "there is no task '%s'%s", prem_show(name).text,
-                prem_suggest_task(reader, name).text);
-    return -1;
-  }
   if (count != 1) {
     prem_refuse(reader, 24, element, NULL, "'%s' stands for %d tasks; name one of them, as '%s.0'",
-                prem_show(name).text, count, prem_show(name).text);
+                element->value.sval, count, element->value.sval);
     return -1;
   }
   return first;
@@ -56,15 +48,11 @@ static void read_tasks(prem_reader *reader, const config_setting_t *group, prem_
   }
 }
 
-void prem_read_chains(prem_reader *reader, const config_setting_t *group) {
-  static const char *const keys[] = {"name", "tasks", NULL};
-  prem_measure *measure = &reader->schedule->measure;
-  const config_setting_t *list = prem_read_member(reader, group, "chains", CONFIG_TYPE_LIST, false);
-  const int32_t count = list ? config_setting_length(list) : 0;
-  if (count > PREM_MAX_CHAINS) {
-    prem_refuse(reader, 20, list, NULL, "%d chains, the limit is %d", count, PREM_MAX_CHAINS);
-    return;
-  }
+void prem_read_chains(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_measure *measure = out;
+  int32_t count = 0;
+  const config_setting_t *list =
+      prem_read_list(reader, group, "chains", "chains", PREM_MAX_CHAINS, &count);
   if (count == 0)
     return;
   measure->chains = calloc((size_t)count, sizeof *measure->chains);
@@ -75,8 +63,7 @@ void prem_read_chains(prem_reader *reader, const config_setting_t *group) {
       continue;
     prem_chain *chain = &measure->chains[measure->chain_count++];
     chain->place = prem_setting_place(reader, element);
-    prem_read_known_keys(reader, element, keys);
-    prem_read_name(reader, element, "name", true, chain->name);
+    prem_read_keys(reader, element, PREM_KEYS_chain, chain);
     for (int32_t other = 0; other < measure->chain_count - 1; ++other)
       if (chain->name[0] && strcmp(measure->chains[other].name, chain->name) == 0)
         prem_refuse(reader, 6, element, "name", "two chains are called '%s'", chain->name);

@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {"sampling", "queuing", "trigger", NULL};
-static const char *const output_kinds[] = {"sampling", "queuing", NULL};
-
-static const char *array_name(const void *arrays, int32_t index) {
-  return ((const prem_array *)arrays)[index].name;
-}
-
 /* -1 and an error where there is none, or where it has a port already. */
 static int32_t read_array(prem_reader *reader, const config_setting_t *group) {
   const prem_schedule *schedule = reader->schedule;
@@ -24,8 +17,10 @@ static int32_t read_array(prem_reader *reader, const config_setting_t *group) {
     return -1;
   const int32_t array = prem_find_array(reader, name);
   if (array < 0)
-    prem_refuse(reader, 24, group, "array", "there is no array '%s'%s", prem_show(name).text,
-                prem_suggest(name, array_name, schedule->arrays, schedule->array_count).text);
+    prem_refuse(
+        reader, 24, group, "array", "there is no array '%s'%s", prem_show(name).text,
+        prem_suggest_named(name, schedule->arrays, schedule->array_count, sizeof *schedule->arrays)
+            .text);
   else if (prem_schedule_live_port(schedule, array) >= 0)
     prem_refuse(reader, 6, group, "array", "array '%s' has two live ports; one is its limit", name);
   else
@@ -33,22 +28,43 @@ static int32_t read_array(prem_reader *reader, const config_setting_t *group) {
   return -1;
 }
 
-/* A key that has no meaning for this kind of port. */
-static void refuse_key(prem_reader *reader, const config_setting_t *group, const char *key,
-                       const char *why) {
-  if (config_setting_get_member(group, key))
-    prem_refuse(reader, 5, group, key, "%s", why);
+void prem_read_missing(prem_reader *reader, const config_setting_t *group, void *out) {
+  static const char *const words[] = {"repeat", "skip", "wait", NULL};
+  static const prem_missing usual[] = {PREM_MISSING_REPEAT, PREM_MISSING_SKIP, PREM_MISSING_WAIT};
+  prem_live_port *port = out;
+  int missing = (int)usual[port->kind];
+  prem_read_word(reader, group, "missing", words, &missing);
+  port->missing = (prem_missing)missing;
 }
 
-static void read_buffers(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
+void prem_read_overflow(prem_reader *reader, const config_setting_t *group, void *out) {
+  static const char *const words[] = {"wait", "drop", NULL};
+  prem_live_port *port = out;
+  int overflow = port->kind == PREM_LIVE_SAMPLING;
+  prem_read_word(reader, group, "overflow", words, &overflow);
+  port->drops = overflow == 1;
+}
+
+void prem_read_max_age(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_live_port *port = out;
+  if (port->kind == PREM_LIVE_SAMPLING)
+    prem_read_time(reader, group, "max_age_ns", PREM_TIME_LENGTH, &port->max_age_ns);
+  else if (config_setting_get_member(group, "max_age_ns"))
+    prem_refuse(reader, 5, group, "max_age_ns",
+                "a queue hands on every frame, however old: leave it out, or make the port "
+                "\"sampling\"");
+}
+
+void prem_read_live_buffers(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_live_port *port = out;
   const bool keeps_one = port->kind == PREM_LIVE_SAMPLING || port->missing == PREM_MISSING_REPEAT;
-  port->buffers = 3;
   prem_read_int32(reader, group, "buffers", keeps_one ? 2 : 1, PREM_MAX_LIVE_BUFFERS,
                   &port->buffers);
 }
 
 /* Without it there is none. It takes of the memory what a phase would. */
-static void read_copy(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
+void prem_read_copy(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_live_port *port = out;
   const size_t resources = (size_t)reader->schedule->platform.resource_count;
   const config_setting_t *copy = config_setting_get_member(group, "copy");
   if (!copy)
@@ -66,46 +82,6 @@ static void read_copy(prem_reader *reader, const config_setting_t *group, prem_l
     port->copy.busy_ns = port->copy.wcet_ns;
 }
 
-static void read_input(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
-  static const char *const keys[] = {"array",   "kind",       "buffers", "missing",
-                                     "lead_ns", "max_age_ns", "copy",    NULL};
-  static const char *const words[] = {"repeat", "skip", "wait", NULL};
-  static const prem_missing usual[] = {PREM_MISSING_REPEAT, PREM_MISSING_SKIP, PREM_MISSING_WAIT};
-  int kind = PREM_LIVE_SAMPLING;
-  prem_read_known_keys(reader, group, keys);
-  prem_read_word(reader, group, "kind", kinds, &kind);
-  int missing = (int)usual[kind];
-  prem_read_word(reader, group, "missing", words, &missing);
-  port->kind = (prem_live_kind)kind;
-  port->missing = (prem_missing)missing;
-  prem_read_time(reader, group, "lead_ns", PREM_TIME_OFFSET, &port->lead_ns);
-  if (port->kind == PREM_LIVE_SAMPLING)
-    prem_read_time(reader, group, "max_age_ns", PREM_TIME_LENGTH, &port->max_age_ns);
-  else
-    refuse_key(reader, group, "max_age_ns",
-               "a queue hands on every frame, however old: leave it out, or make the port "
-               "\"sampling\"");
-  read_buffers(reader, group, port);
-  read_copy(reader, group, port);
-}
-
-static void read_output(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
-  static const char *const keys[] = {"array",      "kind", "buffers", "overflow",
-                                     "publish_ns", "copy", NULL};
-  static const char *const words[] = {"wait", "drop", NULL};
-  int kind = PREM_LIVE_SAMPLING;
-  prem_read_known_keys(reader, group, keys);
-  prem_read_word(reader, group, "kind", output_kinds, &kind);
-  int overflow = kind == PREM_LIVE_SAMPLING;
-  prem_read_word(reader, group, "overflow", words, &overflow);
-  port->kind = (prem_live_kind)kind;
-  port->missing = PREM_MISSING_SKIP;
-  port->drops = overflow == 1;
-  prem_read_time(reader, group, "publish_ns", PREM_TIME_LENGTH, &port->publish_ns);
-  read_buffers(reader, group, port);
-  read_copy(reader, group, port);
-}
-
 static void read_ports(prem_reader *reader, const config_setting_t *list, bool is_output) {
   prem_schedule *schedule = reader->schedule;
   const int32_t count = list ? config_setting_length(list) : 0;
@@ -113,11 +89,11 @@ static void read_ports(prem_reader *reader, const config_setting_t *list, bool i
     const config_setting_t *group = prem_read_list_group(reader, list, i);
     if (!group)
       continue;
-    prem_live_port port = {.is_output = is_output, .place = prem_setting_place(reader, group)};
-    if (is_output)
-      read_output(reader, group, &port);
-    else
-      read_input(reader, group, &port);
+    prem_live_port port = {.is_output = is_output,
+                           .missing = PREM_MISSING_SKIP,
+                           .buffers = 3,
+                           .place = prem_setting_place(reader, group)};
+    prem_read_keys(reader, group, is_output ? PREM_KEYS_output : PREM_KEYS_input, &port);
     port.array = read_array(reader, group);
     if (port.array < 0) {
       free(port.copy.demand);
@@ -131,47 +107,53 @@ static void read_ports(prem_reader *reader, const config_setting_t *list, bool i
 /* ---- operating modes ------------------------------------------------------------------------- */
 
 static void switch_off(prem_reader *reader, const config_setting_t *element, int32_t mode) {
-  const char *name = element->type == CONFIG_TYPE_STRING ? element->value.sval : NULL;
-  int32_t first = 0, count = 0;
-  if (!name)
-    prem_refuse(reader, 8, element, NULL, "must be the name of a task");
-  else if (!prem_find_tasks(reader, name, &first, &count))
-    prem_refuse(reader, 24, element, NULL, "there is no task '%s'%s", prem_show(name).text,
-                prem_suggest_task(reader, name).text);
-  else if (reader->schedule->tasks[first].off >> mode & 1)
-    prem_refuse(reader, 6, element, NULL, "task '%s' stands here twice", prem_show(name).text);
+  int32_t first = -1, count = 0;
+  if (!prem_read_task_name(reader, element, "", &first, &count))
+    return;
+  if (reader->schedule->tasks[first].off >> mode & 1)
+    prem_refuse(reader, 6, element, NULL, "task '%s' stands here twice", element->value.sval);
   else
     for (int32_t t = first; t < first + count; ++t)
       reader->schedule->tasks[t].off |= UINT32_C(1) << mode;
 }
 
+/* What it does not say is as in the policy of the file. */
+static void read_policy(prem_reader *reader, const config_setting_t *group,
+                        prem_operating_mode *mode) {
+  const config_setting_t *own = prem_read_member(reader, group, "policy", CONFIG_TYPE_GROUP, false);
+  if (!own)
+    return;
+  mode->has_plan = true;
+  mode->policy = reader->schedule->policy;
+  mode->policy.place = prem_setting_place(reader, own);
+  prem_read_keys(reader, own, PREM_KEYS_mode_policy, &mode->policy);
+  if (reader->schedule->policy.warmup_tiles > 0)
+    prem_refuse(reader, 51, own, NULL,
+                "a mode with a plan of its own leaves no time for the %d warm-up tiles of the "
+                "file's `policy`; leave one of the two out",
+                reader->schedule->policy.warmup_tiles);
+}
+
 static void read_operating_mode(prem_reader *reader, const config_setting_t *group) {
-  static const char *const keys[] = {"name", "off", "policy", NULL};
   prem_schedule *schedule = reader->schedule;
   const int32_t mode = schedule->operating_mode_count++;
   prem_operating_mode *out = &schedule->operating_modes[mode];
-  prem_read_known_keys(reader, group, keys);
   out->place = prem_setting_place(reader, group);
-  prem_read_name(reader, group, "name", true, out->name);
+  prem_read_keys(reader, group, PREM_KEYS_operating_mode, out);
   for (int32_t m = 0; m < mode; ++m)
     if (out->name[0] && strcmp(schedule->operating_modes[m].name, out->name) == 0)
       prem_refuse(reader, 6, group, "name", "two operating modes are called '%s'", out->name);
   const config_setting_t *off = prem_read_member(reader, group, "off", CONFIG_TYPE_ARRAY, false);
   for (int32_t i = 0; off && i < config_setting_length(off); ++i)
     switch_off(reader, config_setting_get_elem(off, (unsigned)i), mode);
-  prem_read_mode_policy(reader, group, out);
+  read_policy(reader, group, out);
 }
 
-static void read_operating_modes(prem_reader *reader, const config_setting_t *live) {
-  prem_schedule *schedule = reader->schedule;
-  const config_setting_t *list =
-      prem_read_member(reader, live, "operating_modes", CONFIG_TYPE_LIST, false);
-  const int32_t count = list ? config_setting_length(list) : 0;
-  if (count > PREM_MAX_OPERATING_MODES) {
-    prem_refuse(reader, 20, list, NULL, "%d operating modes, the limit is %d", count,
-                PREM_MAX_OPERATING_MODES);
-    return;
-  }
+void prem_read_operating_modes(prem_reader *reader, const config_setting_t *live, void *out) {
+  prem_schedule *schedule = out;
+  int32_t count = 0;
+  const config_setting_t *list = prem_read_list(reader, live, "operating_modes", "operating modes",
+                                                PREM_MAX_OPERATING_MODES, &count);
   if (count == 0)
     return;
   schedule->operating_modes = calloc((size_t)count, sizeof *schedule->operating_modes);
@@ -185,7 +167,8 @@ static void read_operating_modes(prem_reader *reader, const config_setting_t *li
 
 /* ---- the group ------------------------------------------------------------------------------- */
 
-static void read_all_ports(prem_reader *reader, const config_setting_t *group) {
+void prem_read_live_ports(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_schedule *schedule = out;
   const config_setting_t *inputs =
       prem_read_member(reader, group, "inputs", CONFIG_TYPE_LIST, false);
   const config_setting_t *outputs =
@@ -197,20 +180,16 @@ static void read_all_ports(prem_reader *reader, const config_setting_t *group) {
                 PREM_MAX_LIVE_PORTS);
     return;
   }
-  reader->schedule->live = calloc((size_t)count + 1, sizeof *reader->schedule->live);
-  reader->out_of_memory |= !reader->schedule->live;
-  if (!reader->schedule->live)
+  schedule->live = calloc((size_t)count + 1, sizeof *schedule->live);
+  reader->out_of_memory |= !schedule->live;
+  if (!schedule->live)
     return;
   read_ports(reader, inputs, false);
   read_ports(reader, outputs, true);
 }
 
-void prem_read_live(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"inputs", "outputs", "operating_modes", NULL};
+void prem_read_live(prem_reader *reader, const config_setting_t *root, void *out) {
   const config_setting_t *group = prem_read_member(reader, root, "live", CONFIG_TYPE_GROUP, false);
-  if (!group)
-    return;
-  prem_read_known_keys(reader, group, keys);
-  read_all_ports(reader, group);
-  read_operating_modes(reader, group);
+  if (group)
+    prem_read_keys(reader, group, PREM_KEYS_live, out);
 }

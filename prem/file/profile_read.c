@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles: WCETs of a machine, in files of their own. */
 #include "prem/file/reader.h"
-#include "prem/model/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,59 +9,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A profile's values for one task, 0 where it has none. */
 typedef struct profile_entry {
-  struct {
-    int64_t wcet_ns, busy_ns, turnaround_ns, unit_turnaround_ns;
-  } phase[PREM_PHASE_COUNT + 1]; /* the last is `joined` */
+  prem_profile_times phase[PREM_PHASE_COUNT + 1]; /* the last is `joined` */
 } profile_entry;
 
 /* A window that somebody made shorter than what was measured. */
 static void warn_of_short_wcet(prem_reader *reader, const config_setting_t *values,
-                               const char *measured, int64_t measured_ns, int64_t wcet_ns) {
-  if (wcet_ns <= 0 || measured_ns <= wcet_ns)
+                               const prem_profile_times *times) {
+  if (times->wcet_ns <= 0 || times->alone_ns <= times->wcet_ns)
     return;
   prem_diag_add(reader->diag, PREM_WARNING, 0,
                 prem_setting_place(reader, config_setting_get_member(values, "wcet_ns")), "wcet_ns",
-                "%" PRId64 " ns is shorter than the longest time measured, %s = %" PRId64
+                "%" PRId64 " ns is shorter than the longest time measured, alone_ns = %" PRId64
                 " ns: the phase will overrun",
-                wcet_ns, measured, measured_ns);
+                times->wcet_ns, times->alone_ns);
 }
 
 /* @param by_quantile  a window may be shorter than the longest time: that was chosen */
 static void read_values(prem_reader *reader, const config_setting_t *group, bool by_quantile,
                         profile_entry *out) {
-  /* a joined pair has the turnaround of its halves, a compute two of them; what comes behind
-   * busy_ns is for the reader of the file */
-  static const char *const keys[] = {
-      "unit_turnaround_ns", "turnaround_ns", "wcet_ns", "busy_ns", "longest_ns", "alone_ns",
-      "company_ns",         "planned_ns",    "cold_ns", "tail_ns", NULL};
+  /* a joined pair has the turnaround of its halves, a compute two of them */
+  static const int keys[] = {PREM_KEY_times_turnaround_ns, PREM_KEYS_times,
+                             PREM_KEY_times_turnaround_ns, PREM_KEY_times_wcet_ns};
   for (int phase = 0; phase <= PREM_PHASE_COUNT; ++phase) {
     const char *name = phase < PREM_PHASE_COUNT ? prem_phase_name((prem_phase)phase) : "joined";
     const config_setting_t *values =
         prem_read_member(reader, group, name, CONFIG_TYPE_GROUP, false);
+    prem_profile_times *times = &out->phase[phase];
     if (!values)
       continue;
-    prem_read_known_keys(reader, values,
-                         phase == PREM_COMPUTE      ? keys
-                         : phase < PREM_PHASE_COUNT ? keys + 1
-                                                    : keys + 2);
-    prem_read_time(reader, values, "unit_turnaround_ns", PREM_TIME_OFFSET,
-                   &out->phase[phase].unit_turnaround_ns);
-    prem_read_time(reader, values, "turnaround_ns", PREM_TIME_OFFSET,
-                   &out->phase[phase].turnaround_ns);
-    prem_read_time(reader, values, "wcet_ns", PREM_TIME_WCET, &out->phase[phase].wcet_ns);
-    prem_read_time(reader, values, "busy_ns", PREM_TIME_WCET, &out->phase[phase].busy_ns);
-    for (const char *const *key = &keys[4]; *key; ++key) {
-      int64_t told_ns = 0;
-      prem_read_time(reader, values, *key, PREM_TIME_OFFSET, &told_ns);
-      if (strcmp(*key, "alone_ns") == 0 && !by_quantile)
-        warn_of_short_wcet(reader, values, *key, told_ns, out->phase[phase].wcet_ns);
-    }
-    if (out->phase[phase].wcet_ns > 0 && out->phase[phase].busy_ns > out->phase[phase].wcet_ns)
-      prem_refuse(reader, 23, values, "busy_ns",
-                  "%" PRId64 " ns is above the phase's wcet_ns of %" PRId64 " ns",
-                  out->phase[phase].busy_ns, out->phase[phase].wcet_ns);
+    prem_read_known_keys(reader, values, keys[phase]);
+    prem_read_values(reader, values, PREM_KEYS_times, times);
+    if (!by_quantile)
+      warn_of_short_wcet(reader, values, times);
+    prem_judge_busy(reader, values, times->busy_ns, times->wcet_ns);
   }
 }
 
@@ -120,64 +100,52 @@ static void mark_named(const prem_reader *reader, const config_setting_t *list, 
 }
 
 /* A profile that says of itself that it is not to be trusted. */
-static void warn_of_disturbance(prem_reader *of_profile, const config_setting_t *root) {
-  bool is_valid = true;
+void prem_read_disturbed(prem_reader *of_profile, const config_setting_t *root, void *out) {
+  const prem_profile_root *profile = out;
   const char *disturbed = NULL;
-  prem_read_bool(of_profile, root, "valid", &is_valid);
   prem_read_text(of_profile, root, "disturbed", &disturbed);
-  if (is_valid)
-    return;
-  prem_diag_add(of_profile->diag, PREM_WARNING, 0,
-                prem_setting_place(of_profile, config_setting_get_member(root, "valid")), "valid",
-                "the profile is marked invalid: %s; measure again with `ttprem profile`",
-                disturbed && *disturbed ? disturbed : "it was disturbed");
+  if (!profile->is_valid)
+    prem_diag_add(of_profile->diag, PREM_WARNING, 0,
+                  prem_setting_place(of_profile, config_setting_get_member(root, "valid")), "valid",
+                  "the profile is marked invalid: %s; measure again with `ttprem profile`",
+                  disturbed && *disturbed ? disturbed : "it was disturbed");
+}
+
+void prem_read_profile_version(prem_reader *of_profile, const config_setting_t *root, void *out) {
+  int64_t version = 1;
+  (void)out;
+  if (prem_read_integer(of_profile, root, "version", 1, INT64_MAX, &version) && version > 1)
+    prem_refuse(of_profile, 4, root, "version",
+                "is newer than the 1 that ttprem " PREM_VERSION " reads");
+}
+
+static void raise(int64_t *at, int64_t value) {
+  if (value > *at)
+    *at = value;
 }
 
 /* What the profile says of the machine that it was measured on. */
 static void read_machine(prem_reader *of_profile, const config_setting_t *root) {
   prem_schedule *schedule = of_profile->schedule;
-  int64_t dispatch_ns = 0, precedence_ns = 0, turnaround_ns = 0, prefetch_ns = 0, bandwidth = 0;
-  prem_read_string(of_profile, root, "machine", schedule->profiled_on,
-                   sizeof schedule->profiled_on);
-  if (prem_read_time(of_profile, root, "dispatch_ns", PREM_TIME_OFFSET, &dispatch_ns) &&
-      dispatch_ns > schedule->dispatch_ns)
-    schedule->dispatch_ns = dispatch_ns;
-  if (prem_read_time(of_profile, root, "precedence_ns", PREM_TIME_OFFSET, &precedence_ns) &&
-      precedence_ns > schedule->precedence_ns)
-    schedule->precedence_ns = precedence_ns;
-  if (prem_read_time(of_profile, root, "job_turnaround_ns", PREM_TIME_OFFSET, &turnaround_ns) &&
-      turnaround_ns > schedule->job_turnaround_ns)
-    schedule->job_turnaround_ns = turnaround_ns;
-  if (prem_read_time(of_profile, root, "job_prefetch_ns", PREM_TIME_OFFSET, &prefetch_ns) &&
-      prefetch_ns > schedule->job_prefetch_ns)
-    schedule->job_prefetch_ns = prefetch_ns;
-  if (prem_read_integer(of_profile, root, "bandwidth_bytes_per_s", 1, INT64_MAX, &bandwidth) &&
-      (schedule->bandwidth_bytes_per_s == 0 || bandwidth < schedule->bandwidth_bytes_per_s))
-    schedule->bandwidth_bytes_per_s = bandwidth;
+  prem_profile_root profile = {.is_valid = true};
+  strcpy(profile.machine, schedule->profiled_on);
+  prem_read_keys(of_profile, root, PREM_KEYS_profile, &profile);
+  strcpy(schedule->profiled_on, profile.machine);
+  raise(&schedule->dispatch_ns, profile.dispatch_ns);
+  raise(&schedule->precedence_ns, profile.precedence_ns);
+  raise(&schedule->job_turnaround_ns, profile.job_turnaround_ns);
+  raise(&schedule->job_prefetch_ns, profile.job_prefetch_ns);
+  if (profile.bandwidth_bytes_per_s > 0 &&
+      (schedule->bandwidth_bytes_per_s == 0 ||
+       profile.bandwidth_bytes_per_s < schedule->bandwidth_bytes_per_s))
+    schedule->bandwidth_bytes_per_s = profile.bandwidth_bytes_per_s;
 }
 
 /* `reader` reads the schedule, `of_profile` the profile. */
 static void read_profile(prem_reader *reader, prem_reader *of_profile, const char *profile,
                          const config_setting_t *root, bool *is_named) {
-  static const char *const root_keys[] = {"version",         "machine",
-                                          "valid",           "disturbed",
-                                          "quantile",        "confidence",
-                                          "disturbed_runs",  "dispatch_ns",
-                                          "precedence_ns",   "job_turnaround_ns",
-                                          "job_prefetch_ns", "bandwidth_bytes_per_s",
-                                          "preempted_runs", /* its name before */
-                                          "tasks",           NULL};
-  static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
-  int64_t version = 1;
   const bool by_quantile = config_setting_get_member(root, "quantile") != NULL;
-  prem_read_known_keys(of_profile, root, root_keys);
   read_machine(of_profile, root);
-  warn_of_disturbance(of_profile, root);
-  if (!config_setting_get_member(root, "version"))
-    prem_refuse(of_profile, 3, root, "version", "missing; write version = 1;");
-  else if (prem_read_integer(of_profile, root, "version", 1, INT64_MAX, &version) && version > 1)
-    prem_refuse(of_profile, 4, root, "version",
-                "is newer than the 1 that ttprem " PREM_VERSION " reads");
   const config_setting_t *list =
       prem_read_member(of_profile, root, "tasks", CONFIG_TYPE_LIST, true);
   int32_t count = list ? config_setting_length(list) : 0;
@@ -189,7 +157,7 @@ static void read_profile(prem_reader *reader, prem_reader *of_profile, const cha
     profile_entry entry = {0};
     if (!group)
       continue;
-    prem_read_known_keys(of_profile, group, keys);
+    prem_read_known_keys(of_profile, group, PREM_KEYS_profile_task);
     read_values(of_profile, group, by_quantile, &entry);
     if (prem_read_name(of_profile, group, "name", true, name))
       apply_to_tasks(reader, profile, name, &entry, is_named);
@@ -246,8 +214,8 @@ static void refuse_unknown_profiles(prem_reader *reader) {
   if (reader->profile && !prem_schedule_find_profile(schedule, reader->profile)) {
     char names[256];
     prem_list_words(profile_name, schedule->profiles, schedule->profile_count, names, sizeof names);
-    const prem_shown near =
-        prem_suggest(reader->profile, profile_name, schedule->profiles, schedule->profile_count);
+    const prem_shown near = prem_suggest_named(reader->profile, schedule->profiles,
+                                               schedule->profile_count, sizeof *schedule->profiles);
     if (reader->profile_of_plan)
       prem_refuse(reader, 24, reader->profile_of_plan, NULL,
                   "there is no profile '%s', which the plan was made with%s the file has: %s; put "
@@ -263,10 +231,11 @@ static void refuse_unknown_profiles(prem_reader *reader) {
     const prem_task_entry *entry = &reader->entries[e];
     const char *name = entry->count ? schedule->tasks[entry->first].profile : "";
     if (*name && !prem_schedule_find_profile(schedule, name))
-      prem_refuse(
-          reader, 24, entry->setting, "profile", "there is no profile '%s' in `profiles`%s",
-          prem_show(name).text,
-          prem_suggest(name, profile_name, schedule->profiles, schedule->profile_count).text);
+      prem_refuse(reader, 24, entry->setting, "profile", "there is no profile '%s' in `profiles`%s",
+                  prem_show(name).text,
+                  prem_suggest_named(name, schedule->profiles, schedule->profile_count,
+                                     sizeof *schedule->profiles)
+                      .text);
   }
 }
 

@@ -7,11 +7,12 @@
 #include "prem/file/scan.h"
 
 #include <libconfig.h>
+#include <stdio.h>
 
 /** A task as the file names it: one entry, one or more tasks. */
 typedef struct prem_task_entry {
+  char name[PREM_NAME_BYTES], kernel[PREM_NAME_BYTES];
   const config_setting_t *setting;
-  char name[PREM_NAME_BYTES];
   int32_t first, count; /* its tasks; count 0 where it could not be read */
 } prem_task_entry;
 
@@ -51,38 +52,95 @@ prem_status prem_schedule_read_bytes(const char *path, const char *folder, char 
 prem_status prem_read_syntax(prem_reader *reader, const char *bytes, size_t count,
                              config_t *config);
 
-/* Stops on the way of a file, in their order. */
-void prem_read_platform(prem_reader *reader, const config_setting_t *root);
-void prem_read_profiles(prem_reader *reader, const config_setting_t *root);
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+/** Reads a key of `group`, which need not be there, into the group's struct. */
+typedef void prem_key_reader(prem_reader *reader, const config_setting_t *group, void *out);
+
+/** What a time may be, and the code of its error. */
+typedef enum prem_time_kind {
+  PREM_TIME_OFFSET, /* 0 or more, E015 */
+  PREM_TIME_LENGTH, /* above 0, E015 */
+  PREM_TIME_PERIOD, /* above 0, E014 */
+  PREM_TIME_WCET,   /* above 0, E016 */
+  PREM_TIME_STEP,   /* of either sign */
+  PREM_TIME_START   /* 0 or more, or -1 for "elsewhere", E015 */
+} prem_time_kind;
+
+/** The machine part of a profile. */
+typedef struct prem_profile_root {
+  char machine[128];
+  int64_t dispatch_ns, precedence_ns, job_turnaround_ns, job_prefetch_ns, bandwidth_bytes_per_s;
+  bool is_valid;
+} prem_profile_root;
+
+/** A phase's times in a profile, 0 where it has none. */
+typedef struct prem_profile_times {
+  int64_t wcet_ns, busy_ns, turnaround_ns, unit_turnaround_ns, alone_ns;
+  int64_t told_ns; /* what is for people */
+} prem_profile_times;
+
+/* The places of groups and keys in the table. */
+enum {
+#define GROUP(group)         PREM_KEYS_##group,
+#define KEY(group, key, ...) PREM_KEY_##group##_##key,
+#include "prem/file/keys.def"
+};
+
+/* The readers of irregular keys. */
+#define GROUP(group)
+#define KEY(group, key, kind, ...) kind
+#define INTEGER(...)
+#define TIME(...)
+#define SHARE(...)
+#define BOOLEAN(...)
+#define NAME(...)
+#define TEXT(...)
+#define ORIGIN(...)
+#define WORD(...)
+#define NEEDED(kind, ...) kind
+#define BY(function, ...) prem_key_reader function;
+#define OWN(...)
+#include "prem/file/keys.def"
+
+/* `from` is a group (PREM_KEYS_...), or a key (PREM_KEY_...) and those of its group after it. */
+
+/** Report every member of `group` that is none of the keys. */
+void prem_read_known_keys(prem_reader *reader, const config_setting_t *group, int from);
+/** Read the keys, in their order, into the group's struct; what is missing keeps what it holds. */
+void prem_read_values(prem_reader *reader, const config_setting_t *group, int from, void *out);
+/** Both. */
+void prem_read_keys(prem_reader *reader, const config_setting_t *group, int from, void *out);
+/** Write those of the integers and times from..to that differ from `usual`, or are needed. */
+void prem_write_values(FILE *out, int from, int to, const void *of, const void *usual);
+
+/** A string in quotes, as libconfig reads it. */
+void prem_write_text(FILE *out, const char *text);
+
 /** The array of that name; -1: none. */
 int32_t prem_find_array(const prem_reader *reader, const char *name);
 /** A new array, of a name that no other has: its number; -1: out of memory, which it notes. */
 int32_t prem_add_array(prem_reader *reader, const prem_array *array);
-void prem_read_arrays(prem_reader *reader, const config_setting_t *root);
-void prem_read_tasks(prem_reader *reader, const config_setting_t *root);
 /** A group of times and demands; `spec` holds the demand of one that gives none. */
 void prem_read_phase(prem_reader *reader, const config_setting_t *group, const char *key,
                      prem_phase_spec *spec);
-/** What an overrun leads to, of a task or of the policy; `*out` is the default. */
-void prem_read_overrun(prem_reader *reader, const config_setting_t *group, prem_overrun *out);
-void prem_read_policy(prem_reader *reader, const config_setting_t *root);
-/** The `policy` of an operating mode: what it does not say is as in that of the file. */
-void prem_read_mode_policy(prem_reader *reader, const config_setting_t *group,
-                           prem_operating_mode *mode);
-void prem_read_measure(prem_reader *reader, const config_setting_t *root);
-/** The chains of the `measure` group. */
-void prem_read_chains(prem_reader *reader, const config_setting_t *group);
 /** Those of the caller, else of the plan, else of the tasks. */
 void prem_apply_profiles(prem_reader *reader, const config_setting_t *root);
 /** The tasks that a name stands for: those of an entry, or a single copy. False: none. */
 bool prem_find_tasks(const prem_reader *reader, const char *name, int32_t *first, int32_t *count);
-/** ", did you mean 'X'?" among the names of tasks. */
-prem_shown prem_suggest_task(const prem_reader *reader, const char *name);
+/** Those that a setting names; E008 or E024 otherwise, which says that the name is none `where`. */
+bool prem_read_task_name(prem_reader *reader, const config_setting_t *setting, const char *where,
+                         int32_t *first, int32_t *count);
+/** The resource of that name; -1: none. */
+int32_t prem_find_resource(const prem_platform *platform, const char *name);
+/** E023. */
+void prem_judge_busy(prem_reader *reader, const config_setting_t *group, int64_t busy_ns,
+                     int64_t wcet_ns);
 /** What only all tasks together show: cycles, the hyperperiod, sums of times. */
 void prem_read_relations(prem_reader *reader);
-/** The `live` group; after the tasks. */
-void prem_read_live(prem_reader *reader, const config_setting_t *root);
 void prem_read_plan(prem_reader *reader, const config_setting_t *root);
+/** A run where the file does not say more; its tile is that of its first block. */
+prem_affine prem_usual_run(const prem_schedule *schedule, int32_t task, prem_phase phase);
 
 /* ---- settings ------------------------------------------------------------------------------- */
 
@@ -92,16 +150,15 @@ prem_place prem_setting_place(prem_reader *reader, const config_setting_t *setti
 void prem_refuse(prem_reader *reader, int code, const config_setting_t *setting, const char *key,
                  const char *format, ...) PREM_PRINTF(5, 6);
 
-/** Report every member of `group` whose name is not among `keys`, which a NULL ends. */
-void prem_read_known_keys(prem_reader *reader, const config_setting_t *group,
-                          const char *const *keys);
-
 /**
  * The member `key` if it is there and of the type (CONFIG_TYPE_...); NULL otherwise, with an error
  * when the type is wrong, or when it is `required` and missing.
  */
 config_setting_t *prem_read_member(prem_reader *reader, const config_setting_t *group,
                                    const char *key, int type, bool required);
+/** The list `key`, with at most `limit` elements (E020); NULL and a count of 0 otherwise. */
+config_setting_t *prem_read_list(prem_reader *reader, const config_setting_t *group,
+                                 const char *key, const char *what, int32_t limit, int32_t *count);
 /** The element of a list, which must be a group; NULL and an error otherwise. */
 config_setting_t *prem_read_list_group(prem_reader *reader, const config_setting_t *list,
                                        int32_t index);
@@ -117,15 +174,6 @@ bool prem_read_int32(prem_reader *reader, const config_setting_t *group, const c
 bool prem_setting_integer(prem_reader *reader, const config_setting_t *setting, int64_t min,
                           int64_t max, int64_t *out);
 
-/** What a time may be, and the code of its error. */
-typedef enum prem_time_kind {
-  PREM_TIME_OFFSET, /* 0 or more, E015 */
-  PREM_TIME_LENGTH, /* above 0, E015 */
-  PREM_TIME_PERIOD, /* above 0, E014 */
-  PREM_TIME_WCET,   /* above 0, E016 */
-  PREM_TIME_STEP,   /* of either sign */
-  PREM_TIME_START   /* 0 or more, or -1 for "elsewhere", E015 */
-} prem_time_kind;
 bool prem_read_time(prem_reader *reader, const config_setting_t *group, const char *key,
                     prem_time_kind kind, int64_t *out);
 bool prem_setting_time(prem_reader *reader, const config_setting_t *setting, prem_time_kind kind,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changing one setting of a schedule's text: all other bytes stay as they are. */
-#include "prem/model/private.h"
+#include "prem/file/reader.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -176,13 +176,7 @@ prem_status prem_schedule_edit_profile(prem_schedule *schedule, const char *name
   FILE *quoted = open_memstream(&value, &bytes);
   if (!quoted)
     return PREM_ERR_MEMORY;
-  fputc('"', quoted);
-  for (; *path; ++path) {
-    if (*path == '"' || *path == '\\')
-      fputc('\\', quoted);
-    fputc(*path, quoted);
-  }
-  fputc('"', quoted);
+  prem_write_text(quoted, path);
   prem_status status = fclose(quoted) == 0 && asprintf(&entry, " %s = %s;", name, value) >= 0
                            ? PREM_OK
                            : PREM_ERR_MEMORY;

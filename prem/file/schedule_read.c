@@ -16,27 +16,20 @@
 
 /* ---- platform ------------------------------------------------------------------------------- */
 
-static const char *const resource_keys[] = {"name", "capacity", "per", NULL};
-static const char *const per_words[] = {"block", "task", NULL};
-
-static bool has_resource(const prem_platform *platform, const char *name) {
-  for (int32_t i = 0; i < platform->resource_count; ++i)
-    if (strcmp(platform->resources[i].name, name) == 0)
-      return true;
-  return false;
+int32_t prem_find_resource(const prem_platform *platform, const char *name) {
+  for (int32_t r = 0; r < platform->resource_count; ++r)
+    if (strcmp(platform->resources[r].name, name) == 0)
+      return r;
+  return -1;
 }
 
 static void read_resource(prem_reader *reader, const config_setting_t *group) {
   prem_platform *platform = &reader->schedule->platform;
   prem_resource resource = {.capacity = 1, .place = prem_setting_place(reader, group)};
-  int per = 0;
-  prem_read_known_keys(reader, group, resource_keys);
-  prem_read_int32(reader, group, "capacity", 1, INT32_MAX, &resource.capacity);
-  prem_read_word(reader, group, "per", per_words, &per);
-  resource.per_task = per == 1;
-  if (!prem_read_name(reader, group, "name", true, resource.name))
+  prem_read_keys(reader, group, PREM_KEYS_resource, &resource);
+  if (!resource.name[0])
     return;
-  if (has_resource(platform, resource.name)) {
+  if (prem_find_resource(platform, resource.name) >= 0) {
     prem_refuse(reader, 6, group, "name", "two resources are called '%s'", resource.name);
     return;
   }
@@ -47,20 +40,16 @@ static void read_resource(prem_reader *reader, const config_setting_t *group) {
 static void put_memory_first(prem_reader *reader) {
   prem_platform *platform = &reader->schedule->platform;
   prem_resource memory = {.name = "memory", .capacity = 1, .place = platform->place};
-  int32_t position = platform->resource_count;
-  for (int32_t i = 0; i < platform->resource_count; ++i)
-    if (strcmp(platform->resources[i].name, memory.name) == 0)
-      position = i;
-  if (position < platform->resource_count)
-    memory = platform->resources[position];
-  else
-    ++platform->resource_count;
+  const int32_t found = prem_find_resource(platform, memory.name);
+  const int32_t position = found < 0 ? platform->resource_count++ : found;
+  if (found >= 0)
+    memory = platform->resources[found];
   memmove(platform->resources + 1, platform->resources, (size_t)position * sizeof memory);
   platform->resources[0] = memory;
 }
 
-static void read_resources(prem_reader *reader, const config_setting_t *group) {
-  prem_platform *platform = &reader->schedule->platform;
+void prem_read_resources(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_platform *platform = out;
   platform->resources = calloc(PREM_MAX_RESOURCES + 1, sizeof *platform->resources);
   if (!platform->resources) {
     reader->out_of_memory = true;
@@ -84,14 +73,12 @@ static void read_resources(prem_reader *reader, const config_setting_t *group) {
   }
 }
 
-static void read_blocks(prem_reader *reader, const config_setting_t *group) {
-  prem_platform *platform = &reader->schedule->platform;
-  bool by_number = config_setting_get_member(group, "blocks") != NULL;
-  bool by_sms = config_setting_get_member(group, "sms") != NULL;
-  bool by_share = config_setting_get_member(group, "blocks_per_sm") != NULL;
+void prem_read_blocks_per_sm(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_platform *platform = out;
+  const bool by_number = config_setting_get_member(group, "blocks") != NULL;
+  const bool by_sms = config_setting_get_member(group, "sms") != NULL;
+  const bool by_share = config_setting_get_member(group, "blocks_per_sm") != NULL;
   int32_t per_sm = 0;
-  prem_read_int32(reader, group, "blocks", 1, PREM_MAX_BLOCKS, &platform->blocks);
-  prem_read_int32(reader, group, "sms", 1, PREM_MAX_BLOCKS, &platform->sms);
   prem_read_int32(reader, group, "blocks_per_sm", 1, PREM_MAX_BLOCKS, &per_sm);
   if (by_number && by_share) {
     prem_refuse(reader, 5, group, "blocks_per_sm", "stands beside 'blocks'; give one of the two");
@@ -117,10 +104,10 @@ static void read_blocks(prem_reader *reader, const config_setting_t *group) {
 }
 
 /* The blocks of that class are a launch of their own. */
-static void read_best_effort(prem_reader *reader, const config_setting_t *platform_group) {
-  static const char *const keys[] = {"block_threads", "buffers", "scratch_bytes", "ahead_ns", NULL};
-  const prem_platform *platform = &reader->schedule->platform;
-  prem_best_effort *out = &reader->schedule->platform.best_effort;
+void prem_read_best_effort(prem_reader *reader, const config_setting_t *platform_group,
+                           void *of_platform) {
+  prem_platform *platform = of_platform;
+  prem_best_effort *out = &platform->best_effort;
   const config_setting_t *group =
       prem_read_member(reader, platform_group, "best_effort", CONFIG_TYPE_GROUP, false);
   *out = (prem_best_effort){.block_threads = platform->block_threads,
@@ -130,45 +117,22 @@ static void read_best_effort(prem_reader *reader, const config_setting_t *platfo
   if (!group)
     return;
   out->place = prem_setting_place(reader, group);
-  prem_read_known_keys(reader, group, keys);
-  prem_read_int32(reader, group, "block_threads", 1, INT32_MAX, &out->block_threads);
-  prem_read_int32(reader, group, "buffers", 1, PREM_MAX_BUFFERS, &out->buffers);
-  prem_read_integer(reader, group, "scratch_bytes", 1, INT64_MAX, &out->scratch_bytes);
-  prem_read_time(reader, group, "ahead_ns", PREM_TIME_LENGTH, &out->ahead_ns);
+  prem_read_keys(reader, group, PREM_KEYS_best_effort, out);
 }
 
-void prem_read_platform(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"blocks",
-                                     "sms",
-                                     "blocks_per_sm",
-                                     "block_threads",
-                                     "buffers",
-                                     "scratch_bytes",
-                                     "clock_step_ns",
-                                     "guard_ns",
-                                     "precedence_ns",
-                                     "late_ns",
-                                     "resources",
-                                     "best_effort",
-                                     NULL};
-  prem_platform *platform = &reader->schedule->platform;
+void prem_read_platform(prem_reader *reader, const config_setting_t *root, void *out) {
+  prem_platform *platform = &((prem_schedule *)out)->platform;
   const config_setting_t *group =
       prem_read_member(reader, root, "platform", CONFIG_TYPE_GROUP, true);
-  if (group) {
-    platform->place = prem_setting_place(reader, group);
-    prem_read_known_keys(reader, group, keys);
-    read_blocks(reader, group);
-    prem_read_int32(reader, group, "block_threads", 1, INT32_MAX, &platform->block_threads);
-    prem_read_int32(reader, group, "buffers", 1, PREM_MAX_BUFFERS, &platform->buffers);
-    prem_read_integer(reader, group, "scratch_bytes", 1, INT64_MAX, &platform->scratch_bytes);
-    prem_read_time(reader, group, "clock_step_ns", PREM_TIME_LENGTH, &platform->clock_step_ns);
-    prem_read_time(reader, group, "guard_ns", PREM_TIME_OFFSET, &platform->guard_ns);
-    prem_read_time(reader, group, "precedence_ns", PREM_TIME_OFFSET, &platform->precedence_ns);
-    platform->late_ns = platform->clock_step_ns;
-    prem_read_time(reader, group, "late_ns", PREM_TIME_OFFSET, &platform->late_ns);
-    read_best_effort(reader, group);
+  if (!group) {
+    prem_read_resources(reader, NULL, platform);
+    return;
   }
-  read_resources(reader, group);
+  platform->place = prem_setting_place(reader, group);
+  platform->late_ns = -1; /* not given */
+  prem_read_keys(reader, group, PREM_KEYS_platform, platform);
+  if (platform->late_ns < 0)
+    platform->late_ns = platform->clock_step_ns;
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -285,29 +249,25 @@ static bool read_shape(prem_reader *reader, const config_setting_t *group, prem_
   return true;
 }
 
-static void read_array(prem_reader *reader, const config_setting_t *group) {
-  static const char *const keys[] = {"name", "type", "shape",    "fill", "seed",
-                                     "file", "save", "versions", NULL};
-  static const char *const fills[] = {"zero", "random", NULL};
+void prem_read_shape(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_array *array = out;
+  array->broken |= !read_shape(reader, group, array);
+}
+
+void prem_read_array_type(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_array *array = out;
   const char *types[PREM_TYPE_COUNT + 1] = {0};
-  for (int type = 0; type < PREM_TYPE_COUNT; ++type)
-    types[type] = prem_type_name((prem_type)type);
+  int type = 0;
+  for (int t = 0; t < PREM_TYPE_COUNT; ++t)
+    types[t] = prem_type_name((prem_type)t);
+  array->broken |= !prem_read_word(reader, group, "type", types, &type);
+  array->type = (prem_type)type;
+}
+
+static void read_array(prem_reader *reader, const config_setting_t *group) {
   prem_array array = {.writer = -1, .place = prem_setting_place(reader, group)};
-  int type = 0, fill = 0;
-  int64_t seed = 0;
-  prem_read_known_keys(reader, group, keys);
-  bool is_named = prem_read_name(reader, group, "name", true, array.name);
-  if (!config_setting_get_member(group, "type"))
-    prem_refuse(reader, 3, group, "type", "missing; give \"f32\", \"u8\" or another one");
-  bool is_whole = prem_read_word(reader, group, "type", types, &type);
-  array.type = (prem_type)type;
-  is_whole &= read_shape(reader, group, &array);
-  prem_read_word(reader, group, "fill", fills, &fill);
-  prem_read_integer(reader, group, "seed", 0, INT64_MAX, &seed);
-  prem_read_int32(reader, group, "versions", 2, PREM_MAX_VERSIONS, &array.versions);
-  array.fill = fill ? PREM_FILL_RANDOM : PREM_FILL_ZERO;
-  array.seed = (uint64_t)seed;
-  array.broken = !is_whole;
+  prem_read_keys(reader, group, PREM_KEYS_array, &array);
+  const bool is_named = array.name[0], is_whole = !array.broken;
   const int32_t same = is_named ? prem_find_array(reader, array.name) : -1;
   if (same >= 0) {
     prem_refuse(reader, 6, group, "name", "two arrays are called '%s'; the other one is in line %d",
@@ -334,29 +294,27 @@ static void read_array(prem_reader *reader, const config_setting_t *group) {
 
 enum { MAX_SAVES = 256 }; /* each is compared with all others, and with all that is read */
 
-void prem_read_arrays(prem_reader *reader, const config_setting_t *root) {
-  const config_setting_t *list = prem_read_member(reader, root, "arrays", CONFIG_TYPE_LIST, false);
-  int32_t count = list ? config_setting_length(list) : 0;
-  if (count > PREM_MAX_TASKS) {
-    prem_refuse(reader, 20, list, NULL, "%d arrays, the limit is %d", count, PREM_MAX_TASKS);
-    return;
-  }
+void prem_read_arrays(prem_reader *reader, const config_setting_t *root, void *out) {
+  prem_schedule *schedule = out;
+  int32_t count = 0;
+  const config_setting_t *list =
+      prem_read_list(reader, root, "arrays", "arrays", PREM_MAX_TASKS, &count);
   for (int32_t i = 0; i < count; ++i) {
     const config_setting_t *group = prem_read_list_group(reader, list, i);
     if (group)
       read_array(reader, group);
   }
   int32_t saves = 0;
-  for (int32_t a = 0; a < reader->schedule->array_count; ++a)
-    saves += reader->schedule->arrays[a].save != NULL;
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    saves += schedule->arrays[a].save != NULL;
   if (saves > MAX_SAVES)
     prem_refuse(reader, 20, list, NULL, "%d arrays are saved, the limit is %d", saves, MAX_SAVES);
 }
 
 /* ---- profiles ------------------------------------------------------------------------------- */
 
-void prem_read_profiles(prem_reader *reader, const config_setting_t *root) {
-  prem_schedule *schedule = reader->schedule;
+void prem_read_profiles(prem_reader *reader, const config_setting_t *root, void *out) {
+  prem_schedule *schedule = out;
   const config_setting_t *group =
       prem_read_member(reader, root, "profiles", CONFIG_TYPE_GROUP, false);
   int32_t count = group ? config_setting_length(group) : 0;
@@ -387,17 +345,6 @@ static bool has_periods(const prem_schedule *schedule) {
   return false;
 }
 
-void prem_read_overrun(prem_reader *reader, const config_setting_t *group, prem_overrun *out) {
-  static const char *const words[] = {
-      [PREM_OVERRUN_RECORD] = "record",   [PREM_OVERRUN_SKIP] = "skip",
-      [PREM_OVERRUN_ABORT] = "abort",     [PREM_OVERRUN_STOP] = "stop",
-      [PREM_OVERRUN_DEGRADE] = "degrade", NULL,
-  };
-  int overrun = (int)*out;
-  prem_read_word(reader, group, "overrun", words, &overrun);
-  *out = (prem_overrun)overrun;
-}
-
 /* Tasks that say nothing of their own take the policy's word. */
 static void spread_overrun(prem_reader *reader) {
   prem_schedule *schedule = reader->schedule;
@@ -409,72 +356,21 @@ static void spread_overrun(prem_reader *reader) {
   }
 }
 
-/* What a group says of how a plan is made. */
-static void read_making(prem_reader *reader, const config_setting_t *group, prem_policy *policy) {
-  static const char *const objectives[] = {"makespan", "slack", "response", NULL};
-  static const char *const alignments[] = {"up", "exact", NULL};
-  int objective = 0, align = policy->align_exact;
-  while (strcmp(policy->objective, objectives[objective]) != 0)
-    ++objective;
-  policy->place = prem_setting_place(reader, group);
-  prem_read_name(reader, group, "use", false, policy->use);
-  prem_read_word(reader, group, "objective", objectives, &objective);
-  prem_read_time(reader, group, "prefetch_offset_ns", PREM_TIME_LENGTH,
-                 &policy->prefetch_offset_ns);
-  prem_read_time(reader, group, "writeback_offset_ns", PREM_TIME_LENGTH,
-                 &policy->writeback_offset_ns);
-  prem_read_word(reader, group, "align", alignments, &align);
-  strcpy(policy->objective, objectives[objective]);
-  policy->align_exact = align == 1;
-}
-
-void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"use",
-                                     "objective",
-                                     "prefetch_offset_ns",
-                                     "writeback_offset_ns",
-                                     "warmup_tiles",
-                                     "warmup_ns",
-                                     "align",
-                                     "overrun",
-                                     "open_share",
-                                     NULL};
-  prem_policy *policy = &reader->schedule->policy;
+void prem_read_policy(prem_reader *reader, const config_setting_t *root, void *out) {
+  prem_policy *policy = &((prem_schedule *)out)->policy;
   const config_setting_t *group =
       prem_read_member(reader, root, "policy", CONFIG_TYPE_GROUP, false);
   if (has_periods(reader->schedule))
     strcpy(policy->objective, "slack");
   if (group) {
-    prem_read_known_keys(reader, group, keys);
-    read_making(reader, group, policy);
-    prem_read_int32(reader, group, "warmup_tiles", 0, INT32_MAX, &policy->warmup_tiles);
-    prem_read_time(reader, group, "warmup_ns", PREM_TIME_OFFSET, &policy->warmup_ns);
-    prem_read_overrun(reader, group, &policy->overrun);
-    prem_read_share(reader, group, "open_share", &policy->open_share);
+    policy->place = prem_setting_place(reader, group);
+    prem_read_keys(reader, group, PREM_KEYS_policy, policy);
   }
   spread_overrun(reader);
 }
 
-void prem_read_mode_policy(prem_reader *reader, const config_setting_t *group,
-                           prem_operating_mode *mode) {
-  static const char *const keys[] = {
-      "use", "objective", "prefetch_offset_ns", "writeback_offset_ns", "align", NULL};
-  const config_setting_t *own = prem_read_member(reader, group, "policy", CONFIG_TYPE_GROUP, false);
-  if (!own)
-    return;
-  mode->has_plan = true;
-  mode->policy = reader->schedule->policy;
-  prem_read_known_keys(reader, own, keys);
-  read_making(reader, own, &mode->policy);
-  if (reader->schedule->policy.warmup_tiles > 0)
-    prem_refuse(reader, 51, own, NULL,
-                "a mode with a plan of its own leaves no time for the %d warm-up tiles of the "
-                "file's `policy`; leave one of the two out",
-                reader->schedule->policy.warmup_tiles);
-}
-
-static void read_modes(prem_reader *reader, const config_setting_t *group) {
-  prem_measure *measure = &reader->schedule->measure;
+void prem_read_modes(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_measure *measure = out;
   const char *names[PREM_MODE_COUNT + 1] = {0};
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
     names[mode] = prem_mode_name((prem_mode)mode);
@@ -506,57 +402,28 @@ static void read_modes(prem_reader *reader, const config_setting_t *group) {
   }
 }
 
-void prem_read_measure(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"scenario", "runs",          "hyperperiods",
-                                     "discard",  "partition_sms", "load",
-                                     "modes",    "chains",        NULL};
-  static const char *const loads[] = {"tiles", "graph", NULL};
-  static const char *const scenarios[] = {"relaunch", "resident", NULL};
-  prem_measure *measure = &reader->schedule->measure;
+void prem_read_measure(prem_reader *reader, const config_setting_t *root, void *out) {
+  prem_measure *measure = &((prem_schedule *)out)->measure;
   const config_setting_t *group =
       prem_read_member(reader, root, "measure", CONFIG_TYPE_GROUP, false);
-  int scenario = PREM_RELAUNCH, load = PREM_LOAD_TILES;
   if (!group)
     return;
   measure->place = prem_setting_place(reader, group);
-  prem_read_known_keys(reader, group, keys);
-  prem_read_word(reader, group, "scenario", scenarios, &scenario);
-  measure->scenario = (prem_scenario)scenario;
-  prem_read_word(reader, group, "load", loads, &load);
-  measure->load = (prem_load_form)load;
-  prem_read_integer(reader, group, "runs", 1, INT32_MAX, &measure->runs);
-  prem_read_integer(reader, group, "hyperperiods", 1, INT32_MAX, &measure->hyperperiods);
-  prem_read_integer(reader, group, "discard", 0, INT32_MAX, &measure->discard);
-  prem_read_integer(reader, group, "partition_sms", 1, INT32_MAX, &measure->partition_sms);
-  read_modes(reader, group);
-  prem_read_chains(reader, group);
+  prem_read_keys(reader, group, PREM_KEYS_measure, measure);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static void read_version(prem_reader *reader, const config_setting_t *root) {
-  const config_setting_t *setting = config_setting_get_member(root, "version");
+void prem_read_version(prem_reader *reader, const config_setting_t *root, void *out) {
   int64_t version = 1;
-  if (!setting)
-    prem_refuse(reader, 3, root, "version", "missing; write version = 1;");
-  else if (prem_setting_integer(reader, setting, 1, INT64_MAX, &version) && version > 1)
-    prem_refuse(reader, 4, setting, NULL,
+  (void)out;
+  if (prem_read_integer(reader, root, "version", 1, INT64_MAX, &version) && version > 1)
+    prem_refuse(reader, 4, root, "version",
                 "%" PRId64 " is newer than the 1 that ttprem " PREM_VERSION " reads", version);
 }
 
 static void read_root(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"version", "name",     "platform", "arrays", "tasks", "policy",
-                                     "measure", "profiles", "live",     "plan",   NULL};
-  prem_read_known_keys(reader, root, keys);
-  read_version(reader, root);
-  prem_read_name(reader, root, "name", true, reader->schedule->name);
-  prem_read_platform(reader, root);
-  prem_read_profiles(reader, root);
-  prem_read_arrays(reader, root);
-  prem_read_tasks(reader, root);
-  prem_read_policy(reader, root);
-  prem_read_measure(reader, root);
-  prem_read_live(reader, root);
+  prem_read_keys(reader, root, PREM_KEYS_root, reader->schedule);
   prem_apply_profiles(reader, root);
   prem_read_relations(reader);
   prem_read_plan(reader, root);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a schedule file: its own bytes up to the plan, then the plan. */
-#include "prem/model/private.h"
+#include "prem/file/reader.h"
 
 #include "ttprem/output.h"
 
@@ -12,7 +12,7 @@ enum { LINE_BYTES = 100 };
 /* ---- the plan -------------------------------------------------------------------------------- */
 
 /* Names are quoted as libconfig reads them. */
-static void write_text(FILE *out, const char *text) {
+void prem_write_text(FILE *out, const char *text) {
   fputc('"', out);
   for (; *text; ++text) {
     if (*text == '"' || *text == '\\')
@@ -25,7 +25,7 @@ static void write_text(FILE *out, const char *text) {
 static void write_subject(FILE *out, const char *indent, const prem_schedule *schedule,
                           int32_t task, prem_phase phase, uint32_t chain) {
   fprintf(out, "%s  { task = ", indent);
-  write_text(out, schedule->tasks[task].name);
+  prem_write_text(out, schedule->tasks[task].name);
   fprintf(out, "; phase = \"%s\";", prem_phase_name(phase));
   if (chain & PREM_CHAIN_JOB)
     fputs(" chain = [ \"job\" ];", out);
@@ -35,42 +35,22 @@ static void write_subject(FILE *out, const char *indent, const prem_schedule *sc
             chain & PREM_CHAIN_WRITEBACK ? "\"writeback\"" : "");
 }
 
-static void write_time(FILE *out, const char *key, int64_t value_ns, int64_t usual_ns) {
-  if (value_ns != usual_ns)
-    fprintf(out, " %s = %" PRId64 "L;", key, value_ns);
-}
-
-static void write_integer(FILE *out, const char *key, int64_t value, int64_t usual) {
-  if (value != usual)
-    fprintf(out, " %s = %" PRId64 ";", key, value);
-}
-
 static void write_run(FILE *out, const char *indent, const prem_schedule *schedule,
                       const prem_affine *run) {
-  const prem_task *task = &schedule->tasks[run->task];
+  prem_affine usual = prem_usual_run(schedule, run->task, run->phase);
+  usual.tile = run->first_block;
   write_subject(out, indent, schedule, run->task, run->phase, run->chain);
   fprintf(out, "\n%s   ", indent);
-  write_integer(out, "first_block", run->first_block, 0);
-  write_integer(out, "count", run->count, 1);
-  fprintf(out, " start_ns = %" PRId64 "L;", run->start_ns);
-  write_time(out, "block_step_ns", run->block_step_ns, 0);
-  write_integer(out, "repeat", run->repeat, 1);
-  write_time(out, "step_ns", run->step_ns, 0);
-  write_integer(out, "tile", run->tile, run->first_block);
-  write_integer(out, "tile_per_block", run->tile_per_block, 1);
-  write_integer(out, "tile_per_repeat", run->tile_per_repeat, task->block_count);
-  write_integer(out, "job", run->job, 0);
-  write_integer(out, "jobs", run->jobs, 1);
-  write_time(out, "job_step_ns", run->job_step_ns, task->period_ns);
+  prem_write_values(out, PREM_KEY_run_first_block, PREM_KEY_run_job_step_ns, run, &usual);
   if (run->join_task >= 0) {
     fputs(" join: {", out);
     if (run->join_task != run->task) {
       fputs(" task = ", out);
-      write_text(out, schedule->tasks[run->join_task].name);
+      prem_write_text(out, schedule->tasks[run->join_task].name);
       fputc(';', out);
     }
-    fprintf(out, " tile = %" PRId64 ";", run->join_tile);
-    write_integer(out, "job", run->join_job, run->job);
+    usual.join_job = run->job;
+    prem_write_values(out, PREM_KEY_join_tile, PREM_KEY_join_job, run, &usual);
     fputs(" };", out);
   }
   fputs(" }", out);
@@ -142,9 +122,9 @@ static void write_mode_plans(FILE *out, const prem_schedule *schedule) {
   fputs("\n  operating_modes = (", out);
   for (int32_t m = 0; m < plan->mode_count; ++m) {
     fprintf(out, "%s\n    { name = ", m ? "," : "");
-    write_text(out, plan->modes[m]->mode);
+    prem_write_text(out, plan->modes[m]->mode);
     fputs(";  policy = ", out);
-    write_text(out, plan->modes[m]->policy);
+    prem_write_text(out, plan->modes[m]->policy);
     fputc(';', out);
     write_entries(out, schedule, plan->modes[m], "      ");
     fputs("\n    }", out);
@@ -155,9 +135,9 @@ static void write_mode_plans(FILE *out, const prem_schedule *schedule) {
 static void write_plan(FILE *out, const prem_schedule *schedule) {
   const prem_plan *plan = schedule->plan;
   fputs("plan: {\n  generator = ", out);
-  write_text(out, plan->generator);
+  prem_write_text(out, plan->generator);
   fputs(";  policy = ", out);
-  write_text(out, plan->policy);
+  prem_write_text(out, plan->policy);
   fputc(';', out);
   const struct {
     const char *key, *text;
@@ -168,7 +148,7 @@ static void write_plan(FILE *out, const prem_schedule *schedule) {
   for (size_t i = 0; i < sizeof origin / sizeof origin[0]; ++i)
     if (origin[i].text[0]) {
       fprintf(out, "\n  %s = ", origin[i].key);
-      write_text(out, origin[i].text);
+      prem_write_text(out, origin[i].text);
       fputc(';', out);
     }
   fprintf(out, "\n  hyperperiod_ns = %" PRId64 "L;", plan->hyperperiod_ns);

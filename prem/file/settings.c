@@ -108,38 +108,6 @@ prem_shown prem_show(const char *word) {
 
 /* ---- times with units ----------------------------------------------------------------------- */
 
-static bool is_among(const char *word, const char *const *words) {
-  for (; *words; ++words)
-    if (strcmp(word, *words) == 0)
-      return true;
-  return false;
-}
-
-typedef struct unit_advice {
-  char text[2 * PREM_NAME_BYTES];
-} unit_advice;
-
-/* A key such as period_us, where `keys` have period_ns: what to write instead; "" otherwise. */
-static unit_advice advise_unit(const config_setting_t *member, const char *const *keys) {
-  static const char *const units[] = {"us", "ms", "s", NULL};
-  const char *unit = strrchr(member->name, '_');
-  char key[PREM_NAME_BYTES], value[32] = "...";
-  unit_advice out = {""};
-  if (!unit || !is_among(unit + 1, units))
-    return out;
-  snprintf(key, sizeof key, "%.*s_ns", (int)(unit - member->name), member->name);
-  if (!is_among(key, keys))
-    return out;
-  if (member->type == CONFIG_TYPE_INT)
-    snprintf(value, sizeof value, "%d", member->value.ival);
-  else if (member->type == CONFIG_TYPE_INT64)
-    snprintf(value, sizeof value, "%lld", member->value.llval);
-  else if (member->type == CONFIG_TYPE_FLOAT)
-    snprintf(value, sizeof value, "%.9g", member->value.fval);
-  snprintf(out.text, sizeof out.text, "; write %s = \"%s%.2s\"", key, value, unit + 1);
-  return out;
-}
-
 /* "2ms", "1.5us" to nanoseconds, exactly. */
 static bool setting_text_time(prem_reader *reader, const config_setting_t *setting, int64_t *out) {
   static const struct {
@@ -190,19 +158,6 @@ static bool setting_text_time(prem_reader *reader, const config_setting_t *setti
 
 /* ---- groups and lists ----------------------------------------------------------------------- */
 
-void prem_read_known_keys(prem_reader *reader, const config_setting_t *group,
-                          const char *const *keys) {
-  int count = config_setting_length(group);
-  for (int i = 0; i < count; ++i) {
-    const config_setting_t *member = config_setting_get_elem(group, (unsigned)i);
-    if (is_among(member->name, keys))
-      continue;
-    const unit_advice advice = advise_unit(member, keys);
-    prem_refuse(reader, 5, member, NULL, "unknown key '%s'%s", prem_show(member->name).text,
-                *advice.text ? advice.text : prem_suggest_word(member->name, keys).text);
-  }
-}
-
 config_setting_t *prem_read_member(prem_reader *reader, const config_setting_t *group,
                                    const char *key, int type, bool required) {
   config_setting_t *member = config_setting_get_member(group, key);
@@ -217,6 +172,17 @@ config_setting_t *prem_read_member(prem_reader *reader, const config_setting_t *
     return NULL;
   }
   return member;
+}
+
+config_setting_t *prem_read_list(prem_reader *reader, const config_setting_t *group,
+                                 const char *key, const char *what, int32_t limit, int32_t *count) {
+  config_setting_t *list = prem_read_member(reader, group, key, CONFIG_TYPE_LIST, false);
+  *count = list ? config_setting_length(list) : 0;
+  if (*count <= limit)
+    return list;
+  prem_refuse(reader, 20, list, NULL, "%d %s, the limit is %d", *count, what, limit);
+  *count = 0;
+  return NULL;
 }
 
 config_setting_t *prem_read_list_group(prem_reader *reader, const config_setting_t *list,

@@ -33,6 +33,10 @@ static void *new_zeroed(prem_reader *reader, int64_t count, size_t element_bytes
   return made;
 }
 
+static bool is_abstract(const prem_task *task) {
+  return strcmp(task->kernel, "none") == 0;
+}
+
 /* ---- blocks --------------------------------------------------------------------------------- */
 
 static bool add_block(prem_reader *reader, const config_setting_t *setting, prem_task *task,
@@ -132,7 +136,21 @@ static void read_ranges(prem_reader *reader, const config_setting_t *setting, pr
   }
 }
 
-static void read_blocks(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+/* A phase of best effort has no instant, so there is nothing to say of one. */
+static void refuse_instants(prem_reader *reader, const config_setting_t *group) {
+  static const char *const instants[] = {"release_ns", "deadline_ns", "publish_ns",
+                                         "overrun",    "together",    "joined"};
+  for (size_t i = 0; i < sizeof instants / sizeof instants[0]; ++i)
+    if (config_setting_get_member(group, instants[i]))
+      prem_refuse(reader, 5, group, instants[i],
+                  "stands beside class = \"best_effort\", whose phases start as soon as they may; "
+                  "leave one of the two out");
+}
+
+void prem_read_task_blocks(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_task *task = out;
+  if (task->best_effort)
+    refuse_instants(reader, group);
   const config_setting_t *setting = config_setting_get_member(group, "blocks");
   int64_t count = 0;
   if (!setting) {
@@ -166,59 +184,60 @@ static void read_blocks(prem_reader *reader, const config_setting_t *group, prem
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
-static int32_t find_resource(const prem_schedule *schedule, const char *name) {
-  for (int32_t r = 0; r < schedule->platform.resource_count; ++r)
-    if (strcmp(schedule->platform.resources[r].name, name) == 0)
-      return r;
-  return -1;
-}
-
-static const char *resource_name(const void *from, int32_t index) {
-  return ((const prem_platform *)from)->resources[index].name;
-}
-
 static void read_demand(prem_reader *reader, const config_setting_t *group, prem_phase_spec *spec) {
-  const prem_schedule *schedule = reader->schedule;
+  const prem_platform *platform = &reader->schedule->platform;
   const config_setting_t *demand =
       prem_read_member(reader, group, "demand", CONFIG_TYPE_GROUP, false);
   if (!demand)
     return;
-  memset(spec->demand, 0, (size_t)schedule->platform.resource_count * sizeof *spec->demand);
+  memset(spec->demand, 0, (size_t)platform->resource_count * sizeof *spec->demand);
   for (int i = 0; i < config_setting_length(demand); ++i) {
     const config_setting_t *setting = config_setting_get_elem(demand, (unsigned)i);
-    const int32_t resource = find_resource(schedule, setting->name);
+    const int32_t resource = prem_find_resource(platform, setting->name);
     int64_t amount = 0;
     if (resource < 0) {
-      const prem_platform *platform = &schedule->platform;
-      prem_refuse(
-          reader, 24, setting, NULL, "there is no resource '%s' in the platform%s",
-          prem_show(setting->name).text,
-          prem_suggest(setting->name, resource_name, platform, platform->resource_count).text);
+      prem_refuse(reader, 24, setting, NULL, "there is no resource '%s' in the platform%s",
+                  prem_show(setting->name).text,
+                  prem_suggest_named(setting->name, platform->resources, platform->resource_count,
+                                     sizeof *platform->resources)
+                      .text);
     } else if (prem_setting_integer(reader, setting, 0, INT32_MAX, &amount)) {
       spec->demand[resource] = (int32_t)amount;
     }
   }
 }
 
+void prem_judge_busy(prem_reader *reader, const config_setting_t *group, int64_t busy_ns,
+                     int64_t wcet_ns) {
+  if (wcet_ns > 0 && busy_ns > wcet_ns)
+    prem_refuse(reader, 23, group, "busy_ns",
+                "%" PRId64 " ns is above the phase's wcet_ns of %" PRId64 " ns", busy_ns, wcet_ns);
+}
+
 void prem_read_phase(prem_reader *reader, const config_setting_t *task, const char *key,
                      prem_phase_spec *spec) {
-  static const char *const keys[] = {"wcet_ns", "busy_ns", "demand", NULL};
   const config_setting_t *group = prem_read_member(reader, task, key, CONFIG_TYPE_GROUP, false);
   spec->place = prem_setting_place(reader, group ? group : task);
   if (!group)
     return;
-  prem_read_known_keys(reader, group, keys);
+  prem_read_keys(reader, group, PREM_KEYS_phase, spec);
   spec->exists = true;
-  prem_read_time(reader, group, "wcet_ns", PREM_TIME_WCET, &spec->wcet_ns);
-  prem_read_time(reader, group, "busy_ns", PREM_TIME_WCET, &spec->busy_ns);
-  if (spec->wcet_ns > 0 && spec->busy_ns > spec->wcet_ns)
-    prem_refuse(reader, 23, group, "busy_ns",
-                "%" PRId64 " ns is above the phase's wcet_ns of %" PRId64 " ns", spec->busy_ns,
-                spec->wcet_ns);
+  prem_judge_busy(reader, group, spec->busy_ns, spec->wcet_ns);
   read_demand(reader, group, spec);
 }
 
-static void read_phases(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+static void judge_abstract(prem_reader *reader, const config_setting_t *group,
+                           const prem_task *task) {
+  if (task->port_count || task->arg_count || task->tile_rank)
+    prem_refuse(reader, 31, group, "kernel",
+                "\"none\" has no arrays, args or tile; name a kernel of `ttprem list`");
+  if (!task->phase[0].exists && !task->phase[1].exists && !task->phase[2].exists)
+    prem_refuse(reader, 29, group, NULL,
+                "has no phase; give prefetch, compute or writeback with its wcet_ns");
+}
+
+void prem_read_phases(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_task *task = out;
   const int32_t resources = reader->schedule->platform.resource_count;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
     prem_phase_spec *spec = &task->phase[phase];
@@ -237,13 +256,11 @@ static void read_phases(prem_reader *reader, const config_setting_t *group, prem
     task->joined.demand[i] = fetch > store ? fetch : store;
   }
   prem_read_phase(reader, group, "joined", &task->joined);
+  if (is_abstract(task))
+    judge_abstract(reader, group, task);
 }
 
 /* ---- data ----------------------------------------------------------------------------------- */
-
-static const char *array_name(const void *from, int32_t index) {
-  return ((const prem_schedule *)from)->arrays[index].name;
-}
 
 /* An array of the task's own, whose shape bind finds out; -1 where it cannot be made. */
 static int32_t add_new_array(prem_reader *reader, const config_setting_t *setting,
@@ -282,7 +299,8 @@ static void read_port(prem_reader *reader, const config_setting_t *setting, prem
       is_new(setting) ? add_new_array(reader, setting, task) : -1;
 }
 
-static void read_ports(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+void prem_read_ports(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_task *task = out;
   const config_setting_t *arrays =
       prem_read_member(reader, group, "arrays", CONFIG_TYPE_GROUP, false);
   const int count = arrays ? config_setting_length(arrays) : 0;
@@ -312,7 +330,9 @@ static void find_named_arrays(prem_reader *reader, const prem_task_entry *entry)
     if (array < 0)
       prem_refuse(reader, 24, setting, NULL, "there is no array '%s' in `arrays`%s",
                   prem_show(name).text,
-                  prem_suggest(name, array_name, schedule, schedule->array_count).text);
+                  prem_suggest_named(name, schedule->arrays, schedule->array_count,
+                                     sizeof *schedule->arrays)
+                      .text);
     for (int32_t copy = 0; copy < entry->count; ++copy) {
       if (port < copies[copy].port_count)
         copies[copy].port_arrays[port] = array;
@@ -373,7 +393,8 @@ static void read_arg(prem_reader *reader, const config_setting_t *setting, prem_
   }
 }
 
-static void read_args(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+void prem_read_args(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_task *task = out;
   const config_setting_t *args = prem_read_member(reader, group, "args", CONFIG_TYPE_GROUP, false);
   const int count = args ? config_setting_length(args) : 0;
   task->args = new_zeroed(reader, count, sizeof *task->args);
@@ -381,7 +402,10 @@ static void read_args(prem_reader *reader, const config_setting_t *group, prem_t
     read_arg(reader, config_setting_get_elem(args, (unsigned)i), task);
 }
 
-static void read_tile(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+void prem_read_tile(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_task *task = out;
+  if (is_abstract(task) && !config_setting_get_member(group, "tiles"))
+    prem_refuse(reader, 3, group, "tiles", "missing; a task without a kernel needs it");
   const config_setting_t *tile = prem_read_member(reader, group, "tile", CONFIG_TYPE_ARRAY, false);
   const int rank = tile ? config_setting_length(tile) : 0;
   if (tile && (rank < 1 || rank > PREM_MAX_RANK)) {
@@ -399,14 +423,10 @@ static void read_tile(prem_reader *reader, const config_setting_t *group, prem_t
   task->tile_rank = rank;
 }
 
-/* ---- times ---------------------------------------------------------------------------------- */
+/* ---- tasks ---------------------------------------------------------------------------------- */
 
-static void read_task_times(prem_reader *reader, const config_setting_t *group, prem_task *task) {
-  prem_read_time(reader, group, "period_ns", PREM_TIME_PERIOD, &task->period_ns);
-  prem_read_time(reader, group, "release_ns", PREM_TIME_OFFSET, &task->release_ns);
-  prem_read_time(reader, group, "deadline_ns", PREM_TIME_LENGTH, &task->deadline_ns);
-  prem_read_time(reader, group, "publish_ns", PREM_TIME_LENGTH, &task->publish_ns);
-  prem_read_overrun(reader, group, &task->overrun);
+static void read_task(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+  prem_read_values(reader, group, PREM_KEY_task_class, task);
   if (config_setting_get_member(group, "overrun") &&
       !config_setting_get_member(group, "deadline_ns"))
     prem_refuse(reader, 3, group, "deadline_ns",
@@ -416,47 +436,6 @@ static void read_task_times(prem_reader *reader, const config_setting_t *group, 
     prem_refuse(reader, 32, group, "release_ns",
                 "%" PRId64 " ns is not below the period of %" PRId64 " ns", task->release_ns,
                 task->period_ns);
-}
-
-/* ---- tasks ---------------------------------------------------------------------------------- */
-
-/* A phase of best effort has no instant, so there is nothing to say of one. */
-static void read_class(prem_reader *reader, const config_setting_t *group, prem_task *task) {
-  static const char *const words[] = {"critical", "best_effort", NULL};
-  static const char *const instants[] = {"release_ns", "deadline_ns", "publish_ns", "overrun",
-                                         "together",   "joined",      NULL};
-  int class = 0;
-  prem_read_word(reader, group, "class", words, &class);
-  task->best_effort = class == 1;
-  for (const char *const *key = instants; task->best_effort && *key; ++key)
-    if (config_setting_get_member(group, *key))
-      prem_refuse(reader, 5, group, *key,
-                  "stands beside class = \"best_effort\", whose phases start as soon as they may; "
-                  "leave one of the two out");
-}
-
-static void read_task(prem_reader *reader, const config_setting_t *group, prem_task *task) {
-  const bool is_abstract = strcmp(task->kernel, "none") == 0;
-  read_class(reader, group, task);
-  read_blocks(reader, group, task);
-  prem_read_bool(reader, group, "together", &task->together);
-  prem_read_int32(reader, group, "tiles", 1, INT32_MAX, &task->tile_count);
-  if (is_abstract && !config_setting_get_member(group, "tiles"))
-    prem_refuse(reader, 3, group, "tiles", "missing; a task without a kernel needs it");
-  read_tile(reader, group, task);
-  read_args(reader, group, task);
-  read_ports(reader, group, task);
-  read_phases(reader, group, task);
-  if (is_abstract && (task->port_count || task->arg_count || task->tile_rank))
-    prem_refuse(reader, 31, group, "kernel",
-                "\"none\" has no arrays, args or tile; name a kernel of `ttprem list`");
-  if (is_abstract && !task->phase[0].exists && !task->phase[1].exists && !task->phase[2].exists)
-    prem_refuse(reader, 29, group, NULL,
-                "has no phase; give prefetch, compute or writeback with its wcet_ns");
-  read_task_times(reader, group, task);
-  const char *profile = NULL;
-  if (prem_read_text(reader, group, "profile", &profile) && *profile)
-    prem_read_name(reader, group, "profile", false, task->profile);
 }
 
 /* A new task; NULL when out of memory. */
@@ -497,19 +476,14 @@ static bool read_copies(prem_reader *reader, const config_setting_t *group, cons
 
 /* One entry of the list: a task, or its copies. An entry in error gives broken tasks. */
 static void read_entry(prem_reader *reader, const config_setting_t *group, prem_task_entry *entry) {
-  static const char *const keys[] = {
-      "name",   "copies",    "kernel",     "blocks",      "together",   "tiles",
-      "tile",   "args",      "arrays",     "prefetch",    "compute",    "writeback",
-      "joined", "period_ns", "release_ns", "deadline_ns", "publish_ns", "overrun",
-      "after",  "profile",   "class",      NULL};
-  char kernel[PREM_NAME_BYTES] = "none";
   int32_t copies = 1;
   size_t errors = prem_diag_errors(reader->diag);
-  prem_read_known_keys(reader, group, keys);
+  prem_read_known_keys(reader, group, PREM_KEYS_task);
   entry->setting = group;
   entry->first = reader->schedule->task_count;
   const bool is_named = prem_read_name(reader, group, "name", true, entry->name);
-  prem_read_name(reader, group, "kernel", true, kernel);
+  strcpy(entry->kernel, "none");
+  prem_read_name(reader, group, "kernel", true, entry->kernel);
   if (!is_named || !read_copies(reader, group, entry->name, &copies))
     return;
   for (int32_t copy = 0; copy < copies; ++copy) {
@@ -518,7 +492,7 @@ static void read_entry(prem_reader *reader, const config_setting_t *group, prem_
       snprintf(name, sizeof name, "%.57s.%d", entry->name, copy);
     else
       strcpy(name, entry->name);
-    prem_task *task = add_task(reader, group, name, kernel);
+    prem_task *task = add_task(reader, group, name, entry->kernel);
     if (!task)
       return;
     ++entry->count;
@@ -570,19 +544,24 @@ bool prem_find_tasks(const prem_reader *reader, const char *name, int32_t *first
   return *first >= 0;
 }
 
-static const char *task_name(const void *from, int32_t index) {
-  return ((const prem_task *)from)[index].name;
-}
-
-static const char *entry_name(const void *from, int32_t index) {
-  return ((const prem_task_entry *)from)[index].name;
-}
-
-prem_shown prem_suggest_task(const prem_reader *reader, const char *name) {
+static prem_shown suggest_task(const prem_reader *reader, const char *name) {
   const prem_schedule *schedule = reader->schedule;
-  const prem_shown entry = prem_suggest(name, entry_name, reader->entries, reader->entry_count);
+  const prem_shown entry =
+      prem_suggest_named(name, reader->entries, reader->entry_count, sizeof *reader->entries);
   return entry.text[0] ? entry
-                       : prem_suggest(name, task_name, schedule->tasks, schedule->task_count);
+                       : prem_suggest_named(name, schedule->tasks, schedule->task_count,
+                                            sizeof *schedule->tasks);
+}
+
+bool prem_read_task_name(prem_reader *reader, const config_setting_t *setting, const char *where,
+                         int32_t *first, int32_t *count) {
+  const char *name = setting->type == CONFIG_TYPE_STRING ? setting->value.sval : NULL;
+  if (!name)
+    prem_refuse(reader, 8, setting, NULL, "must be the name of a task");
+  else if (!prem_find_tasks(reader, name, first, count))
+    prem_refuse(reader, 24, setting, NULL, "there is no task '%s'%s%s", prem_show(name).text, where,
+                suggest_task(reader, name).text);
+  return name && *first >= 0;
 }
 
 /* Jobs are paired one by one only where both tasks have as many. */
@@ -599,30 +578,22 @@ static void refuse_pairing(prem_reader *reader, const config_setting_t *group,
               task->name, period[0], before->name, period[1]);
 }
 
+void prem_read_after_task(prem_reader *reader, const config_setting_t *group, void *out) {
+  (void)out;
+  prem_read_member(reader, group, "task", CONFIG_TYPE_STRING, true);
+}
+
 /* An entry of `after`, for all copies of the successor. */
 static bool read_after(prem_reader *reader, const config_setting_t *group,
                        const prem_task_entry *entry) {
-  static const char *const keys[] = {"task", "lag_ns", "instance", "per", NULL};
-  static const char *const instances[] = {"same", "latest", NULL};
-  static const char *const wholes[] = {"job", "block", NULL};
-  prem_read_known_keys(reader, group, keys);
   prem_after after = {.place = prem_setting_place(reader, group)};
-  int instance = 0, per = 0;
-  const config_setting_t *name = prem_read_member(reader, group, "task", CONFIG_TYPE_STRING, true);
-  prem_read_time(reader, group, "lag_ns", PREM_TIME_OFFSET, &after.lag_ns);
-  prem_read_word(reader, group, "instance", instances, &instance);
-  prem_read_word(reader, group, "per", wholes, &per);
-  after.latest = instance == 1;
-  after.per_block = per == 1;
-  if (!name)
+  const config_setting_t *name = config_setting_get_member(group, "task");
+  prem_read_keys(reader, group, PREM_KEYS_after, &after);
+  if (!name || name->type != CONFIG_TYPE_STRING)
     return false;
   int32_t first = 0, count = 0;
-  const char *text = name->value.sval ? name->value.sval : "";
-  if (!prem_find_tasks(reader, text, &first, &count)) {
-    prem_refuse(reader, 24, name, NULL, "there is no task '%s'%s", prem_show(text).text,
-                prem_suggest_task(reader, text).text);
+  if (!prem_read_task_name(reader, name, "", &first, &count))
     return false;
-  }
   const prem_task *task = &reader->schedule->tasks[entry->first];
   const prem_task *before = &reader->schedule->tasks[first];
   const bool is_judged = !task->broken && !before->broken; /* else a period may be missing */
@@ -663,8 +634,8 @@ static void read_precedence(prem_reader *reader, const prem_task_entry *entry) {
     reader->schedule->tasks[entry->first + i].broken = true;
 }
 
-void prem_read_tasks(prem_reader *reader, const config_setting_t *root) {
-  prem_schedule *schedule = reader->schedule;
+void prem_read_tasks(prem_reader *reader, const config_setting_t *root, void *out) {
+  prem_schedule *schedule = out;
   if (!config_setting_get_member(root, "tasks")) {
     prem_diag_add(reader->diag, PREM_ERROR, 1,
                   (prem_place){prem_schedule_intern(schedule, schedule->path), 0}, "tasks",
