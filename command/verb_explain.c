@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem explain: what a code means. The codes are written down once, in two tables of
- * docs/schedule-format.md, which the assembler reads; TTPREM_FORMAT_PAGE comes from the build. */
+ * docs/errors.md, which the assembler reads; TTPREM_FORMAT_PAGE comes from the build. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -180,8 +180,9 @@ step_tsan() {
 fuzz() { # NAME SECONDS
   local found=build-fuzz/corpus-$1
   mkdir -p "$found"
+  tools/keys.py dictionary >"build-fuzz/$1.dict"
   LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 \
-    "build-fuzz/tests/fuzz_$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 \
+    "build-fuzz/tests/fuzz_$1" -max_total_time="$2" -dict="build-fuzz/$1.dict" -timeout=10 -rss_limit_mb=2048 \
     -print_final_stats=1 -artifact_prefix="build-fuzz/$1-" "$found" "tests/fuzz/corpus/$1" >"build-fuzz/$1.log" 2>&1
 }
 fuzz_result() { # NAME: what it said, when it has ended

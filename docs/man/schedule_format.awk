@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# docs/schedule-format.md as a page for scdoc: the format is written down once.
+# docs/schedule-format.md and docs/errors.md as a page for scdoc: the format is written down once.
 
 # Markdown within a line: code and stress are bold, links are their text. What scdoc would take for
 # its own is escaped. A span may go on in the next line.
@@ -58,7 +58,13 @@ BEGIN {
 
 /^```/ { literal = !literal; if (literal && !blank) print ""; print "```"; if (!literal) print ""; blank = !literal; next }
 literal { print; next }
-/^# / { next }
+/^# |^<!--/ { next }
+/^###/ {
+  gsub(/`|^#+ /, "")
+  printf "%s## %s\n\n", blank ? "" : "\n", $0
+  blank = 1
+  next
+}
 /^## / {
   gsub(/`/, "")
   printf "%s# %s\n\n", blank ? "" : "\n", toupper(substr($0, 4))

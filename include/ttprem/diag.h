@@ -16,7 +16,7 @@ typedef struct prem_place {
 /** One problem. Strings belong to the prem_diag. */
 typedef struct prem_problem {
   prem_severity severity;
-  int code;           /* 1: E001 and so on, as docs/schedule-format.md has them; 0: none */
+  int code;           /* 1: E001 and so on, as docs/errors.md has them; 0: none */
   const char *file;   /* "" where there is none */
   int line;           /* from 1; 0 where there is none */
   const char *key;    /* the setting, as "tasks.conv.prefetch.wcet_ns"; "" where there is none */
