@@ -45,7 +45,7 @@ def type_of(kind, limit):
     kind = re.sub(r'^NEEDED\((\w+\([^)]*\)), ".*"\)$', r"\1", kind)
     name, inside = re.fullmatch(r"(\w+)\((.*)\)", kind).groups()
     parts = inside.split(", ")
-    if name in ("BY", "OWN"):
+    if name in ("IF", "BY", "OWN"):
         return inside.partition('"')[2][:-1]
     if name == "INTEGER":
         least, largest = parts[2:]
@@ -57,6 +57,7 @@ def type_of(kind, limit):
     return {
         "TIME": TIMES.get(parts[0], "time"),
         "SHARE": "number above 0, at most 1",
+        "EACH": "list of groups",
         "TEXT": "string",
         "ORIGIN": 'name, or `""`',
     }.get(name, name.lower())

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
+
 /* The one task of a name; -1 and an error otherwise. */
 static int32_t read_task(prem_reader *reader, const config_setting_t *element) {
   int32_t first = -1, count = 0;
@@ -48,29 +50,22 @@ static void read_tasks(prem_reader *reader, const config_setting_t *group, prem_
   }
 }
 
-void prem_read_chains(prem_reader *reader, const config_setting_t *group, void *out) {
+void prem_read_chain(prem_reader *reader, const config_setting_t *group, void *out) {
   prem_measure *measure = out;
-  int32_t count = 0;
-  const config_setting_t *list =
-      prem_read_list(reader, group, "chains", "chains", PREM_MAX_CHAINS, &count);
-  if (count == 0)
+  prem_chain *grown = prem_grow(measure->chains, (size_t)measure->chain_count, sizeof *grown);
+  if (!grown) {
+    reader->out_of_memory = true;
     return;
-  measure->chains = calloc((size_t)count, sizeof *measure->chains);
-  reader->out_of_memory |= !measure->chains;
-  for (int32_t i = 0; measure->chains && i < count; ++i) {
-    const config_setting_t *element = prem_read_list_group(reader, list, i);
-    if (!element)
-      continue;
-    prem_chain *chain = &measure->chains[measure->chain_count++];
-    chain->place = prem_setting_place(reader, element);
-    prem_read_keys(reader, element, PREM_KEYS_chain, chain);
-    for (int32_t other = 0; other < measure->chain_count - 1; ++other)
-      if (chain->name[0] && strcmp(measure->chains[other].name, chain->name) == 0)
-        prem_refuse(reader, 6, element, "name", "two chains are called '%s'", chain->name);
-    read_tasks(reader, element, chain);
-    if (chain->task_count < 2) { /* said above; nobody shall find it */
-      free(chain->tasks);
-      --measure->chain_count;
-    }
   }
+  measure->chains = grown;
+  prem_chain chain = {.place = prem_setting_place(reader, group)};
+  prem_read_keys(reader, group, PREM_KEYS_chain, &chain);
+  for (int32_t other = 0; other < measure->chain_count; ++other)
+    if (chain.name[0] && strcmp(measure->chains[other].name, chain.name) == 0)
+      prem_refuse(reader, 6, group, "name", "two chains are called '%s'", chain.name);
+  read_tasks(reader, group, &chain);
+  if (chain.task_count < 2) /* said above; nobody shall find it */
+    free(chain.tasks);
+  else
+    measure->chains[measure->chain_count++] = chain;
 }

@@ -9,6 +9,8 @@
 typedef enum key_kind {
   KEY_OWN,
   KEY_BY,
+  KEY_IF,
+  KEY_EACH,
   KEY_INTEGER,
   KEY_TIME,
   KEY_SHARE,
@@ -27,6 +29,8 @@ typedef struct key_row {
   int64_t least, largest;
   const char *const *words;
   prem_key_reader *read;
+  int type;           /* CONFIG_TYPE_... */
+  const char *what;   /* the list is of */
   const char *advice; /* where it is missing; NULL: it may be */
 } key_row;
 
@@ -44,6 +48,8 @@ typedef struct key_row {
     __VA_ARGS__, NULL                                                                              \
   }
 #define NEEDED(kind, what)                    kind, .advice = what
+#define IF(which, function, text)             .kind = KEY_IF, .type = CONFIG_TYPE_##which, .read = function
+#define EACH(function, limit, of)             .kind = KEY_EACH, .read = function, .largest = limit, .what = of
 #define BY(function, type)                    .kind = KEY_BY, .read = function
 #define OWN(type)                             .kind = KEY_OWN
 #define GROUP(group)                          {.name = NULL},
@@ -125,6 +131,18 @@ static void read_word(prem_reader *reader, const config_setting_t *group, const 
     store(word, row->bytes, at);
 }
 
+static void read_each(prem_reader *reader, const config_setting_t *group, const key_row *row,
+                      void *out) {
+  int32_t count = 0;
+  const config_setting_t *list =
+      prem_read_list(reader, group, row->name, row->what, (int32_t)row->largest, &count);
+  for (int32_t i = 0; i < count; ++i) {
+    const config_setting_t *element = prem_read_list_group(reader, list, i);
+    if (element)
+      row->read(reader, element, out);
+  }
+}
+
 static void read_value(prem_reader *reader, const config_setting_t *group, const key_row *row,
                        void *out) {
   const config_setting_t *setting = config_setting_get_member(group, row->name);
@@ -137,6 +155,13 @@ static void read_value(prem_reader *reader, const config_setting_t *group, const
   if (!setting)
     return;
   switch (row->kind) {
+  case KEY_IF:
+    if (prem_read_member(reader, group, row->name, row->type, false))
+      row->read(reader, setting, out);
+    break;
+  case KEY_EACH:
+    read_each(reader, group, row, out);
+    break;
   case KEY_INTEGER:
     if (prem_setting_integer(reader, setting, row->least, row->largest, &value))
       store(value, row->bytes, at);

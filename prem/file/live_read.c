@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
+
 /* -1 and an error where there is none, or where it has a port already. */
 static int32_t read_array(prem_reader *reader, const config_setting_t *group) {
   const prem_schedule *schedule = reader->schedule;
@@ -134,10 +136,17 @@ static void read_policy(prem_reader *reader, const config_setting_t *group,
                 reader->schedule->policy.warmup_tiles);
 }
 
-static void read_operating_mode(prem_reader *reader, const config_setting_t *group) {
-  prem_schedule *schedule = reader->schedule;
-  const int32_t mode = schedule->operating_mode_count++;
-  prem_operating_mode *out = &schedule->operating_modes[mode];
+void prem_read_operating_mode(prem_reader *reader, const config_setting_t *group, void *live) {
+  prem_schedule *schedule = live;
+  const int32_t mode = schedule->operating_mode_count;
+  prem_operating_mode *grown = prem_grow(schedule->operating_modes, (size_t)mode, sizeof *grown);
+  if (!grown) {
+    reader->out_of_memory = true;
+    return;
+  }
+  schedule->operating_modes = grown;
+  prem_operating_mode *out = &grown[schedule->operating_mode_count++];
+  *out = (prem_operating_mode){0};
   out->place = prem_setting_place(reader, group);
   prem_read_keys(reader, group, PREM_KEYS_operating_mode, out);
   for (int32_t m = 0; m < mode; ++m)
@@ -147,22 +156,6 @@ static void read_operating_mode(prem_reader *reader, const config_setting_t *gro
   for (int32_t i = 0; off && i < config_setting_length(off); ++i)
     switch_off(reader, config_setting_get_elem(off, (unsigned)i), mode);
   read_policy(reader, group, out);
-}
-
-void prem_read_operating_modes(prem_reader *reader, const config_setting_t *live, void *out) {
-  prem_schedule *schedule = out;
-  int32_t count = 0;
-  const config_setting_t *list = prem_read_list(reader, live, "operating_modes", "operating modes",
-                                                PREM_MAX_OPERATING_MODES, &count);
-  if (count == 0)
-    return;
-  schedule->operating_modes = calloc((size_t)count, sizeof *schedule->operating_modes);
-  reader->out_of_memory |= !schedule->operating_modes;
-  for (int32_t i = 0; schedule->operating_modes && i < count; ++i) {
-    const config_setting_t *group = prem_read_list_group(reader, list, i);
-    if (group)
-      read_operating_mode(reader, group);
-  }
 }
 
 /* ---- the group ------------------------------------------------------------------------------- */
@@ -188,8 +181,6 @@ void prem_read_live_ports(prem_reader *reader, const config_setting_t *group, vo
   read_ports(reader, outputs, true);
 }
 
-void prem_read_live(prem_reader *reader, const config_setting_t *root, void *out) {
-  const config_setting_t *group = prem_read_member(reader, root, "live", CONFIG_TYPE_GROUP, false);
-  if (group)
-    prem_read_keys(reader, group, PREM_KEYS_live, out);
+void prem_read_live(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_read_keys(reader, group, PREM_KEYS_live, out);
 }

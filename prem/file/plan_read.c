@@ -86,11 +86,8 @@ static void read_chain(prem_reader *reader, const config_setting_t *group, prem_
   }
 }
 
-void prem_read_join(prem_reader *reader, const config_setting_t *group, void *out) {
+void prem_read_join(prem_reader *reader, const config_setting_t *join, void *out) {
   prem_affine *affine = out;
-  const config_setting_t *join = prem_read_member(reader, group, "join", CONFIG_TYPE_GROUP, false);
-  if (!join)
-    return;
   prem_read_known_keys(reader, join, PREM_KEYS_join);
   if (affine->phase != PREM_PREFETCH) {
     prem_refuse(reader, 24, join, NULL,
@@ -123,7 +120,7 @@ void prem_read_run_chain(prem_reader *reader, const config_setting_t *group, voi
     refuse_beside_job(reader, group);
 }
 
-static void read_run(prem_reader *reader, const config_setting_t *group, prem_plan *plan) {
+void prem_read_run(prem_reader *reader, const config_setting_t *group, void *plan) {
   int32_t subject = -1;
   prem_phase phase = PREM_PREFETCH;
   prem_read_known_keys(reader, group, PREM_KEYS_run);
@@ -180,7 +177,7 @@ void prem_read_instants(prem_reader *reader, const config_setting_t *group, void
       return; /* one wrong type makes all wrong: say it once */
 }
 
-static void read_starts(prem_reader *reader, const config_setting_t *group, prem_plan *plan) {
+void prem_read_starts(prem_reader *reader, const config_setting_t *group, void *plan) {
   prem_read_known_keys(reader, group, PREM_KEYS_starts);
   prem_starts starts = {.place = prem_setting_place(reader, group)};
   size_t errors = prem_diag_errors(reader->diag);
@@ -193,34 +190,12 @@ static void read_starts(prem_reader *reader, const config_setting_t *group, prem
   free(starts.start_ns);
 }
 
-static void read_entries(prem_reader *reader, const config_setting_t *group, const char *key,
-                         void (*read)(prem_reader *, const config_setting_t *, prem_plan *),
-                         prem_plan *plan) {
-  const config_setting_t *list = prem_read_member(reader, group, key, CONFIG_TYPE_LIST, false);
-  for (int32_t i = 0; list && i < config_setting_length(list); ++i) {
-    const config_setting_t *entry = prem_read_list_group(reader, list, i);
-    if (entry)
-      read(reader, entry, plan);
-  }
-}
-
-void prem_read_runs(prem_reader *reader, const config_setting_t *group, void *out) {
-  read_entries(reader, group, "runs", read_run, out);
-}
-
-void prem_read_starts(prem_reader *reader, const config_setting_t *group, void *out) {
-  read_entries(reader, group, "starts", read_starts, out);
-}
-
 /* ---- closed windows -------------------------------------------------------------------------- */
 
-void prem_read_closed(prem_reader *reader, const config_setting_t *root, void *out) {
+void prem_read_closed(prem_reader *reader, const config_setting_t *group, void *out) {
   prem_plan *plan = out;
-  const config_setting_t *group =
-      prem_read_member(reader, root, "closed", CONFIG_TYPE_GROUP, false);
-  plan->gates = group != NULL;
-  if (group)
-    prem_read_keys(reader, group, PREM_KEYS_closed, plan);
+  plan->gates = true;
+  prem_read_keys(reader, group, PREM_KEYS_closed, plan);
 }
 
 void prem_read_windows(prem_reader *reader, const config_setting_t *group, void *out) {
@@ -285,8 +260,8 @@ static const prem_operating_mode *read_mode(prem_reader *reader, const config_se
 }
 
 /* All else is as the file's plan says. */
-static void read_mode_plan(prem_reader *reader, const config_setting_t *group,
-                           prem_plan *file_plan) {
+void prem_read_mode_plan(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_plan *file_plan = out;
   prem_read_known_keys(reader, group, PREM_KEYS_mode_plan);
   const prem_operating_mode *mode = read_mode(reader, group, file_plan);
   prem_plan *plan = mode ? prem_plan_new() : NULL;
@@ -302,10 +277,6 @@ static void read_mode_plan(prem_reader *reader, const config_setting_t *group,
   plan->hyperperiod_ns = file_plan->hyperperiod_ns;
   plan->clock_step_ns = file_plan->clock_step_ns;
   prem_read_values(reader, group, PREM_KEYS_mode_plan, plan);
-}
-
-void prem_read_mode_plans(prem_reader *reader, const config_setting_t *group, void *out) {
-  read_entries(reader, group, "operating_modes", read_mode_plan, out);
 }
 
 /* ---- the group ------------------------------------------------------------------------------- */

@@ -54,8 +54,8 @@ prem_status prem_read_syntax(prem_reader *reader, const char *bytes, size_t coun
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-/** Reads a key of `group`, which need not be there, into the group's struct. */
-typedef void prem_key_reader(prem_reader *reader, const config_setting_t *group, void *out);
+/** Reads a key into the struct of its group: see IF, EACH and BY in keys.def. */
+typedef void prem_key_reader(prem_reader *reader, const config_setting_t *setting, void *out);
 
 /** What a time may be, and the code of its error. */
 typedef enum prem_time_kind {
@@ -98,8 +98,10 @@ enum {
 #define TEXT(...)
 #define ORIGIN(...)
 #define WORD(...)
-#define NEEDED(kind, ...) kind
-#define BY(function, ...) prem_key_reader function;
+#define NEEDED(kind, ...)       kind
+#define IF(type, function, ...) prem_key_reader function;
+#define EACH(function, ...)     prem_key_reader function;
+#define BY(function, ...)       prem_key_reader function;
 #define OWN(...)
 #include "prem/file/keys.def"
 

@@ -313,11 +313,9 @@ void prem_read_arrays(prem_reader *reader, const config_setting_t *root, void *o
 
 /* ---- profiles ------------------------------------------------------------------------------- */
 
-void prem_read_profiles(prem_reader *reader, const config_setting_t *root, void *out) {
+void prem_read_profiles(prem_reader *reader, const config_setting_t *group, void *out) {
   prem_schedule *schedule = out;
-  const config_setting_t *group =
-      prem_read_member(reader, root, "profiles", CONFIG_TYPE_GROUP, false);
-  int32_t count = group ? config_setting_length(group) : 0;
+  const int32_t count = config_setting_length(group);
   schedule->profiles = calloc((size_t)count + 1, sizeof *schedule->profiles);
   reader->out_of_memory |= !schedule->profiles;
   for (int32_t i = 0; i < count && schedule->profiles; ++i) {
@@ -369,16 +367,12 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root, void *o
   spread_overrun(reader);
 }
 
-void prem_read_modes(prem_reader *reader, const config_setting_t *group, void *out) {
+void prem_read_modes(prem_reader *reader, const config_setting_t *array, void *out) {
   prem_measure *measure = out;
+  const int count = config_setting_length(array);
   const char *names[PREM_MODE_COUNT + 1] = {0};
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
     names[mode] = prem_mode_name((prem_mode)mode);
-  const config_setting_t *array =
-      prem_read_member(reader, group, "modes", CONFIG_TYPE_ARRAY, false);
-  int count = array ? config_setting_length(array) : 0;
-  if (!array)
-    return;
   if (count == 0)
     prem_refuse(reader, 17, array, NULL, "is empty; name one mode at least");
   bool given[PREM_MODE_COUNT] = {false};
@@ -402,12 +396,8 @@ void prem_read_modes(prem_reader *reader, const config_setting_t *group, void *o
   }
 }
 
-void prem_read_measure(prem_reader *reader, const config_setting_t *root, void *out) {
+void prem_read_measure(prem_reader *reader, const config_setting_t *group, void *out) {
   prem_measure *measure = &((prem_schedule *)out)->measure;
-  const config_setting_t *group =
-      prem_read_member(reader, root, "measure", CONFIG_TYPE_GROUP, false);
-  if (!group)
-    return;
   measure->place = prem_setting_place(reader, group);
   prem_read_keys(reader, group, PREM_KEYS_measure, measure);
 }
