@@ -82,19 +82,29 @@ static void note_runs_only(measure_options *options, int key) {
       options->runs_only = command_option_name(key);
 }
 
+static const command_store stores[] = {
+    TAKE_OPERAND("FILE", measure_options, file),
+    TAKE_TEXT('b', measure_options, backend),
+    TAKE_TEXT('p', measure_options, profile),
+    TAKE_INTEGER('n', measure_options, sampling.samples, 1, INT32_MAX),
+    TAKE_TEXT('j', measure_options, json),
+    TAKE_FLAG(OPTION_STRICT, measure_options, strict),
+    TAKE_INTEGER(OPTION_BREAK, measure_options, break_ns, 1, PREM_MAX_NS),
+    TAKE_INTEGER(OPTION_VERIFY_EVERY, measure_options, sampling.verify_every, 1, INT32_MAX),
+    TAKE_FLAG(OPTION_NO_RECORDS, measure_options, no_records),
+    TAKE_INTEGER(OPTION_FIFO, measure_options, fifo_priority, 1, 99),
+    TAKE_FLAG(OPTION_LOCK_MEMORY, measure_options, lock_memory),
+    TAKE_FLAG(OPTION_WITH_DISTURBED, measure_options, with_disturbed),
+    TAKE_FLAG(OPTION_SENTINEL, measure_options, sentinel),
+    TAKE_FLAG(OPTION_NO_SAVE, measure_options, no_save),
+    TAKE_FLAG(OPTION_SAVE_ANYWHERE, measure_options, save_anywhere),
+    TAKE_INTEGER(OPTION_SEED, measure_options, sampling.seed, 0, INT64_MAX),
+    {0}};
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   measure_options *options = state->input;
   note_runs_only(options, key);
   switch (key) {
-  case 'b':
-    options->backend = text;
-    return 0;
-  case 'p':
-    options->profile = text;
-    return 0;
-  case 'n':
-    options->sampling.samples = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
-    return 0;
   case 'd':
     options->sampling.duration_s = command_parse_seconds(state, "--duration", text);
     return 0;
@@ -102,58 +112,14 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->sampling.scenario = sampling_parse_scenario(state, text);
     options->scenario_given = true;
     return 0;
-  case 'j':
-    options->json = text;
-    return 0;
   case OPTION_PICTURE:
     add_picture(options, state, text);
     return 0;
   case OPTION_ENGINE:
     options->engine = sampling_parse_engine(state, text);
     return 0;
-  case OPTION_STRICT:
-    options->strict = true;
-    return 0;
-  case OPTION_BREAK:
-    options->break_ns = command_parse_int(state, "--break", text, 1, PREM_MAX_NS);
-    return 0;
-  case OPTION_VERIFY_EVERY:
-    options->sampling.verify_every = command_parse_int(state, "--verify-every", text, 1, INT32_MAX);
-    return 0;
-  case OPTION_NO_RECORDS:
-    options->no_records = true;
-    return 0;
   case OPTION_CORES:
     parse_cores(options, state, text);
-    return 0;
-  case OPTION_FIFO:
-    options->fifo_priority = (int32_t)command_parse_int(state, "--fifo", text, 1, 99);
-    return 0;
-  case OPTION_LOCK_MEMORY:
-    options->lock_memory = true;
-    return 0;
-  case OPTION_WITH_DISTURBED:
-    options->with_disturbed = true;
-    return 0;
-  case OPTION_SENTINEL:
-    options->sentinel = true;
-    return 0;
-  case OPTION_NO_SAVE:
-    options->no_save = true;
-    return 0;
-  case OPTION_SAVE_ANYWHERE:
-    options->save_anywhere = true;
-    return 0;
-  case OPTION_SEED:
-    options->sampling.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
-    return 0;
-  case ARGP_KEY_ARG:
-    if (options->file)
-      argp_error(state, "one FILE at a time");
-    options->file = text;
-    return 0;
-  case ARGP_KEY_NO_ARGS:
-    argp_error(state, "no FILE");
     return 0;
   case ARGP_KEY_SUCCESS:
     refuse_outputs_in_one_place(options, state);
@@ -162,7 +128,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
       argp_error(state, "--no-save and --save-anywhere exclude each other");
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return command_take(stores, OPTIONS_MEASURING, key, text, state);
   }
 }
 

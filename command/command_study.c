@@ -6,42 +6,21 @@
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static error_t parse_count(int key, const char *text, struct argp_state *state,
-                           study_options *options) {
-  switch (key) {
-  case 'n':
-    options->sampling.samples = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
-    return 0;
-  case OPTION_ROUNDS:
-    options->sampling.rounds = command_parse_int(state, "--rounds", text, 1, INT32_MAX);
-    return 0;
-  case OPTION_DISCARD:
-    options->sampling.discard = command_parse_int(state, "--discard", text, 0, INT32_MAX);
-    return 0;
-  case OPTION_SEED:
-    options->sampling.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
-    return 0;
-  default:
-    return ARGP_ERR_UNKNOWN;
-  }
-}
+static const command_store stores[] = {
+    TAKE_OPERAND("FILE", study_options, file),
+    TAKE_TEXT('b', study_options, backend),
+    TAKE_TEXT('p', study_options, profile),
+    TAKE_TEXT('j', study_options, json),
+    TAKE_PICTURE(OPTION_PICTURE, study_options, picture),
+    TAKE_INTEGER('n', study_options, sampling.samples, 1, INT32_MAX),
+    TAKE_INTEGER(OPTION_ROUNDS, study_options, sampling.rounds, 1, INT32_MAX),
+    TAKE_INTEGER(OPTION_DISCARD, study_options, sampling.discard, 0, INT32_MAX),
+    TAKE_INTEGER(OPTION_SEED, study_options, sampling.seed, 0, INT64_MAX),
+    {0}};
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   study_options *options = state->input;
   switch (key) {
-  case 'b':
-    options->backend = text;
-    return 0;
-  case 'p':
-    options->profile = text;
-    return 0;
-  case 'j':
-    options->json = text;
-    return 0;
-  case OPTION_PICTURE:
-    command_check_picture(state, "--picture", text);
-    options->picture = text;
-    return 0;
   case OPTION_SCENARIO:
     options->sampling.scenario = sampling_parse_scenario(state, text);
     options->scenario_given = true;
@@ -49,20 +28,12 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case OPTION_ENGINE:
     options->engine = sampling_parse_engine(state, text);
     return 0;
-  case ARGP_KEY_ARG:
-    if (options->file)
-      argp_error(state, "one FILE at a time");
-    options->file = text;
-    return 0;
-  case ARGP_KEY_NO_ARGS:
-    argp_error(state, "no FILE");
-    return 0;
   case ARGP_KEY_SUCCESS:
     command_check_outputs(state, options->file,
                           (const char *const[]){options->json, options->picture}, 2);
     return 0;
   default:
-    return parse_count(key, text, state, options);
+    return command_take(stores, OPTIONS_OBSERVING, key, text, state);
   }
 }
 

@@ -2,7 +2,10 @@
 #include "command/options.h"
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/command.h"
 
 #define OF OPTIONS_OF
 
@@ -284,6 +287,67 @@ const char *command_option_name(int key) {
     if (table[i].key == key)
       return table[i].name;
   return "?";
+}
+
+static double parse_number(struct argp_state *state, const char *option, const char *text,
+                           double most) {
+  char *end;
+  const double value = strtod(text, &end);
+  if (end == text || *end || !(value >= 0) || value > most)
+    argp_error(state, "%s: '%s' is not a number from 0 to %g", option, text, most);
+  return value;
+}
+
+/* "--steps": a letter may stand for several names, but for one in a group. */
+static void name_of(command_group group, int key, char name[64]) {
+  size_t i = 0;
+  while (i < TABLE_COUNT && (table[i].key != key || !(table[i].groups >> group & 1U)))
+    ++i;
+  snprintf(name, 64, "--%s", i < TABLE_COUNT ? table[i].name : "?");
+}
+
+static void store(const command_store *to, const char *option, char *text,
+                  struct argp_state *state) {
+  void *at = (char *)state->input + to->offset;
+  int64_t value;
+  switch (to->kind) {
+  case STORE_FLAG:
+    *(bool *)at = true;
+    break;
+  case STORE_INTEGER:
+    value = command_parse_int(state, option, text, to->least, to->most);
+    memcpy(at, to->bytes == 4 ? (void *)&(int32_t){(int32_t)value} : &value, to->bytes);
+    break;
+  case STORE_NUMBER:
+    *(double *)at = parse_number(state, option, text, (double)to->most);
+    break;
+  case STORE_OPERAND:
+    if (*(char **)at)
+      argp_error(state, "one %s at a time", to->operand);
+    *(char **)at = text;
+    break;
+  case STORE_PICTURE:
+    command_check_picture(state, option, text);
+    /* fall through */
+  case STORE_TEXT:
+    *(char **)at = text;
+  }
+}
+
+error_t command_take(const command_store *stores, command_group group, int key, char *text,
+                     struct argp_state *state) {
+  char option[64];
+  const int sought = key == ARGP_KEY_NO_ARGS ? ARGP_KEY_ARG : key;
+  while (stores->bytes && stores->key != sought)
+    ++stores;
+  if (!stores->bytes || (key == ARGP_KEY_NO_ARGS && stores->kind != STORE_OPERAND))
+    return ARGP_ERR_UNKNOWN;
+  name_of(group, key, option);
+  if (key == ARGP_KEY_NO_ARGS)
+    argp_error(state, "no %s", stores->operand);
+  else
+    store(stores, option, text, state);
+  return 0;
 }
 
 void command_parse(const struct argp *argp, int argc, char **argv, void *input) {

@@ -8,6 +8,7 @@
 #define TTPREM_TOOLS_OPTIONS_H
 
 #include <argp.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -107,6 +108,38 @@ extern struct argp_option command_options[OPTIONS_GROUPS][OPTIONS_MAX + 1];
 const char *command_option_name(int key);
 /** argp_parse() of a verb. */
 void command_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/** Where the value of an option goes: a member of the verb's struct. One of no bytes ends a table.
+ */
+typedef struct command_store {
+  int key;
+  enum { STORE_TEXT, STORE_PICTURE, STORE_FLAG, STORE_INTEGER, STORE_NUMBER, STORE_OPERAND } kind;
+  size_t offset, bytes;
+  int64_t least, most; /* usage errors below and above */
+  const char *operand; /* what the only argument is called */
+} command_store;
+
+#define STORE_AT(what, type, member)                                                               \
+  .kind = STORE_##what, .offset = offsetof(type, member), .bytes = sizeof(((type *)NULL)->member)
+#define TAKE_TEXT(option, type, member)                                                            \
+  { .key = option, STORE_AT(TEXT, type, member) }
+#define TAKE_PICTURE(option, type, member)                                                         \
+  { .key = option, STORE_AT(PICTURE, type, member) }
+#define TAKE_FLAG(option, type, member)                                                            \
+  { .key = option, STORE_AT(FLAG, type, member) }
+#define TAKE_INTEGER(option, type, member, min, max)                                               \
+  { .key = option, STORE_AT(INTEGER, type, member), .least = min, .most = max }
+/* A double, at least 0. */
+#define TAKE_NUMBER(option, type, member, max)                                                     \
+  { .key = option, STORE_AT(NUMBER, type, member), .most = max }
+/* The only argument that is no option. */
+#define TAKE_OPERAND(name, type, member)                                                           \
+  { .key = ARGP_KEY_ARG, STORE_AT(OPERAND, type, member), .operand = name }
+
+/** Take an option that a table has; ARGP_ERR_UNKNOWN for any other. Usage error (exit 2) through
+ *  argp for a value out of its limits. */
+error_t command_take(const command_store *stores, command_group group, int key, char *text,
+                     struct argp_state *state);
 
 /**
  * For the completion: a line for each option of these groups, `-o --output=` (= where it needs a

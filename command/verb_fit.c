@@ -61,21 +61,17 @@ static void judge_options(fit_options *options, struct argp_state *state) {
       3);
 }
 
+static const command_store stores[] = {
+    TAKE_TEXT('o', fit_options, output),
+    TAKE_TEXT('b', fit_options, common.backend),
+    TAKE_TEXT('p', fit_options, common.profile),
+    TAKE_TEXT('j', fit_options, common.json),
+    TAKE_INTEGER(OPTION_SEED, fit_options, fit.seed, 0, INT64_MAX),
+    {0}};
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   fit_options *options = state->input;
   switch (key) {
-  case 'o':
-    options->output = text;
-    return 0;
-  case 'b':
-    options->common.backend = text;
-    return 0;
-  case 'p':
-    options->common.profile = text;
-    return 0;
-  case 'j':
-    options->common.json = text;
-    return 0;
   case 't':
     options->fit.time_limit_s = command_parse_seconds(state, "--time-limit", text);
     return 0;
@@ -91,9 +87,6 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case OPTION_MARGIN:
     options->fit.margin = parse_percent(state, "--margin", text, 10000);
     return 0;
-  case OPTION_SEED:
-    options->fit.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
-    return 0;
   case ARGP_KEY_ARG:
     if (options->common.file)
       argp_error(state, "one FILE at a time");
@@ -103,7 +96,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     judge_options(options, state);
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return command_take(stores, OPTIONS_FIT, key, text, state);
   }
 }
 

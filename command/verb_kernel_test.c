@@ -31,32 +31,20 @@ static void take_arg(struct argp_state *state, kernel_options *options, const ch
   }
 }
 
+static const command_store stores[] = {
+    TAKE_OPERAND("HEADER", kernel_options, header),
+    TAKE_INTEGER(OPTION_CASES, kernel_options, test.cases, 1, 1000000),
+    TAKE_TEXT(OPTION_SCHEDULE, kernel_options, test.schedule),
+    TAKE_INTEGER(OPTION_SEED, kernel_options, test.seed, 0, INT64_MAX),
+    TAKE_TEXT(OPTION_TILE, kernel_options, test.tile),
+    {0}};
+
 static error_t parse(int key, char *value, struct argp_state *state) {
   kernel_options *options = state->input;
   kernel_test *test = &options->test;
   switch (key) {
   case OPTION_ARG:
     take_arg(state, options, value);
-    return 0;
-  case OPTION_CASES:
-    test->cases = command_parse_int(state, "--cases", value, 1, 1000000);
-    return 0;
-  case OPTION_SCHEDULE:
-    test->schedule = value;
-    return 0;
-  case OPTION_SEED:
-    test->seed = (uint64_t)command_parse_int(state, "--seed", value, 0, INT64_MAX);
-    return 0;
-  case OPTION_TILE:
-    test->tile = value;
-    return 0;
-  case ARGP_KEY_ARG:
-    if (options->header)
-      argp_error(state, "one HEADER at a time");
-    options->header = value;
-    return 0;
-  case ARGP_KEY_NO_ARGS:
-    argp_error(state, "no HEADER");
     return 0;
   case ARGP_KEY_SUCCESS:
     if (test->schedule && (test->tile || *test->args))
@@ -65,7 +53,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
       test->cases = test->schedule ? SCHEDULE_CASES : DEFAULT_CASES;
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return command_take(stores, OPTIONS_KERNEL_TEST, key, value, state);
   }
 }
 

@@ -46,54 +46,27 @@ static void judge_import(const plan_options *options, struct argp_state *state) 
     argp_error(state, "FILE and --import cannot both be stdin");
 }
 
+static const command_store stores[] = {
+    TAKE_OPERAND("FILE", plan_options, file),
+    TAKE_TEXT('o', plan_options, output),
+    TAKE_TEXT('P', plan_options, search.policy),
+    TAKE_INTEGER('n', plan_options, search.step_limit, 1, INT64_MAX),
+    TAKE_INTEGER('s', plan_options, search.seed, 0, INT64_MAX),
+    TAKE_TEXT('p', plan_options, profile),
+    TAKE_TEXT('j', plan_options, json),
+    TAKE_TEXT(OPTION_EXPORT, plan_options, csv),
+    TAKE_TEXT(OPTION_IMPORT, plan_options, from),
+    TAKE_TEXT(OPTION_KEEP, plan_options, keep),
+    TAKE_PICTURE(OPTION_SVG, plan_options, picture),
+    {0}};
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   plan_options *options = state->input;
+  options->searches |= key == 'P' || key == 'n' || key == 's';
   switch (key) {
-  case 'o':
-    options->output = text;
-    return 0;
-  case 'P':
-    options->search.policy = text;
-    options->searches = true;
-    return 0;
   case 't':
     options->search.time_limit_ns = parse_limit(state, text);
     options->limited = true;
-    return 0;
-  case 'n':
-    options->search.step_limit = command_parse_int(state, "--steps", text, 1, INT64_MAX);
-    options->searches = true;
-    return 0;
-  case 's':
-    options->search.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
-    options->searches = true;
-    return 0;
-  case 'p':
-    options->profile = text;
-    return 0;
-  case 'j':
-    options->json = text;
-    return 0;
-  case OPTION_EXPORT:
-    options->csv = text;
-    return 0;
-  case OPTION_IMPORT:
-    options->from = text;
-    return 0;
-  case OPTION_KEEP:
-    options->keep = text;
-    return 0;
-  case OPTION_SVG:
-    command_check_picture(state, "--svg", text);
-    options->picture = text;
-    return 0;
-  case ARGP_KEY_ARG:
-    if (options->file)
-      argp_error(state, "one FILE at a time");
-    options->file = text;
-    return 0;
-  case ARGP_KEY_NO_ARGS:
-    argp_error(state, "no FILE");
     return 0;
   case ARGP_KEY_SUCCESS:
     if (!options->output && !options->csv)
@@ -110,7 +83,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
           options->search.step_limit ? PREM_MAX_NS : DEFAULT_SECONDS * INT64_C(1000000000);
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return command_take(stores, OPTIONS_PLAN, key, text, state);
   }
 }
 

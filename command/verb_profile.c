@@ -38,36 +38,25 @@ static double parse_quantile(struct argp_state *state, const char *text) {
   return percent / 100;
 }
 
+static const command_store stores[] = {
+    TAKE_TEXT('o', profile_options, output),
+    TAKE_FLAG(OPTION_REGULATED, profile_options, regulated),
+    TAKE_FLAG(OPTION_STEADY, profile_options, steady),
+    TAKE_FLAG(OPTION_ANEW, profile_options, anew),
+    TAKE_FLAG(OPTION_RAISE, profile_options, raise),
+    TAKE_FLAG(OPTION_WITH_DISTURBED, profile_options, with_disturbed),
+    TAKE_INTEGER(OPTION_MARGIN, profile_options, margin_pct, 0, 10000),
+    {0}};
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   profile_options *options = state->input;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &options->common;
     return 0;
-  case 'o':
-    options->output = text;
-    return 0;
   case OPTION_TIMES:
     options->times = parse_times(state, text);
     options->times_given = true;
-    return 0;
-  case OPTION_REGULATED:
-    options->regulated = true;
-    return 0;
-  case OPTION_STEADY:
-    options->steady = true;
-    return 0;
-  case OPTION_ANEW:
-    options->anew = true;
-    return 0;
-  case OPTION_RAISE:
-    options->raise = true;
-    return 0;
-  case OPTION_WITH_DISTURBED:
-    options->with_disturbed = true;
-    return 0;
-  case OPTION_MARGIN:
-    options->margin_pct = command_parse_int(state, "--margin", text, 0, 10000);
     return 0;
   case OPTION_QUANTILE:
     options->quantile = parse_quantile(state, text);
@@ -87,7 +76,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         (const char *const[]){options->output, options->common.json, options->common.picture}, 3);
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return command_take(stores, OPTIONS_PROFILE, key, text, state);
   }
 }
 

@@ -44,51 +44,23 @@ typedef struct tuning {
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-static double parse_number(struct argp_state *state, const char *option, const char *text,
-                           double max) {
-  char *end;
-  const double value = strtod(text, &end);
-  if (end == text || *end || !(value >= 0) || value > max)
-    argp_error(state, "%s: '%s' is not a number from 0 to %g", option, text, max);
-  return value;
-}
-
-static error_t parse_limit(int key, char *text, struct argp_state *state, tune_options *options) {
-  switch (key) {
-  case OPTION_LATE:
-    options->late_pct = parse_number(state, "--late", text, 100);
-    return 0;
-  case OPTION_LATENESS:
-    options->lateness_ns = command_parse_int(state, "--lateness", text, 0, PREM_MAX_NS);
-    return 0;
-  case OPTION_OVERRUNS:
-    options->overruns_pct = parse_number(state, "--overruns", text, 100);
-    return 0;
-  case OPTION_ISOLATION:
-    options->isolation = parse_number(state, "--isolation", text, 1e6);
-    return 0;
-  default:
-    return ARGP_ERR_UNKNOWN;
-  }
-}
+static const command_store stores[] = {
+    TAKE_TEXT('o', tune_options, output),
+    TAKE_INTEGER(OPTION_FROM, tune_options, from_ns, 1, PREM_MAX_NS),
+    TAKE_INTEGER(OPTION_TO, tune_options, to_ns, 1, PREM_MAX_NS),
+    TAKE_INTEGER(OPTION_TRIES, tune_options, tries, 1, 1000),
+    TAKE_NUMBER(OPTION_LATE, tune_options, late_pct, 100),
+    TAKE_INTEGER(OPTION_LATENESS, tune_options, lateness_ns, 0, PREM_MAX_NS),
+    TAKE_NUMBER(OPTION_OVERRUNS, tune_options, overruns_pct, 100),
+    TAKE_NUMBER(OPTION_ISOLATION, tune_options, isolation, 1000000),
+    TAKE_NUMBER(OPTION_PRECISION, tune_options, precision_pct, 100),
+    {0}};
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   tune_options *options = state->input;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &options->common;
-    return 0;
-  case 'o':
-    options->output = text;
-    return 0;
-  case OPTION_FROM:
-    options->from_ns = command_parse_int(state, "--from", text, 1, PREM_MAX_NS);
-    return 0;
-  case OPTION_TO:
-    options->to_ns = command_parse_int(state, "--to", text, 1, PREM_MAX_NS);
-    return 0;
-  case OPTION_TRIES:
-    options->tries = command_parse_int(state, "--tries", text, 1, 1000);
     return 0;
   case OPTION_SWEEP:
     options->sweep = true;
@@ -100,11 +72,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         state, NULL,
         (const char *const[]){options->output, options->common.json, options->common.picture}, 3);
     return 0;
-  case OPTION_PRECISION:
-    options->precision_pct = parse_number(state, "--precision", text, 100);
-    return 0;
   default:
-    return parse_limit(key, text, state, options);
+    return command_take(stores, OPTIONS_TUNE, key, text, state);
   }
 }
 
