@@ -16,6 +16,13 @@ TEXT = r'"((?:[^"\\]|\\.)*)"'
 ROW = re.compile(rf"KEY\((\w+), (\w+), (.*), {TEXT}, {TEXT}\)")
 TABLE = re.compile(r"(<!-- keys: (\w+) -->\n).*?(<!-- keys end -->)", re.S)
 AS_IN_POLICY = {"mode_policy"}  # its keys are those of `policy`
+VALUES = {
+    "SHARE": "number above 0, at most 1",
+    "BOOLEAN": "boolean",
+    "NAME": "name",
+    "TEXT": "string",
+    "ORIGIN": 'name, or `""`',
+}
 TIMES = {"OFFSET": "time, may be 0", "STEP": "time, of either sign"}
 
 
@@ -54,13 +61,9 @@ def type_of(kind, limit):
         return f"integer, {least} to {limit[largest]}" if largest in limit else f"integer, at least {least}"
     if name == "WORD":
         return ", ".join(f"`{word}`" for word in parts[2:])
-    return {
-        "TIME": TIMES.get(parts[0], "time"),
-        "SHARE": "number above 0, at most 1",
-        "EACH": "list of groups",
-        "TEXT": "string",
-        "ORIGIN": 'name, or `""`',
-    }.get(name, name.lower())
+    if name == "VALUE":
+        return VALUES[parts[0]]
+    return "list of groups" if name == "EACH" else TIMES.get(parts[0], "time")
 
 
 def table(keys, limit):

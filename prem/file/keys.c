@@ -38,11 +38,7 @@ typedef struct key_row {
 #define INTEGER(type, field, min, max)                                                             \
   .kind = KEY_INTEGER, AT(type, field), .least = (min), .largest = (max)
 #define TIME(which, type, field) .kind = KEY_TIME, AT(type, field), .sign = PREM_TIME_##which
-#define SHARE(type, field)       .kind = KEY_SHARE, AT(type, field)
-#define BOOLEAN(type, field)     .kind = KEY_BOOLEAN, AT(type, field)
-#define NAME(type, field)        .kind = KEY_NAME, AT(type, field)
-#define TEXT(type, field)        .kind = KEY_TEXT, AT(type, field)
-#define ORIGIN(type, field)      .kind = KEY_ORIGIN, AT(type, field)
+#define VALUE(what, type, field) .kind = KEY_##what, AT(type, field)
 #define WORD(type, field, ...)                                                                     \
   .kind = KEY_WORD, AT(type, field), .words = (const char *const[]) {                              \
     __VA_ARGS__, NULL                                                                              \

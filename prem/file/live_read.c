@@ -49,9 +49,10 @@ void prem_read_overflow(prem_reader *reader, const config_setting_t *group, void
 
 void prem_read_max_age(prem_reader *reader, const config_setting_t *group, void *out) {
   prem_live_port *port = out;
-  if (port->kind == PREM_LIVE_SAMPLING)
-    prem_read_time(reader, group, "max_age_ns", PREM_TIME_LENGTH, &port->max_age_ns);
-  else if (config_setting_get_member(group, "max_age_ns"))
+  const config_setting_t *setting = config_setting_get_member(group, "max_age_ns");
+  if (setting && port->kind == PREM_LIVE_SAMPLING)
+    prem_setting_time(reader, setting, PREM_TIME_LENGTH, &port->max_age_ns);
+  else if (setting)
     prem_refuse(reader, 5, group, "max_age_ns",
                 "a queue hands on every frame, however old: leave it out, or make the port "
                 "\"sampling\"");

@@ -92,11 +92,7 @@ enum {
 #define KEY(group, key, kind, ...) kind
 #define INTEGER(...)
 #define TIME(...)
-#define SHARE(...)
-#define BOOLEAN(...)
-#define NAME(...)
-#define TEXT(...)
-#define ORIGIN(...)
+#define VALUE(...)
 #define WORD(...)
 #define NEEDED(kind, ...)       kind
 #define IF(type, function, ...) prem_key_reader function;
@@ -176,8 +172,6 @@ bool prem_read_int32(prem_reader *reader, const config_setting_t *group, const c
 bool prem_setting_integer(prem_reader *reader, const config_setting_t *setting, int64_t min,
                           int64_t max, int64_t *out);
 
-bool prem_read_time(prem_reader *reader, const config_setting_t *group, const char *key,
-                    prem_time_kind kind, int64_t *out);
 bool prem_setting_time(prem_reader *reader, const config_setting_t *setting, prem_time_kind kind,
                        int64_t *out);
 

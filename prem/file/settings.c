@@ -306,12 +306,6 @@ bool prem_setting_time(prem_reader *reader, const config_setting_t *setting, pre
   return true;
 }
 
-bool prem_read_time(prem_reader *reader, const config_setting_t *group, const char *key,
-                    prem_time_kind kind, int64_t *out) {
-  const config_setting_t *setting = config_setting_get_member(group, key);
-  return setting && prem_setting_time(reader, setting, kind, out);
-}
-
 /* ---- words ---------------------------------------------------------------------------------- */
 
 bool prem_read_bool(prem_reader *reader, const config_setting_t *group, const char *key,
