@@ -505,8 +505,7 @@ static void read_entry(prem_reader *reader, const config_setting_t *group, prem_
 }
 
 /* Names that two tasks share, copies included. */
-static void refuse_equal_names(prem_reader *reader) {
-  prem_schedule *schedule = reader->schedule;
+static void refuse_equal_names(prem_reader *reader, prem_schedule *schedule) {
   const int32_t *by_name = schedule->private_data->by_name;
   for (int32_t i = 1; i < schedule->task_count; ++i) {
     const prem_task *first = &schedule->tasks[by_name[i - 1]];
@@ -664,7 +663,7 @@ void prem_read_tasks(prem_reader *reader, const config_setting_t *root, void *ou
     reader->out_of_memory = true;
     return;
   }
-  refuse_equal_names(reader);
+  refuse_equal_names(reader, schedule);
   for (int32_t i = 0; i < count && !reader->out_of_memory; ++i) {
     find_named_arrays(reader, &reader->entries[i]);
     read_precedence(reader, &reader->entries[i]);
