@@ -13,19 +13,14 @@ typedef struct check_options {
   int file_count;
 } check_options;
 
+static const command_store stores[] = {TAKE_TEXT('p', check_options, profile),
+                                       TAKE_TEXT('j', check_options, json),
+                                       TAKE_PICTURE(OPTION_SVG, check_options, picture),
+                                       {0}};
+
 static error_t parse(int key, char *value, struct argp_state *state) {
   check_options *options = state->input;
   switch (key) {
-  case 'p':
-    options->profile = value;
-    return 0;
-  case 'j':
-    options->json = value;
-    return 0;
-  case OPTION_SVG:
-    command_check_picture(state, "--svg", value);
-    options->picture = value;
-    return 0;
   case ARGP_KEY_ARGS:
     options->files = state->argv + state->next;
     options->file_count = state->argc - state->next;
@@ -41,7 +36,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
                             (const char *const[]){options->json, options->picture}, 2);
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return command_take(stores, OPTIONS_CHECK, key, value, state);
   }
 }
 

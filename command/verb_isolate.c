@@ -29,6 +29,11 @@ static void add_modes(isolate_options *options, struct argp_state *state, char *
     argp_error(state, "--modes: no mode named");
 }
 
+static const command_store stores[] = {TAKE_FLAG(OPTION_SENTINEL, isolate_options, sentinel),
+                                       TAKE_TEXT(OPTION_HOSTILE, isolate_options, hostile),
+                                       TAKE_TEXT('o', isolate_options, common.json),
+                                       {0}};
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   isolate_options *options = state->input;
   switch (key) {
@@ -38,17 +43,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'm':
     add_modes(options, state, text);
     return 0;
-  case OPTION_SENTINEL:
-    options->sentinel = true;
-    return 0;
-  case OPTION_HOSTILE:
-    options->hostile = text;
-    return 0;
-  case 'o':
-    options->common.json = text;
-    return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return command_take(stores, OPTIONS_ISOLATE, key, text, state);
   }
 }
 

@@ -22,24 +22,19 @@ static prem_trace_format parse_format(struct argp_state *state, const char *text
   return PREM_TRACE_CSV;
 }
 
+static const command_store stores[] = {
+    TAKE_TEXT('o', trace_options, output),
+    TAKE_INTEGER(OPTION_RUN, trace_options, convert.run, 0, INT64_MAX),
+    TAKE_TEXT(OPTION_TASK, trace_options, convert.task),
+    TAKE_INTEGER(OPTION_LATE_NS, trace_options, convert.late_ns, 0, INT64_MAX),
+    {0}};
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   trace_options *options = state->input;
   switch (key) {
-  case 'o':
-    options->output = text;
-    return 0;
   case 'f':
     options->convert.format = parse_format(state, text);
     options->format_given = true;
-    return 0;
-  case OPTION_RUN:
-    options->convert.run = command_parse_int(state, "--run", text, 0, INT64_MAX);
-    return 0;
-  case OPTION_TASK:
-    options->convert.task = text;
-    return 0;
-  case OPTION_LATE_NS:
-    options->convert.late_ns = command_parse_int(state, "--late-ns", text, 0, INT64_MAX);
     return 0;
   case ARGP_KEY_ARG:
     if (options->path)
@@ -52,7 +47,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     command_check_outputs(state, options->path, (const char *const[]){options->output}, 1);
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return command_take(stores, OPTIONS_TRACE, key, text, state);
   }
 }
 

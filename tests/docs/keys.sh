@@ -18,6 +18,7 @@ mkdir -p "$scratch/tree"/{tools,docs,prem/file,include/ttprem}
 cp tools/keys.py "$scratch/tree/tools"
 cp prem/file/keys.def "$scratch/tree/prem/file"
 cp include/ttprem/{base,schedule}.h "$scratch/tree/include/ttprem"
+# shellcheck disable=SC2016 # the backticks are Markdown's
 for edit in 's/^| `guard_ns`.*/| `guard_ns` | time | 7 | wrong |/' '/^<!-- keys: after -->$/d'; do
   sed "$edit" docs/schedule-format.md >"$scratch/tree/docs/schedule-format.md"
   ! "$scratch/tree/tools/keys.py" check 2>/dev/null || { echo "keys: not found: $edit" >&2; exit 1; }
