@@ -352,8 +352,7 @@ order_for() { # FILE LINE
       sub(/:.*/, "", name)
       if (index(name, "test_") == 1 && index(stem, substr(name, 6))) rank = 11
       if (name == "test_" stem) rank = 10
-      # Suites that compare everything kill most: they are worth ten times their time.
-      print ($2 in killer ? killer[$2] : rank) + (runs[$2] < needed ? 20 : 0) "\t" (name ~ /^test_same_/ ? $1 / 10 : $1) "\t" $0
+      print ($2 in killer ? killer[$2] : rank) + (runs[$2] < needed ? 20 : 0) "\t" $1 "\t" $0
     }' "$killers" "$base/any" "$known" "$suites" | sort -k1,1n -k2,2n
 }
 

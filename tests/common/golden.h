@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * For tests: lines of text that are known beforehand, in tests/golden. What is long is told by a
- * number that any change of it changes.
+ * For tests: text that a user sees and that is known beforehand, in tests/golden.
  *
  * After a wanted change run the program with TTPREM_GOLDEN=write, and read the difference before it
  * is committed.
@@ -13,31 +12,6 @@
 #include <sys/stat.h>
 
 #include "tests/common/running.h"
-
-/** FNV-1a of bytes, from `sum` on; begin with GOLDEN_SUM. */
-#define GOLDEN_SUM UINT64_C(0xcbf29ce484222325)
-static inline uint64_t golden_sum(uint64_t sum, const void *bytes, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    sum = (sum ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-  return sum;
-}
-
-static inline uint64_t golden_text(const char *text) {
-  return golden_sum(GOLDEN_SUM, text, strlen(text));
-}
-
-/** All problems, as they are shown. */
-static inline uint64_t golden_problems(const prem_diag *diag) {
-  uint64_t sum = GOLDEN_SUM;
-  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
-    char line[4096];
-    prem_problem_format(prem_diag_at(diag, i), line, sizeof line);
-    const char *said = strstr(line, ": "); /* not the file's name, which is drawn */
-    said = said ? said : line;
-    sum = golden_sum(sum, said, strlen(said));
-  }
-  return sum;
-}
 
 /* A folder of its own, in which gnuplot is a script that keeps what it was asked to draw: a
  * fixture. */
@@ -59,20 +33,6 @@ static inline void golden_make_folder(void) {
 
 static inline void golden_remove_folder(void) {
   ck_assert_int_eq(system(text("rm -r %s", golden_folder)), 0);
-}
-
-/** Of a file, which is removed. 0: there is none. */
-static inline uint64_t golden_file_sum(const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    return 0;
-  uint64_t sum = GOLDEN_SUM;
-  unsigned char bytes[4096];
-  for (size_t count; (count = fread(bytes, 1, sizeof bytes, file)) > 0;)
-    sum = golden_sum(sum, bytes, count);
-  fclose(file);
-  remove(path);
-  return sum;
 }
 
 /** The whole of a file, which is removed. Free with free(). */
@@ -100,29 +60,6 @@ static inline char *golden_saved(const prem_schedule *schedule) {
     abort_with("save", diag);
   prem_diag_free(diag);
   return golden_take(path);
-}
-
-/** What is told of many alike: of the first ones all, of the others what it begins with, up to ':',
- *  and a number. */
-typedef struct golden_lines {
-  FILE *file, *one;
-  char *text;
-  size_t bytes;
-} golden_lines;
-
-static inline FILE *golden_begin(golden_lines *lines, bool is_whole) {
-  lines->one = is_whole ? NULL : open_memstream(&lines->text, &lines->bytes);
-  return is_whole ? lines->file : lines->one;
-}
-
-static inline void golden_end(golden_lines *lines) {
-  if (!lines->one)
-    return;
-  fclose(lines->one);
-  const int begin = (int)strcspn(lines->text, ":");
-  if (lines->bytes > 0)
-    fprintf(lines->file, "%.*s: %016" PRIx64 "\n", begin, lines->text, golden_text(lines->text));
-  free(lines->text);
 }
 
 /** `found` is the text of tests/golden/NAME; frees it. The first line that is not is told. */
