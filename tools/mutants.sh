@@ -238,7 +238,7 @@ list_suites() {
   local file name cases
   for file in */test_*.c fuzz/fuzz_*.c; do
     name=$(basename "$file" .c)
-    cases=$(grep -oP 'tcase_create\("\K[^"]+' "$file" | sort -u || true)
+    cases=$(grep -oP '(tcase_create|GROUP)\("\K[^"]+' "$file" | sort -u || true)
     if [ "$(wc -l <<<"$cases")" -gt 1 ]; then awk -v name="$name" '{ print name ":" $0 }' <<<"$cases"; else echo "$name"; fi
   done
   printf '%s\n' cli/cases/*/*.case | sed 's|cases/||; s|\.case$||'

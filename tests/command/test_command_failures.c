@@ -8,6 +8,7 @@
 #include "command/command.h"
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 prem_status __real_prem_compare(prem_session *session, const prem_schedule *schedule,
                                 const prem_backend *backend, const prem_compare_options *options,
@@ -82,7 +83,9 @@ static bool is_saved(void) {
   return access("y.f32", F_OK) == 0;
 }
 
-START_TEST(every_status_has_its_exit_status) {
+GROUP("runs", .set_up = set_up, .tear_down = tear_down);
+
+TEST(every_status_has_its_exit_status) {
   static const struct {
     prem_status status;
     int expected;
@@ -100,36 +103,31 @@ START_TEST(every_status_has_its_exit_status) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
     ck_assert_int_eq(command_exit_status(cases[i].status), cases[i].expected);
 }
-END_TEST
 
-START_TEST(outputs_of_a_run_are_saved) {
+TEST(outputs_of_a_run_are_saved) {
   ck_assert_int_eq(run(NULL, NULL), COMMAND_DONE);
   ck_assert(is_saved());
 }
-END_TEST
 
-START_TEST(a_machine_that_failed_has_nothing_to_save) {
+TEST(a_machine_that_failed_has_nothing_to_save) {
   failure = PREM_ERR_MACHINE;
   ck_assert_int_eq(run(NULL, NULL), COMMAND_MACHINE);
   ck_assert(!is_saved());
 }
-END_TEST
 
-START_TEST(an_interrupted_run_saves) {
+TEST(an_interrupted_run_saves) {
   failure = PREM_ERR_INTERRUPTED;
   ck_assert_int_eq(run(NULL, NULL), COMMAND_INTERRUPTED);
   ck_assert(is_saved());
 }
-END_TEST
 
-START_TEST(of_two_failures_the_first_one_counts) {
+TEST(of_two_failures_the_first_one_counts) {
   in_the_way = true;
   ck_assert_int_eq(run("--json", "r.json"), COMMAND_INVALID);
   ck_assert_int_eq(rmdir("r.json"), 0);
   failure = PREM_ERR_MACHINE;
   ck_assert_int_eq(run("--json", "r.json"), COMMAND_MACHINE);
 }
-END_TEST
 
 /** What a run says on stderr. */
 static char *said_by(int *status, const char *option, const char *value) {
@@ -148,7 +146,7 @@ static char *said_by(int *status, const char *option, const char *value) {
   return said;
 }
 
-START_TEST(a_measurement_that_loses_everything_is_no_success) {
+TEST(a_measurement_that_loses_everything_is_no_success) {
   int status;
   away_ns = 1500000;
   const char *said = said_by(&status, "--repeat", "100");
@@ -159,19 +157,4 @@ START_TEST(a_measurement_that_loses_everything_is_no_success) {
   said = said_by(&status, "--with-disturbed", NULL);
   ck_assert_int_eq(status, COMMAND_DONE);
   ck_assert_ptr_null(strstr(said, "disturbed"));
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("command failures");
-  TCase *cases = tcase_create("runs");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, every_status_has_its_exit_status);
-  tcase_add_test(cases, outputs_of_a_run_are_saved);
-  tcase_add_test(cases, a_machine_that_failed_has_nothing_to_save);
-  tcase_add_test(cases, an_interrupted_run_saves);
-  tcase_add_test(cases, of_two_failures_the_first_one_counts);
-  tcase_add_test(cases, a_measurement_that_loses_everything_is_no_success);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

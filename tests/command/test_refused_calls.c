@@ -18,6 +18,7 @@
 
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
+#include "tests/common/suite.h"
 #include "ttprem/report.h"
 #include "ttprem/ttprem_measure.h"
 
@@ -544,28 +545,17 @@ static void tell_all(bool named, const char *name) {
   golden_judge(name, found);
 }
 
-START_TEST(with_names) {
+GROUP("all", .set_up = set_up, .tear_down = tear_down);
+
+TEST(with_names) {
   tell_all(true, "refused_calls_named.txt");
 }
-END_TEST
 
 /* Where the file system has files without a name. */
-START_TEST(without_names) {
+TEST(without_names) {
   const int descriptor = open(".", O_TMPFILE | O_RDWR, 0600);
   if (descriptor < 0)
     return;
   close(descriptor);
   tell_all(false, "refused_calls.txt");
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("refused calls");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 240);
-  tcase_add_checked_fixture(all, set_up, tear_down);
-  tcase_add_test(all, with_names);
-  tcase_add_test(all, without_names);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -10,6 +10,7 @@
  * able to go on.
  */
 #include "tests/common/schedule_text.h"
+#include "tests/common/suite.h"
 
 static int32_t part_blocks; /* that share a word */
 #define PART_BLOCKS part_blocks
@@ -239,22 +240,20 @@ static const char led[] =
 
 /* `b` may lag as far as it likes: nothing but words that are used again holds `a` back, whose
  * blocks drift apart by as many jobs as there are words. */
-START_TEST(a_leader_runs_ahead) {
+TEST(a_leader_runs_ahead) {
   explore_all(led, 18, 0);
 }
-END_TEST
 
 /* A reader that may be seven jobs behind says that the words are free, one that may be eight behind
  * does not: the writer asks for itself as well. */
-START_TEST(a_reader_far_behind) {
+TEST(a_reader_far_behind) {
   explore_all(led, 18, -7);
   explore_all(led, 18, -8);
   explore_all(led, 18, -9);
 }
-END_TEST
 
 /* A fork and a join, tasks that share blocks, and a lag. */
-START_TEST(a_fork_and_a_join) {
+TEST(a_fork_and_a_join) {
   explore_all(
       HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0, 1, 2 ]; tiles = 3;"
            "    compute: { wcet_ns = 10L; }; },"
@@ -271,10 +270,9 @@ START_TEST(a_fork_and_a_join) {
            "  { task = \"d\"; phase = \"compute\"; count = 2; start_ns = 22L; } ); };",
       12, 0);
 }
-END_TEST
 
 /* Two rates: the slow one follows the latest job of the fast one. */
-START_TEST(two_rates) {
+TEST(two_rates) {
   explore_all(HEAD
               "tasks = ( { name = \"fast\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
               "    period_ns = 20L; compute: { wcet_ns = 5L; }; },"
@@ -286,11 +284,10 @@ START_TEST(two_rates) {
               "  { task = \"slow\"; phase = \"compute\"; count = 2; start_ns = 5L; } ); };",
               12, 0);
 }
-END_TEST
 
 /* Modes with plans of their own, in turn: d joins b and c, of which each mode has one alone, and by
  * the file's plan it follows them both. Words are counted on across all switches. */
-START_TEST(plans_of_modes) {
+TEST(plans_of_modes) {
   explore_all(
       HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
            "    compute: { wcet_ns = 10L; }; },"
@@ -316,22 +313,4 @@ START_TEST(plans_of_modes) {
            "      { task = \"b\"; phase = \"compute\"; start_ns = 0L; },"
            "      { task = \"d\"; phase = \"compute\"; count = 2; start_ns = 10L; } ); } ); };",
       7, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("asks");
-  TCase *orders = tcase_create("orders");
-  tcase_set_timeout(orders, 240);
-  tcase_add_test(orders, a_leader_runs_ahead);
-  tcase_add_test(orders, a_reader_far_behind);
-  tcase_add_test(orders, a_fork_and_a_join);
-  tcase_add_test(orders, two_rates);
-  tcase_add_test(orders, plans_of_modes);
-  suite_add_tcase(suite, orders);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 #include "examples/tracker/score.h"
 #include "examples/tracker/synth.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "tests/examples/track_kernels.h"
 
 enum { ROWS = 240, COLUMNS = 320, TARGETS = 3, FRAMES = 25 };
@@ -127,7 +128,7 @@ static void expect_the_same(const float *found, const float *expected, int frame
 }
 
 /* Two batches, as streams of their own have them. */
-START_TEST(steps_follow_as_the_references) {
+TESTS(steps_follow_as_the_references, 2) {
   const int32_t scales = _i ? 3 : 1;
   const track_setting setting = track_setting_for(ROWS, COLUMNS, TARGETS, scales);
   prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
@@ -163,18 +164,4 @@ START_TEST(steps_follow_as_the_references) {
   synth_free(made);
   plain_free(plain);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  TCase *cases = tcase_create("steps");
-  tcase_set_timeout(cases, 120);
-  tcase_add_loop_test(cases, steps_follow_as_the_references, 0, 2);
-  Suite *suite = suite_create("track_baselines");
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
 }

@@ -28,6 +28,7 @@
 #include "examples/tracker/plain.h"
 #include "tests/common/lane_crew.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "tests/examples/track_kernels.h"
 
 enum { ROWS = 90, COLUMNS = 140 };
@@ -170,7 +171,7 @@ static void expect_equal(const world *w, plain_tracker *plain, int step) {
   }
 }
 
-START_TEST(lanes_make_the_references_bits) {
+TESTS(lanes_make_the_references_bits, 4) {
   static const struct {
     int32_t targets, scales, strips, blocks;
     unsigned lanes;
@@ -208,14 +209,4 @@ START_TEST(lanes_make_the_references_bits) {
   free(w.arrays);
   plain_free(plain);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  TCase *lanes = tcase_create("lanes");
-  tcase_set_timeout(lanes, 240);
-  tcase_add_loop_test(lanes, lanes_make_the_references_bits, 0, 4);
-  Suite *suite = suite_create("track_lanes");
-  suite_add_tcase(suite, lanes);
-  return run_suite(suite);
 }

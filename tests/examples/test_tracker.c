@@ -15,6 +15,7 @@
 #include "examples/tracker/kernels/track_train.h"
 #include "examples/tracker/plain.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "tests/examples/track_kernels.h"
 #if WITH_CUDA
 #include "runtime/cuda/device/executive.h"
@@ -70,7 +71,9 @@ static void expect_centre(const world *w, double x, double y, double within) {
   ck_assert_double_eq_tol((double)(w->boxes[BOX_Y] + w->boxes[BOX_HEIGHT] / 2), y, within);
 }
 
-START_TEST(a_target_is_followed) {
+GROUP("targets");
+
+TESTS(a_target_is_followed, 2) {
   world w = new_world(_i ? 5 : 1);
   begin(&w, 1, 120, 90, 40, 40);
   for (int i = 0; i < 20; ++i) {
@@ -84,10 +87,9 @@ START_TEST(a_target_is_followed) {
   }
   free_world(&w);
 }
-END_TEST
 
 /* From corner to corner: half of the region is outside. */
-START_TEST(a_target_at_the_frame_s_edge_is_followed) {
+TEST(a_target_at_the_frame_s_edge_is_followed) {
   world w = new_world(1);
   begin(&w, 1, 0, 0, 40, 40);
   for (int i = 0; i < 40; ++i) {
@@ -99,9 +101,8 @@ START_TEST(a_target_at_the_frame_s_edge_is_followed) {
   }
   free_world(&w);
 }
-END_TEST
 
-START_TEST(a_broken_model_is_lost_until_the_next_command) {
+TEST(a_broken_model_is_lost_until_the_next_command) {
   world w = new_world(1);
   begin(&w, 1, 120, 90, 40, 40);
   draw(&w, 140, 110);
@@ -124,9 +125,8 @@ START_TEST(a_broken_model_is_lost_until_the_next_command) {
   expect_centre(&w, 140, 110, 1);
   free_world(&w);
 }
-END_TEST
 
-START_TEST(another_thing_is_not_the_target) {
+TEST(another_thing_is_not_the_target) {
   world w = new_world(1);
   begin(&w, 1, 120, 90, 40, 40);
   draw(&w, 140, 110);
@@ -140,9 +140,8 @@ START_TEST(another_thing_is_not_the_target) {
   expect_centre(&w, 141, 110, 4);
   free_world(&w);
 }
-END_TEST
 
-START_TEST(what_cannot_be_followed_is_refused) {
+TEST(what_cannot_be_followed_is_refused) {
   static const float impossible[][4] = {
       {10, 10, 1, 1},                       /* smaller than 4 x 4 */
       {10, 10, 3.9F, 4},  {10, 10, 90, 90}, /* its region would be 270 pixels wide */
@@ -173,9 +172,8 @@ START_TEST(what_cannot_be_followed_is_refused) {
   }
   free_world(&w);
 }
-END_TEST
 
-START_TEST(no_command_is_no_target) {
+TEST(no_command_is_no_target) {
   world w = new_world(1);
   draw(&w, 140, 110);
   for (int i = 0; i < 3; ++i) {
@@ -184,10 +182,11 @@ START_TEST(no_command_is_no_target) {
   }
   free_world(&w);
 }
-END_TEST
+
+GROUP("schedules");
 
 /* A schedule for many has room for its tiles, and a plan. */
-START_TEST(schedules_of_all_sizes_have_plans) {
+TESTS(schedules_of_all_sizes_have_plans, 4) {
   static const int32_t sizes[][4] = {
       {240, 320, 1, 1}, {40, 262, 1, 3}, {480, 640, 4, 5}, {240, 320, 64, 5}};
   track_setting setting = track_setting_for(sizes[_i][0], sizes[_i][1], sizes[_i][2], sizes[_i][3]);
@@ -199,7 +198,6 @@ START_TEST(schedules_of_all_sizes_have_plans) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* An H200's SM has 228 KiB of scratchpad. The courier's block may be on it, with 8 KiB and what the
  * GPU keeps of a block; that keeps 1 KiB of each of ours as well. */
@@ -258,7 +256,7 @@ static void expect_room(int32_t rows, int32_t columns, int32_t targets, int32_t 
 }
 
 /* Fewer strips where each block has some of them, and room: a reach of 1 takes smaller windows. */
-START_TEST(regions_are_cut_as_blocks_have_room) {
+TESTS(regions_are_cut_as_blocks_have_room, 5) {
   static const struct {
     int32_t targets, scales, an_sm, strips;
     float reach;
@@ -272,10 +270,9 @@ START_TEST(regions_are_cut_as_blocks_have_room) {
   track_schedule_cut(&setting, track_registry());
   ck_assert_int_eq(setting.strips, cases[_i].strips);
 }
-END_TEST
 
 /* Two buffers of a block's largest tiles beside the executive, or two blocks with one each. */
-START_TEST(blocks_have_room_on_an_h200) {
+TEST(blocks_have_room_on_an_h200) {
   static const int32_t targets[] = {1, 3, 64};
   for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i)
     for (int32_t scales = 1; scales <= TRACK_MAX_SCALES; scales += 2)
@@ -286,10 +283,9 @@ START_TEST(blocks_have_room_on_an_h200) {
         }
       }
 }
-END_TEST
 
 /* Windows are no larger than the frame. */
-START_TEST(small_frames_are_followed) {
+TEST(small_frames_are_followed) {
   static const int32_t sizes[][2] = {{16, 16}, {24, 400}, {300, 20}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
     const track_setting setting = track_setting_for(sizes[i][0], sizes[i][1], 1, 3);
@@ -310,11 +306,12 @@ START_TEST(small_frames_are_followed) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-START_TEST(exponentials_are_near) {
+GROUP("arithmetic");
+
+TEST(exponentials_are_near) {
   double worst = 0;
   for (int i = 0; i < 870000; ++i) {
     const float x = -(float)i * 1e-4F;
@@ -327,9 +324,8 @@ START_TEST(exponentials_are_near) {
   ck_assert_float_eq(track_exp(-INFINITY), 0);
   ck_assert_float_eq(track_exp(NAN), 0);
 }
-END_TEST
 
-START_TEST(floors_are_integers_below) {
+TEST(floors_are_integers_below) {
   ck_assert_int_eq(track_floor(2.75F), 2);
   ck_assert_int_eq(track_floor(-2.25F), -3);
   ck_assert_int_eq(track_floor(-3), -3);
@@ -337,9 +333,8 @@ START_TEST(floors_are_integers_below) {
   ck_assert_int_eq(track_floor(-1e30F), -(1 << 24));
   ck_assert_int_eq(abs(track_floor(NAN)), 1 << 24);
 }
-END_TEST
 
-START_TEST(parabolas_have_their_top) {
+TEST(parabolas_have_their_top) {
   ck_assert_float_eq(locate_top(1, 2, 1), 0);
   ck_assert_float_eq(locate_top(1, 2, 2), 0.5F);
   ck_assert_float_eq(locate_top(2, 2, 1), -0.5F);
@@ -350,7 +345,6 @@ START_TEST(parabolas_have_their_top) {
   ck_assert_float_eq(locate_cells(16, 1, 2, 1), -16);
   ck_assert_float_eq(locate_cells(31, 1, 2, 2), -0.5F);
 }
-END_TEST
 
 /* ---- features: the same in doubles, from their definition -------------------------------------
  */
@@ -425,7 +419,7 @@ static void describe(const float *pixels, exact *e) {
       describe_cell(e, i, j);
 }
 
-START_TEST(features_are_those_of_their_definition) {
+TEST(features_are_those_of_their_definition) {
   static exact expected;
   static float pixels[TRACK_PIXELS * TRACK_PIXELS];
   const int32_t size[2] = {ROWS, COLUMNS};
@@ -455,10 +449,9 @@ START_TEST(features_are_those_of_their_definition) {
   ck_assert_double_eq_tol(all, square, 1e-5 * square);
   free_world(&w);
 }
-END_TEST
 
 /* What was learnt from a region answers to it with 1 at (0, 0). */
-START_TEST(the_model_answers_to_itself) {
+TEST(the_model_answers_to_itself) {
   world w = new_world(3);
   begin(&w, 1, 120, 90, 40, 40);
   draw(&w, 140, 110);
@@ -470,31 +463,4 @@ START_TEST(the_model_answers_to_itself) {
   ck_assert_float_eq(peak[PEAK_COLUMN], 0);
   ck_assert_double_eq_tol((double)peak[PEAK_VALUE], 1, 0.01);
   free_world(&w);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("tracker");
-  TCase *targets = tcase_create("targets");
-  tcase_add_loop_test(targets, a_target_is_followed, 0, 2);
-  tcase_add_test(targets, a_target_at_the_frame_s_edge_is_followed);
-  tcase_add_test(targets, a_broken_model_is_lost_until_the_next_command);
-  tcase_add_test(targets, another_thing_is_not_the_target);
-  tcase_add_test(targets, what_cannot_be_followed_is_refused);
-  tcase_add_test(targets, no_command_is_no_target);
-  TCase *schedules = tcase_create("schedules");
-  tcase_add_loop_test(schedules, schedules_of_all_sizes_have_plans, 0, 4);
-  tcase_add_test(schedules, blocks_have_room_on_an_h200);
-  tcase_add_loop_test(schedules, regions_are_cut_as_blocks_have_room, 0, 5);
-  tcase_add_test(schedules, small_frames_are_followed);
-  TCase *arithmetic = tcase_create("arithmetic");
-  tcase_add_test(arithmetic, exponentials_are_near);
-  tcase_add_test(arithmetic, floors_are_integers_below);
-  tcase_add_test(arithmetic, parabolas_have_their_top);
-  tcase_add_test(arithmetic, features_are_those_of_their_definition);
-  tcase_add_test(arithmetic, the_model_answers_to_itself);
-  suite_add_tcase(suite, targets);
-  suite_add_tcase(suite, schedules);
-  suite_add_tcase(suite, arithmetic);
-  return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "measure/beside.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static prem_task tasks[] = {{.name = "load"}, {.name = "log"}};
 static const prem_schedule schedule = {.tasks = tasks, .task_count = 2};
@@ -43,7 +44,7 @@ static prem_row two_runs(prem_task_result *critical) {
   return row;
 }
 
-START_TEST(counts_add_up_and_the_longest_overrun_stays) {
+TEST(counts_add_up_and_the_longest_overrun_stays) {
   prem_task_result critical = {0};
   prem_row row = two_runs(&critical);
   const prem_best_effort_result *load = &row.best_effort[0];
@@ -61,9 +62,8 @@ START_TEST(counts_add_up_and_the_longest_overrun_stays) {
   ck_assert_int_eq(row.best_effort[1].counts.jobs, 2);
   free(row.best_effort);
 }
-END_TEST
 
-START_TEST(the_table_names_what_the_gate_did_not_keep) {
+TEST(the_table_names_what_the_gate_did_not_keep) {
   prem_task_result critical = {0};
   prem_row row = two_runs(&critical);
   row.overruns = 4;
@@ -85,14 +85,4 @@ START_TEST(the_table_names_what_the_gate_did_not_keep) {
     ck_assert_msg(strstr(said, lines[i]), "not there: %s in:\n%s", lines[i], said);
   free(said);
   free(row.best_effort);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("beside");
-  TCase *cases = tcase_create("beside");
-  tcase_add_test(cases, counts_add_up_and_the_longest_overrun_stays);
-  tcase_add_test(cases, the_table_names_what_the_gate_did_not_keep);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "measure/waits.h"
 #include "tests/common/chain_trace.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* One block, two buffers; PF 100, C 150, WB 50 planned every 200. */
 static const char one[] =
@@ -110,17 +111,18 @@ static void assert_blamed(prem_phase phase, int64_t blamed, int64_t widen_ns) {
   ck_assert_int_eq(causes[A * PREM_PHASE_COUNT + (int)phase].widen_ns, widen_ns);
 }
 
-START_TEST(data_that_comes_late) {
+GROUP("causes", .set_up = set_up, .tear_down = tear_down);
+
+TEST(data_that_comes_late) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 140); /* 40 longer than planned */
   add(PREM_COMPUTE, 0, 100, 140, 140, 290);
   find(1);
   assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 1);
   assert_blamed(PREM_PREFETCH, 1, 40);
 }
-END_TEST
 
 /* The guard is what telling the next phase takes: who uses it up makes that one late. */
-START_TEST(a_window_that_eats_the_guard) {
+TEST(a_window_that_eats_the_guard) {
   schedule->platform.guard_ns = 30;
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_COMPUTE, 0, 100, 100, 100, 250);
@@ -131,9 +133,8 @@ START_TEST(a_window_that_eats_the_guard) {
   assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 1);
   assert_blamed(PREM_PREFETCH, 1, 20);
 }
-END_TEST
 
-START_TEST(a_window_that_is_kept_eats_no_guard) {
+TEST(a_window_that_is_kept_eats_no_guard) {
   schedule->platform.guard_ns = 30;
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_COMPUTE, 0, 100, 100, 100, 250);
@@ -142,9 +143,8 @@ START_TEST(a_window_that_is_kept_eats_no_guard) {
   find(1);
   assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
 }
-END_TEST
 
-START_TEST(an_end_before_the_guard_is_not_to_blame) {
+TEST(an_end_before_the_guard_is_not_to_blame) {
   schedule->platform.guard_ns = 30;
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_COMPUTE, 0, 100, 100, 100, 250);
@@ -153,9 +153,8 @@ START_TEST(an_end_before_the_guard_is_not_to_blame) {
   find(1);
   assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
 }
-END_TEST
 
-START_TEST(a_buffer_that_is_still_in_use) {
+TEST(a_buffer_that_is_still_in_use) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_COMPUTE, 0, 100, 100, 100, 430); /* 180 longer */
   add(PREM_PREFETCH, 1, 200, 200, 200, 300);
@@ -164,19 +163,17 @@ START_TEST(a_buffer_that_is_still_in_use) {
   assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 1);
   assert_blamed(PREM_COMPUTE, 1, 30);
 }
-END_TEST
 
-START_TEST(a_unit_that_is_still_at_work) {
+TEST(a_unit_that_is_still_at_work) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 225); /* 125 longer: the next one waits for it */
   add(PREM_PREFETCH, 1, 200, 200, 225, 325);
   find(1);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
   assert_blamed(PREM_PREFETCH, 1, 25);
 }
-END_TEST
 
 /* The second prefetch has its buffer, but its turn comes only when the first one has begun. */
-START_TEST(a_turn_that_comes_late) {
+TEST(a_turn_that_comes_late) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_COMPUTE, 0, 100, 100, 100, 290); /* 40 longer */
   add(PREM_PREFETCH, 1, 250, 290, 295, 395);
@@ -186,10 +183,9 @@ START_TEST(a_turn_that_comes_late) {
   assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 2);
   assert_blamed(PREM_COMPUTE, 2, 40);
 }
-END_TEST
 
 /* How long the first prefetch then takes is not what the second one waits for. */
-START_TEST(a_turn_behind_one_that_then_takes_long) {
+TEST(a_turn_behind_one_that_then_takes_long) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_COMPUTE, 0, 100, 100, 100, 290); /* 40 longer */
   add(PREM_PREFETCH, 1, 250, 290, 295, 895);
@@ -197,17 +193,15 @@ START_TEST(a_turn_behind_one_that_then_takes_long) {
   find(1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 2)->phase, PREM_COMPUTE);
 }
-END_TEST
 
-START_TEST(a_turn_behind_the_block_s_first_phase) {
+TEST(a_turn_behind_the_block_s_first_phase) {
   add(PREM_PREFETCH, 0, 0, 0, 295, 895); /* nothing is before it */
   add(PREM_PREFETCH, 1, 200, 296, 296, 396);
   find(1);
   assert_first(0, 1, PREM_FIRST_COLD, A, 2);
 }
-END_TEST
 
-START_TEST(a_turn_behind_one_that_waits) {
+TEST(a_turn_behind_one_that_waits) {
   add(PREM_COMPUTE, 0, 0, 0, 0, 290); /* 140 longer */
   add(PREM_WRITEBACK, 0, 150, 290, 290, 340);
   add(PREM_PREFETCH, 1, 200, 293, 293, 393);
@@ -215,9 +209,8 @@ START_TEST(a_turn_behind_one_that_waits) {
   assert_cause(PREM_WRITEBACK, PREM_CAUSE_DATA, 2);
   assert_blamed(PREM_COMPUTE, 2, 140);
 }
-END_TEST
 
-START_TEST(what_waits_behind_a_late_phase_goes_back_to_the_first) {
+TEST(what_waits_behind_a_late_phase_goes_back_to_the_first) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 180); /* 80 longer */
   add(PREM_COMPUTE, 0, 100, 180, 180, 330);
   add(PREM_PREFETCH, 1, 200, 200, 200, 300);
@@ -228,9 +221,8 @@ START_TEST(what_waits_behind_a_late_phase_goes_back_to_the_first) {
   assert_blamed(PREM_PREFETCH, 2, 80);
   assert_blamed(PREM_COMPUTE, 0, 0);
 }
-END_TEST
 
-START_TEST(a_chained_phase_hands_the_blame_on) {
+TEST(a_chained_phase_hands_the_blame_on) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 180); /* 80 longer; its compute is chained and not late */
   add(PREM_COMPUTE, 0, PREM_NO_RELEASE, 180, 180, 330);
   add(PREM_WRITEBACK, 0, 250, 330, 330, 380);
@@ -239,9 +231,8 @@ START_TEST(a_chained_phase_hands_the_blame_on) {
   assert_blamed(PREM_PREFETCH, 1, 80);
   assert_blamed(PREM_COMPUTE, 0, 0);
 }
-END_TEST
 
-START_TEST(no_window_is_to_blame_for_an_executor) {
+TEST(no_window_is_to_blame_for_an_executor) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_PREFETCH, 1, 200, 200, 300, 400);
   add(PREM_COMPUTE, 1, 300, 400, 400, 550); /* late behind a late prefetch of the right length */
@@ -250,9 +241,8 @@ START_TEST(no_window_is_to_blame_for_an_executor) {
   assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 2);
   assert_blamed(PREM_PREFETCH, 0, 0);
 }
-END_TEST
 
-START_TEST(a_window_is_widened_by_no_more_than_was_lacking) {
+TEST(a_window_is_widened_by_no_more_than_was_lacking) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_PREFETCH, 1, 200, 200, 230, 370); /* late by 30, then 40 too long */
   add(PREM_COMPUTE, 1, 300, 370, 370, 520);
@@ -260,10 +250,9 @@ START_TEST(a_window_is_widened_by_no_more_than_was_lacking) {
   assert_blamed(PREM_PREFETCH, 1, 40);
   assert_first(0, 2, PREM_FIRST_WINDOW, A, 1);
 }
-END_TEST
 
 /* Room for the first that waits is enough: the 10 that the second prefetch adds are its own. */
-START_TEST(what_is_behind_a_late_phase_needs_no_room_of_its_own) {
+TEST(what_is_behind_a_late_phase_needs_no_room_of_its_own) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 225); /* 125 longer */
   add(PREM_PREFETCH, 1, 200, 225, 225, 335);
   add(PREM_PREFETCH, 2, 300, 335, 335, 435);
@@ -271,10 +260,9 @@ START_TEST(what_is_behind_a_late_phase_needs_no_room_of_its_own) {
   assert_first(0, 1, PREM_FIRST_WINDOW, A, 2);
   assert_blamed(PREM_PREFETCH, 2, 25);
 }
-END_TEST
 
 /* The same, found first by way of another task, on a block before it. */
-START_TEST(room_for_the_first_that_waits_is_found_on_another_block) {
+TEST(room_for_the_first_that_waits_is_found_on_another_block) {
   add(PREM_WRITEBACK, 2, 750, 750, 750, 1000)->block = 1; /* 200 longer */
   add(PREM_WRITEBACK, 3, 950, 1000, 1000, 1050)->block = 1;
   prem_trace_record *behind = add(PREM_PREFETCH, 0, 1100, 1140, 1140, 1240);
@@ -283,9 +271,8 @@ START_TEST(room_for_the_first_that_waits_is_found_on_another_block) {
   assert_first(0, 1, PREM_FIRST_WINDOW, A, 2);
   assert_blamed(PREM_WRITEBACK, 2, 50);
 }
-END_TEST
 
-START_TEST(the_place_is_where_it_was_seen_first) {
+TEST(the_place_is_where_it_was_seen_first) {
   add(PREM_PREFETCH, 1, 200, 200, 200, 340);
   add(PREM_COMPUTE, 1, 300, 340, 340, 490);
   add(PREM_PREFETCH, 0, 0, 0, 0, 140)->block = 1;
@@ -293,19 +280,17 @@ START_TEST(the_place_is_where_it_was_seen_first) {
   find(1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 2)->block, 1);
 }
-END_TEST
 
 /* Ready 15 after its release, begun 185 after that. */
-START_TEST(the_longer_wait_is_looked_into) {
+TEST(the_longer_wait_is_looked_into) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 215); /* 115 longer */
   add(PREM_PREFETCH, 1, 200, 215, 400, 500);
   find(1);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
 }
-END_TEST
 
 /* Late by 30, then 10 too long: what is more than half of it is its cause. */
-START_TEST(the_larger_share_is_the_cause) {
+TEST(the_larger_share_is_the_cause) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_PREFETCH, 1, 200, 200, 230, 340);
   add(PREM_COMPUTE, 1, 300, 340, 340, 490);
@@ -313,10 +298,9 @@ START_TEST(the_larger_share_is_the_cause) {
   assert_blamed(PREM_PREFETCH, 0, 0);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 2)->lateness_max_ns, 40);
 }
-END_TEST
 
 /* The compute is not late, but what it lacks goes on to what waits for it. */
-START_TEST(lateness_below_the_limit_is_followed_as_well) {
+TEST(lateness_below_the_limit_is_followed_as_well) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 109);        /* 9 longer */
   add(PREM_COMPUTE, 0, 100, 109, 109, 267);   /* begun within the limit of 10, 8 longer */
   add(PREM_WRITEBACK, 0, 250, 267, 267, 317); /* late by 17 */
@@ -324,35 +308,31 @@ START_TEST(lateness_below_the_limit_is_followed_as_well) {
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
   assert_blamed(PREM_PREFETCH, 1, 9);
 }
-END_TEST
 
 /* `find` counts the late ones itself. */
-START_TEST(lateness_of_the_limit_is_not_late) {
+TEST(lateness_of_the_limit_is_not_late) {
   add(PREM_PREFETCH, 0, 0, 0, 10, 110);
   add(PREM_PREFETCH, 1, 200, 200, 211, 311);
   find(1);
   assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
 }
-END_TEST
 
-START_TEST(a_coarse_clock) {
+TEST(a_coarse_clock) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_PREFETCH, 1, 200, 200, 264, 364);
   find(32);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_CLOCK, 1);
 }
-END_TEST
 
-START_TEST(an_executor_that_sleeps) {
+TEST(an_executor_that_sleeps) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_PREFETCH, 1, 200, 200, 300, 400);
   find(32);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
 }
-END_TEST
 
 /* A release is seen a step late at worst and stamped a step late; the third step is another's. */
-START_TEST(three_steps_are_not_the_clock) {
+TEST(three_steps_are_not_the_clock) {
   for (int64_t steps = 2; steps <= 3; ++steps) {
     prem_trace_clear(trace);
     prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
@@ -364,23 +344,20 @@ START_TEST(three_steps_are_not_the_clock) {
     assert_first(0, 1, steps == 2 ? PREM_FIRST_CLOCK : PREM_FIRST_EXECUTOR, A, 2);
   }
 }
-END_TEST
 
-START_TEST(a_cold_start) {
+TEST(a_cold_start) {
   add(PREM_PREFETCH, 0, 0, 0, 100, 200);
   find(32);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_COLD, 1);
 }
-END_TEST
 
-START_TEST(a_warm_up_that_takes_too_long) {
+TEST(a_warm_up_that_takes_too_long) {
   add(PREM_PREFETCH, 0, PREM_NO_RELEASE, 0, 0, 240)->flags = PREM_SLOT_WARMUP;
   add(PREM_PREFETCH, 1, 200, 200, 240, 340);
   find(1);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_COLD, 1);
   assert_blamed(PREM_PREFETCH, 0, 0);
 }
-END_TEST
 
 /* A phase of b, on its block. */
 static prem_trace_record *add_b(prem_phase phase, int64_t release_ns, int64_t ready_ns,
@@ -392,7 +369,7 @@ static prem_trace_record *add_b(prem_phase phase, int64_t release_ns, int64_t re
 }
 
 /* The plan ends a at 1000. */
-START_TEST(a_handover_that_takes_long) {
+TEST(a_handover_that_takes_long) {
   add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
   add_b(PREM_PREFETCH, 1100, 1150, 1250);
   find(1);
@@ -403,18 +380,16 @@ START_TEST(a_handover_that_takes_long) {
   ck_assert_int_eq(cause->block, 1);
   ck_assert_int_eq(cause->start_ns, 1150);
 }
-END_TEST
 
 /* It ended before b was due, but so late that an ordinary hand-over came too late. */
-START_TEST(a_late_job_that_uses_up_the_gap) {
+TEST(a_late_job_that_uses_up_the_gap) {
   add(PREM_WRITEBACK, 3, 950, 950, 950, 1090); /* 90 longer */
   add_b(PREM_PREFETCH, 1100, 1140, 1240);
   find(1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->widen_ns, 40);
 }
-END_TEST
 
-START_TEST(a_job_before_it_that_is_late) {
+TEST(a_job_before_it_that_is_late) {
   add(PREM_WRITEBACK, 3, 950, 950, 950, 1120); /* 120 longer */
   add_b(PREM_PREFETCH, 1100, 1150, 1250);
   find(1);
@@ -422,28 +397,25 @@ START_TEST(a_job_before_it_that_is_late) {
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
   assert_blamed(PREM_WRITEBACK, 1, 50);
 }
-END_TEST
 
 /* Its block was in its way, but the job before it ended after that. */
-START_TEST(a_late_job_and_a_busy_block) {
+TEST(a_late_job_and_a_busy_block) {
   add(PREM_WRITEBACK, 3, 950, 950, 950, 1148); /* 148 longer */
   add(PREM_PREFETCH, 1, 900, 900, 900, 1145)->block = 1;
   add_b(PREM_PREFETCH, 1100, 1150, 1250);
   find(1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
 }
-END_TEST
 
-START_TEST(a_busy_block_after_a_late_job) {
+TEST(a_busy_block_after_a_late_job) {
   add(PREM_WRITEBACK, 3, 950, 950, 950, 1145);
   add(PREM_PREFETCH, 1, 900, 900, 900, 1148)->block = 1;
   add_b(PREM_PREFETCH, 1100, 1150, 1250);
   find(1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
 }
-END_TEST
 
-START_TEST(a_busy_block_for_as_long_as_its_end_takes_to_be_seen) {
+TEST(a_busy_block_for_as_long_as_its_end_takes_to_be_seen) {
   for (int64_t late_ns = 0; late_ns <= 1; ++late_ns) {
     prem_trace_clear(trace);
     prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
@@ -455,10 +427,9 @@ START_TEST(a_busy_block_for_as_long_as_its_end_takes_to_be_seen) {
     assert_first(0, 1, late_ns ? PREM_FIRST_HANDOVER : PREM_FIRST_WINDOW, late_ns ? B : A, 1);
   }
 }
-END_TEST
 
 /* Its prefetch has asked for the job before it. */
-START_TEST(a_first_writeback_asks_for_no_job_again) {
+TEST(a_first_writeback_asks_for_no_job_again) {
   add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
   add_b(PREM_PREFETCH, 1100, 1100, 1200);
   add_b(PREM_COMPUTE, 1200, 1200, 1210);
@@ -466,34 +437,30 @@ START_TEST(a_first_writeback_asks_for_no_job_again) {
   find(1);
   assert_first(0, 1, PREM_FIRST_EXECUTOR, B, 1);
 }
-END_TEST
 
 /* It ended late, but to see that took longer than it was late. */
-START_TEST(a_late_job_and_a_longer_handover) {
+TEST(a_late_job_and_a_longer_handover) {
   add(PREM_WRITEBACK, 3, 950, 950, 950, 1120);
   add_b(PREM_PREFETCH, 1100, 5000, 5100);
   find(1);
   assert_first(0, 1, PREM_FIRST_HANDOVER, B, 1);
 }
-END_TEST
 
 /* Clocks of two blocks differ: the end that was waited for is stamped later than what it freed. */
-START_TEST(an_end_that_is_stamped_too_late) {
+TEST(an_end_that_is_stamped_too_late) {
   add(PREM_WRITEBACK, 3, 950, 950, 950, 1160);
   add_b(PREM_PREFETCH, 1100, 1150, 1250);
   find(1);
   assert_first(0, 1, PREM_FIRST_WINDOW, A, 1);
 }
-END_TEST
 
-START_TEST(a_job_that_its_block_did_not_hold_up) {
+TEST(a_job_that_its_block_did_not_hold_up) {
   add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
   add(PREM_PREFETCH, 1, 0, 0, 0, 1110)->block = 1; /* long over at 5000 */
   add_b(PREM_PREFETCH, 1100, 5000, 5100);
   find(1);
   ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_HANDOVER], 1);
 }
-END_TEST
 
 /* `a` comes after nobody, but writes what `b` reads. */
 static prem_schedule *sharing_schedule(void) {
@@ -522,7 +489,7 @@ static void write_after(const prem_schedule *sharing, int64_t written_ns) {
   find_in(sharing, trace, 1);
 }
 
-START_TEST(a_writer_that_must_not_overtake) {
+TEST(a_writer_that_must_not_overtake) {
   prem_schedule *sharing = sharing_schedule();
   add_b(PREM_PREFETCH, 40, 40, 50);
   add_b(PREM_COMPUTE, PREM_NO_RELEASE, 50, 4900); /* 4840 longer */
@@ -532,9 +499,8 @@ START_TEST(a_writer_that_must_not_overtake) {
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, B, 1)->phase, PREM_COMPUTE);
   prem_schedule_free(sharing);
 }
-END_TEST
 
-START_TEST(a_writer_that_hears_late_of_its_reader) {
+TEST(a_writer_that_hears_late_of_its_reader) {
   prem_schedule *sharing = sharing_schedule();
   add_b(PREM_PREFETCH, 40, 40, 50);
   add_b(PREM_COMPUTE, PREM_NO_RELEASE, 50, 60);
@@ -544,10 +510,9 @@ START_TEST(a_writer_that_hears_late_of_its_reader) {
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_HANDOVER, A, 1)->from, B);
   prem_schedule_free(sharing);
 }
-END_TEST
 
 /* Nobody reads before the first writing. */
-START_TEST(a_writer_that_waits_for_nobody) {
+TEST(a_writer_that_waits_for_nobody) {
   prem_schedule *sharing = sharing_schedule();
   add(PREM_COMPUTE, 0, PREM_NO_RELEASE, 10, 10, 20);
   add(PREM_WRITEBACK, 0, 20, 20, 5000, 5010);
@@ -556,11 +521,10 @@ START_TEST(a_writer_that_waits_for_nobody) {
   assert_first(0, 1, PREM_FIRST_COLD, A, 1);
   prem_schedule_free(sharing);
 }
-END_TEST
 
 /* `a` comes after `b`, and reads what `d` wrote in the hyperperiod before: in the first one
  * nothing. */
-START_TEST(a_job_that_would_wait_for_one_before_the_first) {
+TEST(a_job_that_would_wait_for_one_before_the_first) {
   prem_schedule *sharing = checked_schedule(
       "version = 1; name = \"before\"; platform: { blocks = 3; };"
       "arrays = ( { name = \"v\"; type = \"f32\"; shape = [ 8 ]; },"
@@ -599,10 +563,9 @@ START_TEST(a_job_that_would_wait_for_one_before_the_first) {
   prem_trace_free(run);
   prem_schedule_free(sharing);
 }
-END_TEST
 
 /* One of each of two blocks, at the same instant: no pair. */
-START_TEST(halves_are_of_one_block) {
+TEST(halves_are_of_one_block) {
   add(PREM_WRITEBACK, 0, 500, 500, 500, 600)->flags = PREM_SLOT_JOINED;
   prem_trace_record *other = add(PREM_PREFETCH, 0, 500, 500, 500, 600);
   other->task = B;
@@ -615,20 +578,18 @@ START_TEST(halves_are_of_one_block) {
     ck_assert_int_eq(prem_other_half(&waits, at), -1);
   prem_waits_close(&waits);
 }
-END_TEST
 
 /* Nobody has checked the plan. */
-START_TEST(jobs_that_do_not_exist_are_left_out) {
+TEST(jobs_that_do_not_exist_are_left_out) {
   schedule->plan->affine[0].job = -1;
   schedule->plan->affine[5].job = 2;
   add(PREM_PREFETCH, 0, 0, 0, 90, 190);
   ck_assert_int_eq(prem_find_causes(schedule, trace, 0, 1, 0, causes, &first), PREM_OK);
   ck_assert_int_eq(first.count, 1);
 }
-END_TEST
 
 /* Jobs of b follow the latest job of a, which is four times as fast, 30 ns after its end. */
-START_TEST(jobs_of_unequal_periods) {
+TEST(jobs_of_unequal_periods) {
   prem_schedule *rates = checked_schedule(
       "version = 1; name = \"rates\"; platform: { blocks = 2; late_ns = 10L; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
@@ -658,17 +619,15 @@ START_TEST(jobs_of_unequal_periods) {
   prem_trace_free(run);
   prem_schedule_free(rates);
 }
-END_TEST
 
-START_TEST(nothing_late_nothing_said) {
+TEST(nothing_late_nothing_said) {
   add(PREM_PREFETCH, 0, 0, 0, 10, 110); /* within late_ns */
   find(1);
   for (int i = 0; i < TASKS * PREM_PHASE_COUNT; ++i)
     ck_assert_int_eq(causes[i].blamed, 0);
 }
-END_TEST
 
-START_TEST(hyperperiods_that_do_not_count) {
+TEST(hyperperiods_that_do_not_count) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 140);
   add(PREM_COMPUTE, 0, 100, 140, 140, 290);
   prem_trace_sort(trace);
@@ -676,10 +635,9 @@ START_TEST(hyperperiods_that_do_not_count) {
   assert_blamed(PREM_PREFETCH, 0, 0);
   ck_assert_int_eq(first.count, 0);
 }
-END_TEST
 
 /* A lost record may be the culprit: then nothing is said. */
-START_TEST(lost_records_make_no_executor_late) {
+TEST(lost_records_make_no_executor_late) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_PREFETCH, 1, 200, 200, 300, 400);
   trace->lost = 1;
@@ -687,10 +645,9 @@ START_TEST(lost_records_make_no_executor_late) {
   ck_assert_int_eq(causes[PREM_PREFETCH].count[PREM_CAUSE_EXECUTOR], 0);
   assert_first(0, 1, PREM_FIRST_LOST, A, 1);
 }
-END_TEST
 
 /* The run counts all ends, so it is known that the job before it ended in time, or not. */
-START_TEST(a_job_whose_last_record_is_lost) {
+TEST(a_job_whose_last_record_is_lost) {
   for (int64_t end_ns = 1000; end_ns <= 1120; end_ns += 120) {
     prem_trace_clear(trace);
     prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
@@ -706,7 +663,6 @@ START_TEST(a_job_whose_last_record_is_lost) {
       assert_first(0, 1, PREM_FIRST_LOST, B, 1);
   }
 }
-END_TEST
 
 /* ---- chains of tasks on many blocks ---------------------------------------------------------- */
 
@@ -753,7 +709,7 @@ static void find_in_chain(const chain_run *run, int64_t *late) {
   prem_schedule_free(chain);
 }
 
-START_TEST(one_slow_handover_is_one_cause) {
+TEST(one_slow_handover_is_one_cause) {
   for (int way = 0; way < 4; ++way) {
     chain_run run = wide_run();
     int64_t late;
@@ -771,9 +727,8 @@ START_TEST(one_slow_handover_is_one_cause) {
     ck_assert_int_gt(causes[PREM_PHASE_COUNT * 2].count[PREM_CAUSE_JOB], 0);
   }
 }
-END_TEST
 
-START_TEST(one_long_phase_is_one_cause) {
+TEST(one_long_phase_is_one_cause) {
   chain_run run = wide_run();
   int64_t late;
   run.excess_ns = long_compute;
@@ -787,9 +742,8 @@ START_TEST(one_long_phase_is_one_cause) {
   ck_assert_int_ge(cause->widen_ns, 59000);
   ck_assert_int_eq(causes[PREM_PHASE_COUNT + PREM_COMPUTE].blamed, late);
 }
-END_TEST
 
-START_TEST(two_causes_are_two) {
+TEST(two_causes_are_two) {
   chain_run run = wide_run();
   int64_t late;
   run.delay_ns = slow_handover;
@@ -801,19 +755,17 @@ START_TEST(two_causes_are_two) {
   ck_assert_int_lt(cause->late, 8 * 3);
   assert_first(0, 2, PREM_FIRST_HANDOVER, 1, late - cause->late);
 }
-END_TEST
 
-START_TEST(a_window_too_short_for_all_is_one_cause) {
+TEST(a_window_too_short_for_all_is_one_cause) {
   chain_run run = wide_run();
   int64_t late;
   run.excess_ns = all_prefetches_of_b;
   find_in_chain(&run, &late);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, 1, late)->phase, PREM_PREFETCH);
 }
-END_TEST
 
 /* Runs add up; the place stays where it was seen first. */
-START_TEST(runs_add_up) {
+TEST(runs_add_up) {
   chain_run run = wide_run();
   run.blocks = 3;
   run.delay_ns = slow_handover;
@@ -827,13 +779,12 @@ START_TEST(runs_add_up) {
   prem_trace_free(some);
   prem_schedule_free(chain);
 }
-END_TEST
 
 /* ---- units and pairs ------------------------------------------------------------------------- */
 
 /* A block that fetches and writes at the same time: the executor began the prefetch late, and the
  * writeback only happened to end then. */
-START_TEST(a_writeback_beside_holds_up_no_prefetch) {
+TEST(a_writeback_beside_holds_up_no_prefetch) {
   add(PREM_COMPUTE, 0, 0, 0, 0, 150);
   add(PREM_PREFETCH, 0, 150, 150, 150, 250);
   add(PREM_WRITEBACK, 0, 150, 150, 150, 390); /* beside the prefetch; 190 longer */
@@ -842,9 +793,8 @@ START_TEST(a_writeback_beside_holds_up_no_prefetch) {
   assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
   assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
 }
-END_TEST
 
-START_TEST(a_writeback_in_the_way_holds_up_a_prefetch) {
+TEST(a_writeback_in_the_way_holds_up_a_prefetch) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_WRITEBACK, 0, 150, 150, 150, 390);
   add(PREM_PREFETCH, 1, 300, 391, 391, 500);
@@ -852,20 +802,18 @@ START_TEST(a_writeback_in_the_way_holds_up_a_prefetch) {
   assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
 }
-END_TEST
 
 /* On a block with one unit for both it would have begun at once. */
-START_TEST(a_writeback_long_over_holds_up_no_prefetch) {
+TEST(a_writeback_long_over_holds_up_no_prefetch) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_WRITEBACK, 0, 150, 150, 150, 390);
   add(PREM_PREFETCH, 1, 300, 300, 2000, 2100);
   find(1);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
 }
-END_TEST
 
 /* What sees its end sees it within 1000 ns. */
-START_TEST(a_writeback_holds_up_a_prefetch_for_as_long_as_its_end_takes_to_be_seen) {
+TEST(a_writeback_holds_up_a_prefetch_for_as_long_as_its_end_takes_to_be_seen) {
   for (int64_t late_ns = 0; late_ns <= 1; ++late_ns) {
     prem_trace_clear(trace);
     prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
@@ -877,41 +825,37 @@ START_TEST(a_writeback_holds_up_a_prefetch_for_as_long_as_its_end_takes_to_be_se
     assert_first(0, 1, late_ns ? PREM_FIRST_EXECUTOR : PREM_FIRST_WINDOW, A, 1);
   }
 }
-END_TEST
 
 /* Within two steps of the clock nobody knows which was first: the buffer is sure to be waited for.
  */
-START_TEST(a_buffer_comes_before_a_writeback_beside) {
+TEST(a_buffer_comes_before_a_writeback_beside) {
   add(PREM_COMPUTE, 0, 0, 0, 0, 388);
   add(PREM_WRITEBACK, 0, 200, 200, 200, 390);
   add(PREM_PREFETCH, 2, 300, 391, 391, 491);
   find(1);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 1);
 }
-END_TEST
 
 /* With a third step between them it is known: the writeback was the last one in the way. */
-START_TEST(a_writeback_three_steps_after_the_buffer_is_in_the_way) {
+TEST(a_writeback_three_steps_after_the_buffer_is_in_the_way) {
   add(PREM_COMPUTE, 0, 0, 0, 0, 387);
   add(PREM_WRITEBACK, 0, 200, 200, 200, 390);
   add(PREM_PREFETCH, 2, 300, 391, 391, 491);
   find(1);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
 }
-END_TEST
 
 /* What the plan lets go on beyond a release is not what that phase waits for. */
-START_TEST(a_phase_beside_it_by_the_plan_is_not_to_blame) {
+TEST(a_phase_beside_it_by_the_plan_is_not_to_blame) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_COMPUTE, 0, 100, 100, 100, 251);
   add(PREM_PREFETCH, 1, 200, 252, 252, 352);
   find(1);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
 }
-END_TEST
 
 /* Three pairs of a prefetch and a writeback; the first one takes 90 longer than its 150. */
-START_TEST(a_joined_pair_is_one_window) {
+TEST(a_joined_pair_is_one_window) {
   for (int32_t k = 0; k < 3; ++k) {
     const int64_t start_ns = 300 * k + (k ? 90 : 0); /* behind the compute before */
     const int64_t end_ns = start_ns + (k ? 150 : 240);
@@ -929,10 +873,9 @@ START_TEST(a_joined_pair_is_one_window) {
   ck_assert_int_eq(causes[PREM_PREFETCH].count[PREM_CAUSE_BUFFER], 2);
   ck_assert_int_eq(causes[PREM_WRITEBACK].count[PREM_CAUSE_BUFFER], 2);
 }
-END_TEST
 
 /* A chained tile: what its prefetch lacks, its writeback hands on to the next task. */
-START_TEST(a_chained_job_hands_the_cause_on) {
+TEST(a_chained_job_hands_the_cause_on) {
   add(PREM_PREFETCH, 3, 600, 600, 600, 940); /* 240 longer */
   add(PREM_COMPUTE, 3, PREM_NO_RELEASE, 940, 940, 1090);
   add(PREM_WRITEBACK, 3, PREM_NO_RELEASE, 1090, 1090, 1140);
@@ -940,10 +883,9 @@ START_TEST(a_chained_job_hands_the_cause_on) {
   find(1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
 }
-END_TEST
 
 /* In earnest: on the simulator b meets a, whose plan says that they never do, for 100 ns. */
-START_TEST(a_simulated_overload_is_traced_to_its_window) {
+TEST(a_simulated_overload_is_traced_to_its_window) {
   prem_schedule *tight = schedule_from_text(
       "version = 1; name = \"tight\";\n"
       "platform: { blocks = 2; clock_step_ns = 1L; };\n"
@@ -969,10 +911,9 @@ START_TEST(a_simulated_overload_is_traced_to_its_window) {
   prem_trace_free(run);
   prem_schedule_free(tight);
 }
-END_TEST
 
 /* The same, and c, on a block of its own, follows a. */
-START_TEST(a_simulated_overload_is_traced_across_tasks) {
+TEST(a_simulated_overload_is_traced_across_tasks) {
   prem_schedule *tight = schedule_from_text(
       "version = 1; name = \"tight\"; platform: { blocks = 3; clock_step_ns = 1L; };"
       "tasks = ("
@@ -993,76 +934,4 @@ START_TEST(a_simulated_overload_is_traced_across_tasks) {
   ck_assert_int_eq(cause->widen_ns, 30); /* a ends at 200 */
   prem_trace_free(run);
   prem_schedule_free(tight);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("causes");
-  TCase *cases = tcase_create("causes");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, data_that_comes_late);
-  tcase_add_test(cases, a_window_that_eats_the_guard);
-  tcase_add_test(cases, a_window_that_is_kept_eats_no_guard);
-  tcase_add_test(cases, an_end_before_the_guard_is_not_to_blame);
-  tcase_add_test(cases, a_buffer_that_is_still_in_use);
-  tcase_add_test(cases, a_unit_that_is_still_at_work);
-  tcase_add_test(cases, a_turn_that_comes_late);
-  tcase_add_test(cases, a_turn_behind_one_that_then_takes_long);
-  tcase_add_test(cases, a_turn_behind_the_block_s_first_phase);
-  tcase_add_test(cases, a_turn_behind_one_that_waits);
-  tcase_add_test(cases, what_waits_behind_a_late_phase_goes_back_to_the_first);
-  tcase_add_test(cases, a_chained_phase_hands_the_blame_on);
-  tcase_add_test(cases, no_window_is_to_blame_for_an_executor);
-  tcase_add_test(cases, a_window_is_widened_by_no_more_than_was_lacking);
-  tcase_add_test(cases, what_is_behind_a_late_phase_needs_no_room_of_its_own);
-  tcase_add_test(cases, room_for_the_first_that_waits_is_found_on_another_block);
-  tcase_add_test(cases, the_place_is_where_it_was_seen_first);
-  tcase_add_test(cases, the_longer_wait_is_looked_into);
-  tcase_add_test(cases, the_larger_share_is_the_cause);
-  tcase_add_test(cases, lateness_below_the_limit_is_followed_as_well);
-  tcase_add_test(cases, lateness_of_the_limit_is_not_late);
-  tcase_add_test(cases, a_coarse_clock);
-  tcase_add_test(cases, an_executor_that_sleeps);
-  tcase_add_test(cases, three_steps_are_not_the_clock);
-  tcase_add_test(cases, a_cold_start);
-  tcase_add_test(cases, a_warm_up_that_takes_too_long);
-  tcase_add_test(cases, a_handover_that_takes_long);
-  tcase_add_test(cases, a_late_job_that_uses_up_the_gap);
-  tcase_add_test(cases, a_job_before_it_that_is_late);
-  tcase_add_test(cases, a_late_job_and_a_busy_block);
-  tcase_add_test(cases, a_busy_block_after_a_late_job);
-  tcase_add_test(cases, a_busy_block_for_as_long_as_its_end_takes_to_be_seen);
-  tcase_add_test(cases, a_first_writeback_asks_for_no_job_again);
-  tcase_add_test(cases, a_late_job_and_a_longer_handover);
-  tcase_add_test(cases, an_end_that_is_stamped_too_late);
-  tcase_add_test(cases, a_job_that_its_block_did_not_hold_up);
-  tcase_add_test(cases, a_writer_that_must_not_overtake);
-  tcase_add_test(cases, a_writer_that_hears_late_of_its_reader);
-  tcase_add_test(cases, a_writer_that_waits_for_nobody);
-  tcase_add_test(cases, a_job_that_would_wait_for_one_before_the_first);
-  tcase_add_test(cases, jobs_of_unequal_periods);
-  tcase_add_test(cases, jobs_that_do_not_exist_are_left_out);
-  tcase_add_test(cases, halves_are_of_one_block);
-  tcase_add_test(cases, nothing_late_nothing_said);
-  tcase_add_test(cases, hyperperiods_that_do_not_count);
-  tcase_add_test(cases, lost_records_make_no_executor_late);
-  tcase_add_test(cases, a_job_whose_last_record_is_lost);
-  tcase_add_test(cases, one_slow_handover_is_one_cause);
-  tcase_add_test(cases, one_long_phase_is_one_cause);
-  tcase_add_test(cases, two_causes_are_two);
-  tcase_add_test(cases, a_window_too_short_for_all_is_one_cause);
-  tcase_add_test(cases, runs_add_up);
-  tcase_add_test(cases, a_writeback_beside_holds_up_no_prefetch);
-  tcase_add_test(cases, a_writeback_in_the_way_holds_up_a_prefetch);
-  tcase_add_test(cases, a_writeback_long_over_holds_up_no_prefetch);
-  tcase_add_test(cases, a_writeback_holds_up_a_prefetch_for_as_long_as_its_end_takes_to_be_seen);
-  tcase_add_test(cases, a_buffer_comes_before_a_writeback_beside);
-  tcase_add_test(cases, a_writeback_three_steps_after_the_buffer_is_in_the_way);
-  tcase_add_test(cases, a_phase_beside_it_by_the_plan_is_not_to_blame);
-  tcase_add_test(cases, a_joined_pair_is_one_window);
-  tcase_add_test(cases, a_chained_job_hands_the_cause_on);
-  tcase_add_test(cases, a_simulated_overload_is_traced_to_its_window);
-  tcase_add_test(cases, a_simulated_overload_is_traced_across_tasks);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

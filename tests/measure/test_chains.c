@@ -3,6 +3,7 @@
 #include "measure/chain_latency.h"
 #include "tests/common/random_schedule.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /*
  * Task a: every 400 ns, from its release to 180 behind it. Task b: every 800 ns, from 200 to 380;
@@ -60,7 +61,7 @@ static void expect(const int64_t *found, int64_t count, const int64_t *wanted, i
   expect(LIST, COUNT, (const int64_t[]){__VA_ARGS__},                                              \
          (int64_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
 
-START_TEST(two_tasks_by_hand) {
+TEST(two_tasks_by_hand) {
   prem_schedule *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }");
   prem_chain_samples samples = fold(schedule, 1, 0);
   EXPECT(samples.age_ns, samples.age_count, 380, 380);
@@ -69,9 +70,8 @@ START_TEST(two_tasks_by_hand) {
   prem_chain_samples_free(&samples);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(three_tasks_by_hand) {
+TEST(three_tasks_by_hand) {
   prem_schedule *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\", \"c\" ]; }");
   prem_chain_samples samples = fold(schedule, 2, 0);
   EXPECT(samples.age_ns, samples.age_count, 460, 460);           /* from 800 to 1260 */
@@ -84,9 +84,8 @@ START_TEST(three_tasks_by_hand) {
   prem_chain_samples_free(&samples);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(what_is_not_recorded_is_left_out) {
+TEST(what_is_not_recorded_is_left_out) {
   prem_schedule *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }");
   prem_trace *trace = simulate(schedule, PREM_MODE_TT, 3);
   prem_chain_samples samples = {0};
@@ -100,9 +99,8 @@ START_TEST(what_is_not_recorded_is_left_out) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_comparison_sums_it_up) {
+TEST(a_comparison_sums_it_up) {
   prem_schedule *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }");
   prem_session *session = open_on("sim", schedule);
   prem_compare_options options = {.modes = {PREM_MODE_TT},
@@ -125,7 +123,6 @@ START_TEST(a_comparison_sums_it_up) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- by brute force ------------------------------------------------------------------------- */
 
@@ -191,7 +188,7 @@ static void judge(const prem_schedule *schedule, const prem_trace *trace, const 
 }
 
 /* A chain of any tasks in any order: what each reads is decided by the instants alone. */
-START_TEST(random_sets_as_by_brute_force) {
+TESTS(random_sets_as_by_brute_force, 4) {
   int32_t judged = 0;
   for (uint64_t seed = (uint64_t)_i * 100; seed < (uint64_t)_i * 100 + 60; ++seed) {
     prem_schedule *schedule = NULL;
@@ -219,7 +216,6 @@ START_TEST(random_sets_as_by_brute_force) {
   }
   ck_assert_int_gt(judged, 5);
 }
-END_TEST
 
 /* ---- bad chains ----------------------------------------------------------------------------- */
 
@@ -241,7 +237,7 @@ static void expect_refused(const char *chains, int code, const char *says) {
   prem_diag_free(diag);
 }
 
-START_TEST(bad_chains_are_refused) {
+TEST(bad_chains_are_refused) {
   expect_refused("{ name = \"x\"; tasks = [ \"b\", \"a\" ]; }", 26, "'a' neither is `after` 'b'");
   expect_refused("{ name = \"x\"; tasks = [ \"a\", \"c\" ]; }", 26, "'c' neither is `after` 'a'");
   expect_refused("{ name = \"x\"; tasks = [ \"a\", \"d\" ]; }", 24, "there is no task 'd'");
@@ -256,10 +252,9 @@ START_TEST(bad_chains_are_refused) {
                  "\"b\" ]; }",
                  6, "two chains are called 'x'");
 }
-END_TEST
 
 /* Both ways round: y goes from p to q, and nothing back. */
-START_TEST(data_alone_makes_a_link) {
+TEST(data_alone_makes_a_link) {
   static const char pair[] =
       "version = 1; name = \"data\"; platform: { blocks = 2; };\n"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8, 8 ]; },\n"
@@ -280,20 +275,4 @@ START_TEST(data_alone_makes_a_link) {
     prem_schedule_free(schedule);
     prem_diag_free(diag);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("chains");
-  TCase *cases = tcase_create("chains");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, two_tasks_by_hand);
-  tcase_add_test(cases, three_tasks_by_hand);
-  tcase_add_test(cases, what_is_not_recorded_is_left_out);
-  tcase_add_test(cases, a_comparison_sums_it_up);
-  tcase_add_loop_test(cases, random_sets_as_by_brute_force, 0, 4);
-  tcase_add_test(cases, bad_chains_are_refused);
-  tcase_add_test(cases, data_alone_makes_a_link);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -5,8 +5,11 @@
 
 #include "runtime/core/backend.h"
 #include "tests/common/compared.h"
+#include "tests/common/suite.h"
 
-START_TEST(rows_come_in_the_order_asked_for) {
+GROUP("compare", .set_up = set_up, .tear_down = tear_down);
+
+TEST(rows_come_in_the_order_asked_for) {
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_eq(result->row_count, 2);
   ck_assert_str_eq(result->rows[0].label, "free");
@@ -22,9 +25,8 @@ START_TEST(rows_come_in_the_order_asked_for) {
     ck_assert(!result->rows[i].output_checked); /* abstract tasks write nothing */
   }
 }
-END_TEST
 
-START_TEST(tt_takes_what_the_plan_says) {
+TEST(tt_takes_what_the_plan_says) {
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *tt = &result->rows[1];
   ck_assert_int_eq(tt->makespan_ns.count, 5);
@@ -48,9 +50,8 @@ START_TEST(tt_takes_what_the_plan_says) {
   ck_assert_int_eq(tt->tasks[1].phase[PREM_PREFETCH].duration_max_ns, 100);
   ck_assert_int_eq(tt->tasks[1].phase[PREM_PREFETCH].count, 5);
 }
-END_TEST
 
-START_TEST(free_shows_interference_and_violations) {
+TEST(free_shows_interference_and_violations) {
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
   ck_assert_int_eq(row->releases, 0);
@@ -62,9 +63,8 @@ START_TEST(free_shows_interference_and_violations) {
   ck_assert_int_eq(row->tasks[0].phase[PREM_WRITEBACK].duration_max_ns, 60);
   ck_assert_int_eq(row->tasks[1].phase[PREM_PREFETCH].duration_max_ns, 130);
 }
-END_TEST
 
-START_TEST(samples_are_kept_in_order) {
+TEST(samples_are_kept_in_order) {
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
   ck_assert_int_eq(row->job_count, 3);
@@ -75,9 +75,8 @@ START_TEST(samples_are_kept_in_order) {
     ck_assert_int_eq(row->response_samples_ns[s * 3 + 2], 210); /* 310 minus 100 */
   }
 }
-END_TEST
 
-START_TEST(the_example_holds_one_counted_run) {
+TEST(the_example_holds_one_counted_run) {
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_trace *example = result->rows[1].example;
   ck_assert_ptr_nonnull(example);
@@ -85,11 +84,10 @@ START_TEST(the_example_holds_one_counted_run) {
   for (int64_t i = 1; i < example->record_count; ++i)
     ck_assert_int_le(example->records[i - 1].start_ns, example->records[i].start_ns);
 }
-END_TEST
 
 /* A launch of two hyperperiods that do not count and some that do, with room for so many records:
  * the example is made of those that count, and without any it is the first hyperperiod's. */
-START_TEST(an_example_has_what_there_is_room_for) {
+TEST(an_example_has_what_there_is_room_for) {
   options.mode_count = 1;
   options.modes[0] = PREM_MODE_TT;
   options.sampling.scenario = PREM_RESIDENT;
@@ -106,9 +104,8 @@ START_TEST(an_example_has_what_there_is_room_for) {
     ck_assert_int_eq(row->example->record_count > 0, counted > 0);
   }
 }
-END_TEST
 
-START_TEST(resident_hyperperiods_are_samples) {
+TEST(resident_hyperperiods_are_samples) {
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.samples = 23;
   ck_assert_int_eq(compare(), PREM_OK);
@@ -126,9 +123,8 @@ START_TEST(resident_hyperperiods_are_samples) {
   ck_assert_int_eq(result->rows[0].violations_certain, 23);
   ck_assert_int_eq(result->rows[1].tasks[1].response_ns.max, 280);
 }
-END_TEST
 
-START_TEST(times_alone_are_the_same_times) {
+TEST(times_alone_are_the_same_times) {
   options.times_only = true;
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
@@ -138,11 +134,10 @@ START_TEST(times_alone_are_the_same_times) {
   ck_assert_int_eq(row->violations_checked, 0);
   ck_assert_ptr_null(row->example);
 }
-END_TEST
 
 /* ---- raw records ---------------------------------------------------------------------------- */
 
-START_TEST(without_room_counts_are_kept_and_losses_told) {
+TEST(without_room_counts_are_kept_and_losses_told) {
   options.sampling.max_records = 0;
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *tt = &result->rows[1];
@@ -151,9 +146,8 @@ START_TEST(without_room_counts_are_kept_and_losses_told) {
   ck_assert_int_eq(tt->violations_checked, 0);
   ck_assert_ptr_null(tt->example);
 }
-END_TEST
 
-START_TEST(incomplete_hyperperiods_do_not_count_as_judged) {
+TEST(incomplete_hyperperiods_do_not_count_as_judged) {
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.samples = 1;
   options.sampling.discard = 3;
@@ -163,7 +157,6 @@ START_TEST(incomplete_hyperperiods_do_not_count_as_judged) {
   ck_assert_int_eq(result->rows[0].violations_checked, 0);
   ck_assert_int_eq(result->rows[0].trace_lost, 2 * PHASES_OF_PAIR);
 }
-END_TEST
 
 /* ---- which rule is promised ----------------------------------------------------------------- */
 
@@ -175,7 +168,7 @@ static void expect_exclusivity(prem_exclusivity planned, prem_exclusivity when_f
   ck_assert_int_eq(result->rows[1].exclusivity, planned);
 }
 
-START_TEST(exclusivity_follows_from_the_plan) {
+TEST(exclusivity_follows_from_the_plan) {
   expect_exclusivity(PREM_EXCLUSIVE_BLOCK, PREM_EXCLUSIVE_NONE);
   prem_resource *memory = &schedule->platform.resources[0];
   memory->per_task = true;
@@ -190,13 +183,12 @@ START_TEST(exclusivity_follows_from_the_plan) {
   schedule->tasks[1].phase[PREM_WRITEBACK].busy_ns = 20;
   expect_exclusivity(PREM_EXCLUSIVE_REGULATED, PREM_EXCLUSIVE_NONE);
 }
-END_TEST
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
 /* From the call to the common start, in every mode. The simulator's host takes no time: it has
  * none. */
-START_TEST(each_launch_that_counts_has_its_time) {
+TEST(each_launch_that_counts_has_its_time) {
   reopen(increment);
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_eq(result->rows[0].launch_ns.count, 0);
@@ -218,7 +210,6 @@ START_TEST(each_launch_that_counts_has_its_time) {
     }
   }
 }
-END_TEST
 
 /* ---- what a backend tells beside its runs --------------------------------------------------- */
 
@@ -236,7 +227,7 @@ static const char *copy_mode_note(const void *state, prem_mode mode) {
   return mode == PREM_MODE_COPY ? "by hand" : NULL;
 }
 
-START_TEST(what_computes_nothing_has_no_responses_and_no_verdict) {
+TEST(what_computes_nothing_has_no_responses_and_no_verdict) {
   static prem_backend backend;
   backend = prem_backend_sim;
   backend.run = run_copy;
@@ -259,7 +250,6 @@ START_TEST(what_computes_nothing_has_no_responses_and_no_verdict) {
     ck_assert_int_eq(copy->tasks[t].published_ns, -1);
   }
 }
-END_TEST
 
 static prem_launch_candidate tried[] = {{.task = 0, .way = "one block a tile", .alone_ns = 7},
                                         {.task = 1, .way = "one thread", .chosen = true}};
@@ -270,7 +260,7 @@ static const prem_launch_search *two_ways(const void *state) {
   return &search;
 }
 
-START_TEST(ways_that_were_tried_outlive_the_session) {
+TEST(ways_that_were_tried_outlive_the_session) {
   static prem_backend backend;
   backend = prem_backend_sim;
   backend.launch_search = two_ways;
@@ -286,27 +276,4 @@ START_TEST(ways_that_were_tried_outlive_the_session) {
     ck_assert_int_eq(found->alone_ns, tried[i].alone_ns);
     ck_assert_int_eq(found->chosen, tried[i].chosen);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("compare");
-  TCase *cases = tcase_create("compare");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, rows_come_in_the_order_asked_for);
-  tcase_add_test(cases, tt_takes_what_the_plan_says);
-  tcase_add_test(cases, free_shows_interference_and_violations);
-  tcase_add_test(cases, samples_are_kept_in_order);
-  tcase_add_test(cases, the_example_holds_one_counted_run);
-  tcase_add_test(cases, an_example_has_what_there_is_room_for);
-  tcase_add_test(cases, resident_hyperperiods_are_samples);
-  tcase_add_test(cases, times_alone_are_the_same_times);
-  tcase_add_test(cases, without_room_counts_are_kept_and_losses_told);
-  tcase_add_test(cases, incomplete_hyperperiods_do_not_count_as_judged);
-  tcase_add_test(cases, exclusivity_follows_from_the_plan);
-  tcase_add_test(cases, each_launch_that_counts_has_its_time);
-  tcase_add_test(cases, what_computes_nothing_has_no_responses_and_no_verdict);
-  tcase_add_test(cases, ways_that_were_tried_outlive_the_session);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

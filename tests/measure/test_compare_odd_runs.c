@@ -3,6 +3,7 @@
 #include "measure/kept.h"
 #include "runtime/core/backend.h"
 #include "tests/common/compared.h"
+#include "tests/common/suite.h"
 
 /* ---- disturbed runs ------------------------------------------------------------------------- */
 
@@ -37,7 +38,9 @@ static void open_disturbed(void) {
   options.sampling.samples = 9;
 }
 
-START_TEST(disturbed_runs_are_told_apart) {
+GROUP("compare_odd_runs", .set_up = set_up, .tear_down = tear_down);
+
+TEST(disturbed_runs_are_told_apart) {
   open_disturbed();
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
@@ -59,9 +62,8 @@ START_TEST(disturbed_runs_are_told_apart) {
   ck_assert_int_eq(row->releases, 6 * PHASES_OF_PAIR);
   ck_assert_int_eq(row->violations_checked, 6);
 }
-END_TEST
 
-START_TEST(disturbed_hyperperiods_are_told_apart) {
+TEST(disturbed_hyperperiods_are_told_apart) {
   open_disturbed();
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.launches = 1;
@@ -84,9 +86,8 @@ START_TEST(disturbed_hyperperiods_are_told_apart) {
   for (int64_t i = 0; i < row->example->record_count; ++i)
     ck_assert_int_ne(row->example->records[i].hyperperiod % 3, 0);
 }
-END_TEST
 
-START_TEST(lost_records_leave_disturbed_counts_mixed) {
+TEST(lost_records_leave_disturbed_counts_mixed) {
   open_disturbed();
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.launches = 1;
@@ -96,9 +97,8 @@ START_TEST(lost_records_leave_disturbed_counts_mixed) {
   ck_assert(result->rows[0].disturbed.counts_mixed);
   ck_assert_int_eq(result->rows[0].releases, 9 * PHASES_OF_PAIR);
 }
-END_TEST
 
-START_TEST(disturbed_runs_can_be_mixed_in) {
+TEST(disturbed_runs_can_be_mixed_in) {
   open_disturbed();
   options.mix_disturbed = true;
   ck_assert_int_eq(compare(), PREM_OK);
@@ -110,16 +110,14 @@ START_TEST(disturbed_runs_can_be_mixed_in) {
   ck_assert_int_eq(row->makespan_ns.max, 1280);
   ck_assert_int_eq(row->releases, 9 * PHASES_OF_PAIR);
 }
-END_TEST
 
-START_TEST(nothing_but_disturbed_runs_is_a_result_too) {
+TEST(nothing_but_disturbed_runs_is_a_result_too) {
   open_disturbed();
   options.sampling.samples = 1;
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_eq(result->rows[0].samples, 0);
   ck_assert_int_eq(result->rows[0].disturbed.count, 1);
 }
-END_TEST
 
 /* ---- stalls --------------------------------------------------------------------------------- */
 
@@ -148,7 +146,7 @@ static prem_status run_stalled(void *state, const prem_run_request *request, pre
   return status;
 }
 
-START_TEST(what_a_sentinel_saw_is_summed_up) {
+TEST(what_a_sentinel_saw_is_summed_up) {
   static prem_backend backend;
   open_disturbed();
   backend = prem_backend_sim;
@@ -179,7 +177,6 @@ START_TEST(what_a_sentinel_saw_is_summed_up) {
   ck_assert_int_eq(row->tasks[1].padded.trained, 0);
   ck_assert_int_eq(row->tasks[1].padded.judged_disturbed, 2);
 }
-END_TEST
 
 /** It came when all was over. */
 static prem_status run_unwatched(void *state, const prem_run_request *request, prem_trace *trace,
@@ -189,7 +186,7 @@ static prem_status run_unwatched(void *state, const prem_run_request *request, p
   return status;
 }
 
-START_TEST(jobs_that_no_sentinel_watched_are_counted) {
+TEST(jobs_that_no_sentinel_watched_are_counted) {
   static prem_backend backend;
   open_disturbed();
   backend = prem_backend_sim;
@@ -203,7 +200,6 @@ START_TEST(jobs_that_no_sentinel_watched_are_counted) {
   ck_assert_int_eq(row->disturbed.unwatched, 3 * row->job_count);
   ck_assert_int_eq(row->samples, 3);
 }
-END_TEST
 
 /* ---- standstills ---------------------------------------------------------------------------- */
 
@@ -236,7 +232,7 @@ static prem_status probe_other(prem_machine *machine, prem_diag *to) {
 }
 
 /** One in each counted run; none on the simulator, which has nobody else. */
-START_TEST(standstills_of_all_blocks_are_counted) {
+TESTS(standstills_of_all_blocks_are_counted, 2) {
   static prem_backend backend;
   backend = prem_backend_sim;
   backend.run = run_and_stop;
@@ -250,10 +246,9 @@ START_TEST(standstills_of_all_blocks_are_counted) {
   ck_assert_int_eq(tt->standstills, _i == 1 ? options.sampling.samples : 0);
   ck_assert(_i == 0 || (tt->standstill_max_ns > 990000 && tt->standstill_max_ns <= 1000000));
 }
-END_TEST
 
 /** A millisecond is a stop where no phase takes a quarter of it. */
-START_TEST(a_stop_is_longer_than_four_phases) {
+TEST(a_stop_is_longer_than_four_phases) {
   static prem_backend backend;
   backend = prem_backend_sim;
   backend.run = run_long_and_stop;
@@ -268,7 +263,6 @@ START_TEST(a_stop_is_longer_than_four_phases) {
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
   ck_assert_int_eq(result->rows[1].standstills, 0);
 }
-END_TEST
 
 /* ---- the worst run -------------------------------------------------------------------------- */
 
@@ -328,36 +322,33 @@ static void expect_worst(const prem_row *row, int64_t worst_ns) {
   ck_assert_int_eq(latest_ns, row->releases > 0 ? worst_ns : 0);
 }
 
-START_TEST(the_worst_run_and_the_one_before_it_are_kept) {
+TESTS(the_worst_run_and_the_one_before_it_are_kept, 2) {
   options.sampling.scenario = _i == 0 ? PREM_RELAUNCH : PREM_RESIDENT;
   options.sampling.launches = 1;
   ck_assert_int_eq(compare_late(), PREM_OK);
   expect_worst(&result->rows[0], 601); /* free has no releases: its makespan */
   expect_worst(&result->rows[1], LATE_NS);
 }
-END_TEST
 
-START_TEST(where_all_runs_are_alike_the_first_is_kept_alone) {
+TEST(where_all_runs_are_alike_the_first_is_kept_alone) {
   prem_kept_run kept[PREM_MAX_KEPT];
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_eq(prem_row_kept(&result->rows[1], kept), 1);
   ck_assert_ptr_eq(kept[0].trace, result->rows[1].example);
   ck_assert_int_eq(kept[0].run, 0);
 }
-END_TEST
 
 /* Only its prefetches are released, the rest follows. */
-START_TEST(the_worst_of_a_task_of_chains_is_the_latest) {
+TEST(the_worst_of_a_task_of_chains_is_the_latest) {
   reopen(increment);
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_gt(result->rows[1].releases, 0);
   ck_assert_int_eq(result->rows[1].worst_ns, 0); /* lateness; a makespan is above it */
 }
-END_TEST
 
 /* ---- a release too late --------------------------------------------------------------------- */
 
-START_TEST(a_release_beyond_the_limit_ends_it) {
+TEST(a_release_beyond_the_limit_ends_it) {
   options.break_ns = LATE_NS - 1;
   ck_assert_int_eq(compare_late(), PREM_OK);
   const prem_break *broke = &result->broke;
@@ -372,9 +363,8 @@ START_TEST(a_release_beyond_the_limit_ends_it) {
   ck_assert_int_eq(result->rows[1].samples, LATE_RUN + 1); /* the late one counts */
   ck_assert(!result->interrupted);
 }
-END_TEST
 
-START_TEST(without_raw_records_the_break_names_task_and_phase) {
+TEST(without_raw_records_the_break_names_task_and_phase) {
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 1, 0, &trace), PREM_OK);
   trace->stats[3 + PREM_WRITEBACK].lateness_max_ns = 9;
@@ -387,35 +377,10 @@ START_TEST(without_raw_records_the_break_names_task_and_phase) {
   ck_assert_int_eq(broke.lateness_ns, 9);
   prem_trace_free(trace);
 }
-END_TEST
 
-START_TEST(nothing_ends_it_within_the_limit) {
+TEST(nothing_ends_it_within_the_limit) {
   options.break_ns = LATE_NS;
   ck_assert_int_eq(compare_late(), PREM_OK);
   ck_assert(!result->broke.found);
   ck_assert_int_eq(result->rows[1].samples, 10);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("compare_odd_runs");
-  TCase *cases = tcase_create("compare_odd_runs");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, disturbed_runs_are_told_apart);
-  tcase_add_test(cases, disturbed_hyperperiods_are_told_apart);
-  tcase_add_test(cases, lost_records_leave_disturbed_counts_mixed);
-  tcase_add_test(cases, disturbed_runs_can_be_mixed_in);
-  tcase_add_test(cases, what_a_sentinel_saw_is_summed_up);
-  tcase_add_test(cases, jobs_that_no_sentinel_watched_are_counted);
-  tcase_add_test(cases, nothing_but_disturbed_runs_is_a_result_too);
-  tcase_add_loop_test(cases, standstills_of_all_blocks_are_counted, 0, 2);
-  tcase_add_test(cases, a_stop_is_longer_than_four_phases);
-  tcase_add_loop_test(cases, the_worst_run_and_the_one_before_it_are_kept, 0, 2);
-  tcase_add_test(cases, where_all_runs_are_alike_the_first_is_kept_alone);
-  tcase_add_test(cases, the_worst_of_a_task_of_chains_is_the_latest);
-  tcase_add_test(cases, a_release_beyond_the_limit_ends_it);
-  tcase_add_test(cases, without_raw_records_the_break_names_task_and_phase);
-  tcase_add_test(cases, nothing_ends_it_within_the_limit);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

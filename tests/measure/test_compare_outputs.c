@@ -3,8 +3,11 @@
 /* ctest: threads */
 #include "runtime/core/backend.h"
 #include "tests/common/compared.h"
+#include "tests/common/suite.h"
 
-START_TEST(right_outputs_are_seen_to_be_right) {
+GROUP("compare_outputs", .set_up = set_up, .tear_down = tear_down);
+
+TEST(right_outputs_are_seen_to_be_right) {
   reopen(increment);
   ck_assert_int_eq(compare(), PREM_OK);
   for (int i = 0; i < 2; ++i) {
@@ -13,7 +16,6 @@ START_TEST(right_outputs_are_seen_to_be_right) {
     ck_assert(result->rows[i].verdict.ok);
   }
 }
-END_TEST
 
 static void compute_one_too_many(const void *params, const prem_view *views) {
   (void)params;
@@ -21,7 +23,7 @@ static void compute_one_too_many(const void *params, const prem_view *views) {
     ((float *)views[1].data)[i] = ((const float *)views[0].data)[i] + (i == 5 ? 2.0F : 1.0F);
 }
 
-START_TEST(a_wrong_output_is_told_and_does_not_stop_the_measuring) {
+TEST(a_wrong_output_is_told_and_does_not_stop_the_measuring) {
   prem_session_close(session);
   prem_schedule_free(schedule);
   schedule = schedule_from_text(increment);
@@ -40,7 +42,6 @@ START_TEST(a_wrong_output_is_told_and_does_not_stop_the_measuring) {
     ck_assert_int_eq(row->verdict.index[3], 5);
   }
 }
-END_TEST
 
 /* Of the runs with two tiles each the first is wrong in both, the second in one, the others in
  * none. */
@@ -53,7 +54,7 @@ static void compute_wrong_at_first(const void *params, const prem_view *views) {
       ((float *)views[1].data)[i] = ((const float *)views[0].data)[i] + 1.0F;
 }
 
-START_TEST(right_runs_do_not_make_up_for_a_wrong_one) {
+TEST(right_runs_do_not_make_up_for_a_wrong_one) {
   prem_session_close(session);
   prem_schedule_free(schedule);
   schedule = schedule_from_text(increment);
@@ -68,7 +69,6 @@ START_TEST(right_runs_do_not_make_up_for_a_wrong_one) {
   ck_assert(!result->rows[0].verdict.ok);
   ck_assert_int_eq(result->rows[0].verdict.wrong, 2); /* what the first wrong run had */
 }
-END_TEST
 
 enum { WRONG_ONE = 24, ALL_OF_THEM = 50 }; /* the 24th of 50 hyperperiods of two tiles */
 
@@ -93,7 +93,7 @@ static void verify_resident(int64_t every, int64_t verified, bool right) {
 }
 
 /* What hyperperiods behind it overwrite is not there any more when a launch ends. */
-START_TEST(a_wrong_output_amid_a_resident_run_is_found_where_it_is_verified) {
+TESTS(a_wrong_output_amid_a_resident_run_is_found_where_it_is_verified, 2) {
   static const char *const backends[] = {"sim", "cpu"};
   prem_session_close(session);
   prem_schedule_free(schedule);
@@ -113,7 +113,6 @@ START_TEST(a_wrong_output_amid_a_resident_run_is_found_where_it_is_verified) {
   verify_resident(4, 13, false);          /* 4th, 8th, ... 24th, ... 44th, 47th, 50th */
   verify_resident(ALL_OF_THEM, 10, true); /* no fewer launches than without */
 }
-END_TEST
 
 static int launches;
 static prem_status ended_by;
@@ -130,7 +129,7 @@ static prem_status run_interrupted(void *state, const prem_run_request *request,
 }
 
 /* Nor one in which the machine failed; what both had measured counts. */
-START_TEST(an_interrupted_launch_is_not_verified) {
+TESTS(an_interrupted_launch_is_not_verified, 2) {
   static prem_backend backend; /* the session outlives the test */
   launches = 0;
   ended_by = _i ? PREM_ERR_MACHINE : PREM_ERR_INTERRUPTED;
@@ -148,9 +147,8 @@ START_TEST(an_interrupted_launch_is_not_verified) {
   ck_assert_int_eq(row->verified_hyperperiods, 2);
   ck_assert(row->output_ok);
 }
-END_TEST
 
-START_TEST(what_is_discarded_or_relaunched_is_told_of_what_was_verified) {
+TEST(what_is_discarded_or_relaunched_is_told_of_what_was_verified) {
   reopen(increment);
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_eq(result->rows[0].hyperperiods, 7); /* two discarded, all of them verified */
@@ -161,7 +159,6 @@ START_TEST(what_is_discarded_or_relaunched_is_told_of_what_was_verified) {
   ck_assert_int_eq(result->rows[0].hyperperiods, 5 * 3); /* five launches for five that count */
   ck_assert_int_eq(result->rows[0].verified_hyperperiods, 5);
 }
-END_TEST
 
 static void compute_once(const void *params, const prem_view *views) {
   static int runs;
@@ -173,7 +170,7 @@ static void compute_once(const void *params, const prem_view *views) {
   (void)params;
 }
 
-START_TEST(an_output_of_an_earlier_run_does_not_pass) {
+TEST(an_output_of_an_earlier_run_does_not_pass) {
   prem_session_close(session);
   prem_schedule_free(schedule);
   schedule = schedule_from_text(increment);
@@ -188,21 +185,4 @@ START_TEST(an_output_of_an_earlier_run_does_not_pass) {
   ck_assert(result->rows[0].output_ok);
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert(!result->rows[0].output_ok);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("compare_outputs");
-  TCase *cases = tcase_create("compare_outputs");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, right_outputs_are_seen_to_be_right);
-  tcase_add_test(cases, a_wrong_output_is_told_and_does_not_stop_the_measuring);
-  tcase_add_test(cases, right_runs_do_not_make_up_for_a_wrong_one);
-  tcase_add_loop_test(cases, a_wrong_output_amid_a_resident_run_is_found_where_it_is_verified, 0,
-                      2);
-  tcase_add_loop_test(cases, an_interrupted_launch_is_not_verified, 0, 2);
-  tcase_add_test(cases, what_is_discarded_or_relaunched_is_told_of_what_was_verified);
-  tcase_add_test(cases, an_output_of_an_earlier_run_does_not_pass);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 /* ctest: threads */
 #include "runtime/core/backend.h"
 #include "tests/common/compared.h"
+#include "tests/common/suite.h"
 
 /* ---- their order ---------------------------------------------------------------------------- */
 
@@ -37,7 +38,9 @@ static run_log order_of_runs(uint64_t seed) {
   return log;
 }
 
-START_TEST(every_round_has_every_mode_once) {
+GROUP("compare_rounds", .set_up = set_up, .tear_down = tear_down);
+
+TEST(every_round_has_every_mode_once) {
   options.modes[2] = PREM_MODE_LOCK;
   options.mode_count = 3;
   run_log log = order_of_runs(7);
@@ -47,9 +50,8 @@ START_TEST(every_round_has_every_mode_once) {
     ck_assert_uint_eq(1u << log.modes[i] | 1u << log.modes[i + 1] | 1u << log.modes[i + 2],
                       1u << PREM_MODE_FREE | 1u << PREM_MODE_TT | 1u << PREM_MODE_LOCK);
 }
-END_TEST
 
-START_TEST(the_seed_decides_the_order) {
+TEST(the_seed_decides_the_order) {
   options.sampling.samples = 20;
   run_log first = order_of_runs(7), again = order_of_runs(7), other = order_of_runs(8);
   ck_assert_mem_eq(first.modes, again.modes, sizeof first.modes);
@@ -60,9 +62,8 @@ START_TEST(the_seed_decides_the_order) {
   ck_assert_int_gt(free_first, 0); /* neither mode is always the first of its round */
   ck_assert_int_lt(free_first, first.count / 2);
 }
-END_TEST
 
-START_TEST(counted_runs_hand_out_their_traces) {
+TEST(counted_runs_hand_out_their_traces) {
   run_log log = {0};
   options.on_trace = log_trace;
   options.trace_context = &log;
@@ -72,7 +73,6 @@ START_TEST(counted_runs_hand_out_their_traces) {
   for (int i = 0; i < log.count; ++i)
     ck_assert_int_eq(log.runs[i], next[log.modes[i]]++);
 }
-END_TEST
 
 static prem_status refuse_third_trace(void *context, const prem_trace *trace, prem_mode mode,
                                       int64_t run) {
@@ -83,7 +83,7 @@ static prem_status refuse_third_trace(void *context, const prem_trace *trace, pr
   return ++*calls == 3 ? PREM_ERR_IO : PREM_OK;
 }
 
-START_TEST(a_refused_trace_ends_the_comparison) {
+TEST(a_refused_trace_ends_the_comparison) {
   int calls = 0;
   options.on_trace = refuse_third_trace;
   options.trace_context = &calls;
@@ -92,7 +92,6 @@ START_TEST(a_refused_trace_ends_the_comparison) {
   ck_assert_ptr_nonnull(result);
   ck_assert(!result->interrupted);
 }
-END_TEST
 
 /* ---- ending early --------------------------------------------------------------------------- */
 
@@ -105,7 +104,7 @@ static void stop_after_nine(void *context, int64_t done, int64_t all, prem_mode 
   stop = done >= 9;
 }
 
-START_TEST(what_was_measured_survives_an_interruption) {
+TEST(what_was_measured_survives_an_interruption) {
   stop = 0;
   options.stop = &stop;
   options.progress = stop_after_nine;
@@ -117,17 +116,15 @@ START_TEST(what_was_measured_survives_an_interruption) {
   ck_assert_int_eq(result->rows[0].samples + result->rows[1].samples, 5);
   ck_assert_int_eq(result->rows[1].makespan_ns.max, 580);
 }
-END_TEST
 
-START_TEST(an_interruption_before_the_first_run_leaves_nothing) {
+TEST(an_interruption_before_the_first_run_leaves_nothing) {
   stop = 1;
   options.stop = &stop;
   ck_assert_int_eq(compare(), PREM_ERR_INTERRUPTED);
   ck_assert_ptr_null(result);
 }
-END_TEST
 
-START_TEST(a_duration_ends_after_a_whole_round) {
+TEST(a_duration_ends_after_a_whole_round) {
   options.sampling.samples = 0;
   options.sampling.discard = 0;
   options.sampling.duration_s = 0.02;
@@ -135,9 +132,8 @@ START_TEST(a_duration_ends_after_a_whole_round) {
   ck_assert_int_ge(result->rows[0].samples, 1);
   ck_assert_int_eq(result->rows[0].samples, result->rows[1].samples);
 }
-END_TEST
 
-START_TEST(a_duration_however_short_counts_one_run) {
+TEST(a_duration_however_short_counts_one_run) {
   options.sampling.samples = 0;
   options.sampling.discard = 3;
   options.sampling.duration_s = 1e-9;
@@ -146,11 +142,10 @@ START_TEST(a_duration_however_short_counts_one_run) {
   ck_assert_int_eq(result->rows[0].samples, 1);
   ck_assert_int_eq(result->rows[1].samples, 1);
 }
-END_TEST
 
 /* However many are to be discarded, after half of it runs count. A machine that stands still for
  * the other half is given another chance. */
-START_TEST(discarding_runs_takes_half_of_a_duration_at_most) {
+TEST(discarding_runs_takes_half_of_a_duration_at_most) {
   options.sampling.samples = 0;
   options.sampling.discard = INT32_MAX;
   options.sampling.duration_s = 0.05;
@@ -162,7 +157,6 @@ START_TEST(discarding_runs_takes_half_of_a_duration_at_most) {
   }
   ck_assert_int_gt(counted, 1);
 }
-END_TEST
 
 /** 50 hyperperiods for each of the two modes. */
 static void ask_for_fifty(void) {
@@ -171,7 +165,7 @@ static void ask_for_fifty(void) {
   options.sampling.duration_s = 800e-9 * 2 * 50.5;
 }
 
-START_TEST(a_resident_duration_is_divided_among_the_modes) {
+TEST(a_resident_duration_is_divided_among_the_modes) {
   ask_for_fifty();
   run_log log = order_of_runs(1);
   /* 2 discarded of each of 10 launches; machine time may end the rounds sooner */
@@ -179,9 +173,8 @@ START_TEST(a_resident_duration_is_divided_among_the_modes) {
   ck_assert_int_ge(result->rows[1].samples, 1);
   ck_assert_int_le(result->rows[1].samples, 30);
 }
-END_TEST
 
-START_TEST(discarding_takes_half_of_a_duration_at_most) {
+TEST(discarding_takes_half_of_a_duration_at_most) {
   ask_for_fifty();
   options.sampling.discard = 10;
   ck_assert_int_eq(order_of_runs(1).all, 2 * 2);
@@ -190,21 +183,19 @@ START_TEST(discarding_takes_half_of_a_duration_at_most) {
   ck_assert_int_eq(result->rows[0].samples, 25);
   ck_assert_int_eq(result->rows[0].discarded, 25);
 }
-END_TEST
 
 /* The other half is for what counts, which is about as much then. */
-START_TEST(discarding_runs_leaves_half_of_a_duration) {
+TEST(discarding_runs_leaves_half_of_a_duration) {
   options.sampling.samples = 0;
   options.sampling.discard = INT32_MAX;
   options.sampling.duration_s = 0.2;
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_gt(result->rows[0].samples, result->rows[0].discarded / 20);
 }
-END_TEST
 
 /* Room for 25 launches of one discarded hyperperiod and one that counts, where 10 of two and three
  * would be made. */
-START_TEST(verifying_keeps_to_a_duration) {
+TEST(verifying_keeps_to_a_duration) {
   ask_for_fifty();
   options.sampling.verify_every = 1;
   ck_assert_int_eq(order_of_runs(1).all, 2 * 25);
@@ -216,9 +207,8 @@ START_TEST(verifying_keeps_to_a_duration) {
   options.sampling.verify_every = 1;
   ck_assert_int_eq(order_of_runs(1).all, 2 * 12);
 }
-END_TEST
 
-START_TEST(a_duration_asks_for_no_more_than_the_repeats) {
+TEST(a_duration_asks_for_no_more_than_the_repeats) {
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.samples = 4;
   options.sampling.duration_s = 1;
@@ -226,7 +216,6 @@ START_TEST(a_duration_asks_for_no_more_than_the_repeats) {
   ck_assert_int_eq(result->rows[0].samples, 4);
   ck_assert_int_eq(result->rows[1].samples, 4);
 }
-END_TEST
 
 /* ---- the pace ------------------------------------------------------------------------------- */
 
@@ -252,7 +241,7 @@ static prem_status probe_cpu(prem_machine *machine, prem_diag *to) {
 }
 
 /* Before the rounds of a duration on cores one hyperperiod of each mode, which does not count. */
-START_TEST(each_mode_shows_its_pace_once) {
+TEST(each_mode_shows_its_pace_once) {
   static prem_backend backend;
   backend = prem_backend_sim;
   backend.run = run_noted;
@@ -269,10 +258,9 @@ START_TEST(each_mode_shows_its_pace_once) {
   ck_assert_int_eq(first_runs.hyperperiods[1], 1);
   ck_assert_int_gt(first_runs.hyperperiods[2], 1);
 }
-END_TEST
 
 /* One hyperperiod of each mode on a CPU, which says how many fit into a duration. */
-START_TEST(a_pace_is_found_and_discarded) {
+TEST(a_pace_is_found_and_discarded) {
   reopen(increment);
   prem_session_close(session);
   session = open_on("cpu", schedule);
@@ -290,11 +278,10 @@ START_TEST(a_pace_is_found_and_discarded) {
     ck_assert_int_eq(result->rows[i].verified_hyperperiods, 4);
   }
 }
-END_TEST
 
 /* ---- what is refused ------------------------------------------------------------------------ */
 
-START_TEST(bad_options_are_refused) {
+TEST(bad_options_are_refused) {
   options.modes[0] = PREM_MODE_TT;
   ck_assert_int_eq(compare(), PREM_ERR_ARGUMENT); /* twice */
   options.mode_count = 0;
@@ -307,9 +294,8 @@ START_TEST(bad_options_are_refused) {
   ck_assert_ptr_null(result);
   ck_assert_uint_eq(prem_diag_errors(diag), 4);
 }
-END_TEST
 
-START_TEST(every_negative_count_is_refused) {
+TEST(every_negative_count_is_refused) {
   int64_t *const counts[] = {&options.sampling.samples, &options.sampling.discard,
                              &options.sampling.max_records, &options.sampling.verify_every,
                              &options.break_ns};
@@ -323,9 +309,8 @@ START_TEST(every_negative_count_is_refused) {
   options.sampling.discard = options.sampling.max_records = 0; /* the least */
   ck_assert_int_eq(compare(), PREM_OK);
 }
-END_TEST
 
-START_TEST(a_mode_that_the_backend_lacks_is_named) {
+TEST(a_mode_that_the_backend_lacks_is_named) {
   options.modes[0] = PREM_MODE_LEGACY;
   ck_assert_int_eq(compare(), PREM_ERR_UNAVAILABLE);
   ck_assert_ptr_null(result);
@@ -333,7 +318,6 @@ START_TEST(a_mode_that_the_backend_lacks_is_named) {
   ck_assert_ptr_nonnull(strstr(reason, "legacy"));
   ck_assert_ptr_nonnull(strstr(reason, "sim"));
 }
-END_TEST
 
 static prem_status run_but_lock(void *state, const prem_run_request *request, prem_trace *trace,
                                 prem_diag *to) {
@@ -343,7 +327,7 @@ static prem_status run_but_lock(void *state, const prem_run_request *request, pr
   return PREM_ERR_UNAVAILABLE;
 }
 
-START_TEST(a_mode_that_turns_out_impossible_stops_no_other) {
+TEST(a_mode_that_turns_out_impossible_stops_no_other) {
   static prem_backend backend; /* the session outlives the test */
   backend = prem_backend_sim;
   backend.run = run_but_lock;
@@ -376,33 +360,4 @@ START_TEST(a_mode_that_turns_out_impossible_stops_no_other) {
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag),
                    PREM_ERR_UNAVAILABLE);
   ck_assert_ptr_null(result);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("compare_rounds");
-  TCase *cases = tcase_create("compare_rounds");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, every_round_has_every_mode_once);
-  tcase_add_test(cases, the_seed_decides_the_order);
-  tcase_add_test(cases, counted_runs_hand_out_their_traces);
-  tcase_add_test(cases, a_refused_trace_ends_the_comparison);
-  tcase_add_test(cases, what_was_measured_survives_an_interruption);
-  tcase_add_test(cases, an_interruption_before_the_first_run_leaves_nothing);
-  tcase_add_test(cases, a_duration_ends_after_a_whole_round);
-  tcase_add_test(cases, a_duration_however_short_counts_one_run);
-  tcase_add_test(cases, discarding_runs_takes_half_of_a_duration_at_most);
-  tcase_add_test(cases, a_resident_duration_is_divided_among_the_modes);
-  tcase_add_test(cases, discarding_takes_half_of_a_duration_at_most);
-  tcase_add_test(cases, discarding_runs_leaves_half_of_a_duration);
-  tcase_add_test(cases, verifying_keeps_to_a_duration);
-  tcase_add_test(cases, a_duration_asks_for_no_more_than_the_repeats);
-  tcase_add_test(cases, each_mode_shows_its_pace_once);
-  tcase_add_test(cases, a_pace_is_found_and_discarded);
-  tcase_add_test(cases, bad_options_are_refused);
-  tcase_add_test(cases, every_negative_count_is_refused);
-  tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
-  tcase_add_test(cases, a_mode_that_turns_out_impossible_stops_no_other);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* Deadlines counted, of all jobs and of undisturbed ones, in runs made by hand. */
 #include "runtime/core/backend.h"
 #include "tests/common/compared.h"
+#include "tests/common/suite.h"
 
 /* As the pair, whose a answers after 180 ns and, left free, its first job after 210; b by its plan
  * after 280 and free after 210. */
@@ -65,7 +66,9 @@ static void open_with(prem_status (*run)(void *, const prem_run_request *, prem_
   options.mode_count = 1;
 }
 
-START_TEST(missed_deadlines_are_counted_in_every_mode) {
+GROUP("jobs", .set_up = set_up, .tear_down = tear_down);
+
+TEST(missed_deadlines_are_counted_in_every_mode) {
   reopen(hasty);
   ck_assert_int_eq(compare(), PREM_OK);
   for (int m = 0; m < 2; ++m) {
@@ -83,9 +86,8 @@ START_TEST(missed_deadlines_are_counted_in_every_mode) {
     ck_assert_int_eq(b->undisturbed.missed, -1);
   }
 }
-END_TEST
 
-START_TEST(without_raw_records_as_well) {
+TEST(without_raw_records_as_well) {
   reopen(hasty);
   options.sampling.max_records = 0;
   options.sampling.scenario = PREM_RESIDENT;
@@ -93,9 +95,8 @@ START_TEST(without_raw_records_as_well) {
   ck_assert_int_eq(result->rows[0].mode, PREM_MODE_FREE);
   ck_assert_int_eq(result->rows[0].tasks[0].all.missed, SAMPLES);
 }
-END_TEST
 
-START_TEST(a_disturbed_job_leaves_the_others_of_its_hyperperiod) {
+TEST(a_disturbed_job_leaves_the_others_of_its_hyperperiod) {
   open_with(run_disturbed);
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
@@ -118,9 +119,8 @@ START_TEST(a_disturbed_job_leaves_the_others_of_its_hyperperiod) {
   ck_assert_int_eq(row->disturbed.overruns, 3 * SAMPLES);
   ck_assert_int_eq(row->violations_checked, SAMPLES);
 }
-END_TEST
 
-START_TEST(disturbed_jobs_can_be_mixed_in) {
+TEST(disturbed_jobs_can_be_mixed_in) {
   open_with(run_disturbed);
   options.mix_disturbed = true;
   ck_assert_int_eq(compare(), PREM_OK);
@@ -131,9 +131,8 @@ START_TEST(disturbed_jobs_can_be_mixed_in) {
   ck_assert_int_eq(row->tasks[0].response_ns.max, 180 + DELAY_NS);
   ck_assert_int_eq(row->overruns, 3 * SAMPLES);
 }
-END_TEST
 
-START_TEST(a_job_that_never_ended_missed_its_deadline) {
+TEST(a_job_that_never_ended_missed_its_deadline) {
   open_with(run_broken);
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.launches = 1;
@@ -144,18 +143,4 @@ START_TEST(a_job_that_never_ended_missed_its_deadline) {
   ck_assert_int_eq(a->all.jobs, 2 * (SAMPLES - 1) + 1);
   ck_assert_int_eq(a->all.missed, 1);
   ck_assert_int_eq(a->undisturbed.missed, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("deadlines");
-  TCase *cases = tcase_create("jobs");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, missed_deadlines_are_counted_in_every_mode);
-  tcase_add_test(cases, without_raw_records_as_well);
-  tcase_add_test(cases, a_disturbed_job_leaves_the_others_of_its_hyperperiod);
-  tcase_add_test(cases, disturbed_jobs_can_be_mixed_in);
-  tcase_add_test(cases, a_job_that_never_ended_missed_its_deadline);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

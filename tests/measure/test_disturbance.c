@@ -10,6 +10,7 @@
 
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "tests/measure/made_up_nvml.h"
 
 /* ---- what the system says -------------------------------------------------------------------- */
@@ -76,7 +77,9 @@ static void round_of(int variant, prem_mode mode, int64_t count, int64_t ns) {
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-START_TEST(rounds_that_are_alike_are_calm) {
+GROUP("host", .set_up = set_up, .tear_down = tear_down);
+
+TEST(rounds_that_are_alike_are_calm) {
   watch("sim");
   assert_calm(0);
   round_of(0, PREM_MODE_TT, 10, 1000);
@@ -84,28 +87,25 @@ START_TEST(rounds_that_are_alike_are_calm) {
   round_of(0, PREM_MODE_TT, 10, 1099);
   assert_calm(0);
 }
-END_TEST
 
 /* Whoever moves, in whatever mode and direction. */
-START_TEST(a_round_that_differs_is_told) {
+TESTS(a_round_that_differs_is_told, 8) {
   watch("sim");
   round_of(_i / 2 % 2, _i / 4 ? PREM_MODE_LOCK : PREM_MODE_TT, 10, _i % 2 ? 1125 : 1000);
   assert_calm(0);
   round_of(_i / 2 % 2, _i / 4 ? PREM_MODE_LOCK : PREM_MODE_TT, 10, _i % 2 ? 1000 : 1125);
   assert_said(0, "the rounds' mean times differ by 12.5 %");
 }
-END_TEST
 
-START_TEST(a_tenth_more_is_told) {
+TEST(a_tenth_more_is_told) {
   watch("sim");
   round_of(0, PREM_MODE_TT, 10, 1000);
   round_of(0, PREM_MODE_TT, 10, 1101);
   assert_said(0, "the rounds' mean times differ by 10.1 %");
 }
-END_TEST
 
 /* Each is compared with itself. */
-START_TEST(others_may_take_longer) {
+TEST(others_may_take_longer) {
   watch("sim");
   round_of(0, PREM_MODE_TT, 10, 1000);
   round_of(1, PREM_MODE_TT, 10, 2000);
@@ -115,9 +115,8 @@ START_TEST(others_may_take_longer) {
   round_of(0, PREM_MODE_TT, 10, 1200);
   assert_said(0, "the rounds' mean times differ by 25.0 %");
 }
-END_TEST
 
-START_TEST(the_furthest_rounds_count) {
+TEST(the_furthest_rounds_count) {
   watch("sim");
   round_of(0, PREM_MODE_FREE, 10, 1000);
   round_of(0, PREM_MODE_FREE, 12, 800);
@@ -125,9 +124,8 @@ START_TEST(the_furthest_rounds_count) {
   round_of(0, PREM_MODE_FREE, 20, 1200);
   assert_said(0, "the rounds' mean times differ by 100.0 %");
 }
-END_TEST
 
-START_TEST(nine_samples_say_nothing) {
+TEST(nine_samples_say_nothing) {
   watch("sim");
   round_of(0, PREM_MODE_TT, 10, 1000);
   round_of(0, PREM_MODE_TT, 9, 5000);
@@ -137,7 +135,6 @@ START_TEST(nine_samples_say_nothing) {
   round_of(0, PREM_MODE_TT, 10, 2000);
   assert_said(0, "the rounds' mean times differ by 100.0 %");
 }
-END_TEST
 
 /* ---- the host -------------------------------------------------------------------------------- */
 
@@ -149,7 +146,7 @@ static void round_with(int64_t between, int64_t within) {
   prem_disturbance_round(watched, 0, false);
 }
 
-START_TEST(one_switch_in_a_hundred_runs_is_calm) {
+TEST(one_switch_in_a_hundred_runs_is_calm) {
   watch("cpu");
   assert_calm(0);
   round_with(1000, 3);
@@ -159,18 +156,16 @@ START_TEST(one_switch_in_a_hundred_runs_is_calm) {
   assert_said(499, "other processes took a core 5 times in 499 runs");
   assert_said(0, "other processes took a core 5 times in 0 runs");
 }
-END_TEST
 
-START_TEST(only_the_cpu_has_switches) {
+TESTS(only_the_cpu_has_switches, 2) {
   watch(_i ? "sim" : "cuda");
   round_with(0, 100);
   proc_stat = "cpu 1 2 3 4 5 6 7 200 9\n";
   round_with(0, 100);
   assert_calm(1);
 }
-END_TEST
 
-START_TEST(what_the_hypervisor_takes_is_told) {
+TEST(what_the_hypervisor_takes_is_told) {
   watch("cpu");
   prem_disturbance_round(watched, 0, true);
   prem_disturbance_round(watched, 0, false);
@@ -185,9 +180,8 @@ START_TEST(what_the_hypervisor_takes_is_told) {
   const long tick_ms = 1000 / sysconf(_SC_CLK_TCK);
   assert_said(100, text("the hypervisor took %ld ms", (1 + 2002) * tick_ms));
 }
-END_TEST
 
-START_TEST(a_system_that_does_not_tell_is_calm) {
+TESTS(a_system_that_does_not_tell_is_calm, 4) {
   static const char *const none[] = {NULL, "cpu 1 2 3 4 5 6 7", "cpu", "intr 1 2 3 4 5 6 7 8 9"};
   watch("cpu");
   proc_stat = none[_i];
@@ -195,9 +189,8 @@ START_TEST(a_system_that_does_not_tell_is_calm) {
   prem_disturbance_round(watched, 0, false);
   assert_calm(0);
 }
-END_TEST
 
-START_TEST(reasons_are_put_together) {
+TEST(reasons_are_put_together) {
   watch("cpu");
   prem_disturbance_round(watched, 0, true);
   switches = 7;
@@ -210,10 +203,9 @@ START_TEST(reasons_are_put_together) {
                       "the rounds' mean times differ by 12.5 %%",
                       tick_ms));
 }
-END_TEST
 
 /* As much as there is room for, never more. */
-START_TEST(what_has_no_room_is_cut) {
+TEST(what_has_no_room_is_cut) {
   watch("cpu");
   round_with(0, 7);
   round_of(0, PREM_MODE_TT, 10, 1000);
@@ -228,7 +220,6 @@ START_TEST(what_has_no_room_is_cut) {
     free(cut);
   }
 }
-END_TEST
 
 /* ---- the GPU --------------------------------------------------------------------------------- */
 
@@ -272,7 +263,9 @@ static void tear_down_gpu(void) {
   dlclose(library);
 }
 
-START_TEST(the_gpu_of_the_variants_is_asked) {
+GROUP("gpu", .set_up = set_up_gpu, .tear_down = tear_down_gpu);
+
+TEST(the_gpu_of_the_variants_is_asked) {
   watch("cuda");
   ck_assert_int_eq(nvml->inits, 0);
   for (int i = 0; i < 3; ++i)
@@ -285,9 +278,8 @@ START_TEST(the_gpu_of_the_variants_is_asked) {
   watched = NULL;
   ck_assert_int_eq(nvml->shutdowns, 1);
 }
-END_TEST
 
-START_TEST(without_a_session_there_is_no_gpu_yet) {
+TEST(without_a_session_there_is_no_gpu_yet) {
   prem_session *session = variants[1].session;
   watch("cuda");
   variants[1].session = NULL;
@@ -297,17 +289,15 @@ START_TEST(without_a_session_there_is_no_gpu_yet) {
   prem_disturbance_look(watched);
   ck_assert_int_eq(nvml->inits, 1);
 }
-END_TEST
 
-START_TEST(others_have_no_gpu) {
+TESTS(others_have_no_gpu, 2) {
   watch(_i ? "cpu" : "sim");
   prem_disturbance_look(watched);
   ck_assert_int_eq(nvml->inits, 0);
 }
-END_TEST
 
 /* It is asked once: whoever does not find it stays without. */
-START_TEST(a_gpu_that_nvml_does_not_find_is_calm) {
+TESTS(a_gpu_that_nvml_does_not_find_is_calm, 2) {
   nvml->init_says = _i ? 0 : 9;
   nvml->find_says = _i ? 6 : 0;
   nvml->reasons = 0x8;
@@ -324,7 +314,6 @@ START_TEST(a_gpu_that_nvml_does_not_find_is_calm) {
   watched = NULL;
   ck_assert_int_eq(nvml->shutdowns, _i);
 }
-END_TEST
 
 static void look_at(unsigned sm_mhz, unsigned memory_mhz) {
   nvml->mhz[1] = sm_mhz;
@@ -333,7 +322,7 @@ static void look_at(unsigned sm_mhz, unsigned memory_mhz) {
 }
 
 /* Two per cent are a step of the boost clock. */
-START_TEST(clocks_are_judged_at_their_limits) {
+TESTS(clocks_are_judged_at_their_limits, 8) {
   static const struct {
     unsigned sm_mhz, memory_mhz;
     const char *said;
@@ -353,9 +342,8 @@ START_TEST(clocks_are_judged_at_their_limits) {
   else
     assert_calm(1);
 }
-END_TEST
 
-START_TEST(a_clock_that_is_not_told_does_not_count) {
+TEST(a_clock_that_is_not_told_does_not_count) {
   watch("cuda");
   look_at(2000, 3000);
   nvml->clock_says = 3;
@@ -365,11 +353,10 @@ START_TEST(a_clock_that_is_not_told_does_not_count) {
   look_at(2000, 3000);
   assert_calm(1);
 }
-END_TEST
 
 /* Idle, an application's own clock and whatever else holds it back on purpose are no disturbance.
  */
-START_TEST(throttled_clocks_are_told) {
+TESTS(throttled_clocks_are_told, 10) {
   watch("cuda");
   nvml->reasons = 1ULL << _i;
   prem_disturbance_look(watched);
@@ -380,9 +367,8 @@ START_TEST(throttled_clocks_are_told) {
   else
     assert_calm(1);
 }
-END_TEST
 
-START_TEST(reasons_to_throttle_add_up) {
+TEST(reasons_to_throttle_add_up) {
   watch("cuda");
   nvml->reasons = 0x4;
   prem_disturbance_look(watched);
@@ -393,10 +379,9 @@ START_TEST(reasons_to_throttle_add_up) {
   prem_disturbance_look(watched);
   assert_said(1, "the GPU throttled its clocks (NVML reasons 0x64)");
 }
-END_TEST
 
 /* NVML says 7 where its list has no room: the count is right all the same. */
-START_TEST(other_processes_are_counted) {
+TESTS(other_processes_are_counted, 8) {
   static const struct {
     unsigned first, second;
     int says;
@@ -414,13 +399,14 @@ START_TEST(other_processes_are_counted) {
   else
     assert_calm(1);
 }
-END_TEST
 
 /* ---- away ------------------------------------------------------------------------------------ */
 
 enum { USUAL_NS = 1 << 20 };
 
-START_TEST(half_a_millisecond_more_is_calm) {
+GROUP("host");
+
+TEST(half_a_millisecond_more_is_calm) {
   watch("cuda");
   add(0, PREM_MODE_TT, 3, USUAL_NS);
   add(0, PREM_MODE_TT, 1, USUAL_NS + 500000);
@@ -429,10 +415,9 @@ START_TEST(half_a_millisecond_more_is_calm) {
   assert_said(1, "something had the GPU for 0.5 ms (a hyperperiod took 1.549 ms, half of them at "
                  "most 1.049)");
 }
-END_TEST
 
 /* On time and free; of all of them the one that was furthest away. */
-START_TEST(the_furthest_away_is_told) {
+TESTS(the_furthest_away_is_told, 4) {
   watch("cuda");
   add(0, PREM_MODE_LOCK, 3, USUAL_NS);
   add(0, PREM_MODE_LOCK, 1, 90000000);
@@ -444,17 +429,17 @@ START_TEST(the_furthest_away_is_told) {
   assert_said(1, "something had the GPU for 2.0 ms (a hyperperiod took 3.049 ms, half of them at "
                  "most 1.049)");
 }
-END_TEST
 
-START_TEST(only_a_gpu_can_be_taken_away) {
+TESTS(only_a_gpu_can_be_taken_away, 2) {
   watch(_i ? "cpu" : "sim");
   add(0, PREM_MODE_TT, 3, USUAL_NS);
   add(0, PREM_MODE_TT, 1, 90000000);
   assert_calm(1);
 }
-END_TEST
 
-START_TEST(all_of_a_gpu_is_told_in_order) {
+GROUP("gpu");
+
+TEST(all_of_a_gpu_is_told_in_order) {
   watch("cuda");
   look_at(2000, 3000);
   nvml->reasons = 0x8;
@@ -466,41 +451,4 @@ START_TEST(all_of_a_gpu_is_told_in_order) {
                  "2000 MHz; 2 other processes on the GPU; something had the GPU for 1.0 ms (a "
                  "hyperperiod took 2.097 ms, half of them at most 1.049); the rounds' mean times "
                  "differ by 100.0 %");
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("disturbance");
-  TCase *cases = tcase_create("host");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, rounds_that_are_alike_are_calm);
-  tcase_add_loop_test(cases, a_round_that_differs_is_told, 0, 8);
-  tcase_add_test(cases, a_tenth_more_is_told);
-  tcase_add_test(cases, others_may_take_longer);
-  tcase_add_test(cases, the_furthest_rounds_count);
-  tcase_add_test(cases, nine_samples_say_nothing);
-  tcase_add_test(cases, one_switch_in_a_hundred_runs_is_calm);
-  tcase_add_loop_test(cases, only_the_cpu_has_switches, 0, 2);
-  tcase_add_test(cases, what_the_hypervisor_takes_is_told);
-  tcase_add_loop_test(cases, a_system_that_does_not_tell_is_calm, 0, 4);
-  tcase_add_test(cases, reasons_are_put_together);
-  tcase_add_test(cases, what_has_no_room_is_cut);
-  tcase_add_test(cases, half_a_millisecond_more_is_calm);
-  tcase_add_loop_test(cases, the_furthest_away_is_told, 0, 4);
-  tcase_add_loop_test(cases, only_a_gpu_can_be_taken_away, 0, 2);
-  suite_add_tcase(suite, cases);
-  cases = tcase_create("gpu");
-  tcase_add_checked_fixture(cases, set_up_gpu, tear_down_gpu);
-  tcase_add_test(cases, the_gpu_of_the_variants_is_asked);
-  tcase_add_test(cases, without_a_session_there_is_no_gpu_yet);
-  tcase_add_loop_test(cases, others_have_no_gpu, 0, 2);
-  tcase_add_loop_test(cases, a_gpu_that_nvml_does_not_find_is_calm, 0, 2);
-  tcase_add_loop_test(cases, clocks_are_judged_at_their_limits, 0, 8);
-  tcase_add_test(cases, a_clock_that_is_not_told_does_not_count);
-  tcase_add_loop_test(cases, throttled_clocks_are_told, 0, 10);
-  tcase_add_test(cases, reasons_to_throttle_add_up);
-  tcase_add_loop_test(cases, other_processes_are_counted, 0, 8);
-  tcase_add_test(cases, all_of_a_gpu_is_told_in_order);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

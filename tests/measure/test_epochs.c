@@ -12,6 +12,7 @@
 #include "runtime/core/backend.h"
 #include "tests/common/chain_trace.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "ttprem/measure.h"
 
 static const char pair[] =
@@ -111,7 +112,9 @@ static void tear_down(void) {
 
 /* ---- single functions ----------------------------------------------------------------------- */
 
-START_TEST(executors_say_where_hyperperiods_began) {
+GROUP("epochs", .set_up = set_up, .tear_down = tear_down);
+
+TEST(executors_say_where_hyperperiods_began) {
   prem_trace *trace = NULL;
   const prem_run_request request = {.mode = PREM_MODE_FREE, .hyperperiods = 6};
   delayed = false;
@@ -123,9 +126,8 @@ START_TEST(executors_say_where_hyperperiods_began) {
     ck_assert_int_eq(trace->epoch_ns[h], h < 6 ? 800 * h : -1);
   prem_trace_free(trace);
 }
-END_TEST
 
-START_TEST(times_of_jobs_count_from_the_beginning) {
+TEST(times_of_jobs_count_from_the_beginning) {
   int64_t first_job[] = {0, 2, 3}, epoch_ns[] = {5, 1234567};
   int64_t end_ns[] = {185, 600, 385, 1234567 + 180, 1234567 + 580, 1234567 + 380};
   const prem_trace trace = {.task_count = 2,
@@ -140,7 +142,6 @@ START_TEST(times_of_jobs_count_from_the_beginning) {
   ck_assert_int_eq(prem_makespan_ns(&trace, 0), 595);
   ck_assert_int_eq(prem_makespan_ns(&trace, 1), 580);
 }
-END_TEST
 
 /* ---- a comparison --------------------------------------------------------------------------- */
 
@@ -189,7 +190,7 @@ static void assert_same_row(const prem_row *a, const prem_row *b) {
   ck_assert_int_eq(a->chains[0].age_ns.max, b->chains[0].age_ns.max);
 }
 
-START_TEST(a_comparison_gives_the_same_numbers) {
+TEST(a_comparison_gives_the_same_numbers) {
   prem_result *even = compare(false), *odd = compare(true);
   assert_same_row(&even->rows[0], &odd->rows[0]);
   ck_assert_int_eq(odd->rows[0].makespan_ns.min, 580);
@@ -207,7 +208,6 @@ START_TEST(a_comparison_gives_the_same_numbers) {
   prem_result_free(even);
   prem_result_free(odd);
 }
-END_TEST
 
 /* ---- variants by turns ---------------------------------------------------------------------- */
 
@@ -228,7 +228,7 @@ static void interleave(prem_variant *variant, bool late) {
   ck_assert_int_eq(prem_interleave(variant, 1, &options, diag), PREM_OK);
 }
 
-START_TEST(variants_give_the_same_numbers) {
+TEST(variants_give_the_same_numbers) {
   prem_variant even, odd;
   interleave(&even, false);
   interleave(&odd, true);
@@ -243,7 +243,6 @@ START_TEST(variants_give_the_same_numbers) {
   prem_variant_close(&even);
   prem_variant_close(&odd);
 }
-END_TEST
 
 /* ---- why releases were late ----------------------------------------------------------------- */
 
@@ -270,7 +269,7 @@ static prem_first_causes causes_of(const chain_run *chain, bool late) {
   return first;
 }
 
-START_TEST(causes_are_the_same) {
+TESTS(causes_are_the_same, 2) {
   const chain_run runs[] = {
       {.blocks = 4, .tiles = 8, .hyperperiods = 3, .idle_ns = 400000, .delay_ns = slow_handover},
       {.blocks = 4, .tiles = 8, .hyperperiods = 3, .idle_ns = 400000, .excess_ns = long_compute}};
@@ -287,22 +286,4 @@ START_TEST(causes_are_the_same) {
   }
   prem_first_causes_free(&even);
   prem_first_causes_free(&odd);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("epochs");
-  TCase *cases = tcase_create("epochs");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, executors_say_where_hyperperiods_began);
-  tcase_add_test(cases, times_of_jobs_count_from_the_beginning);
-  tcase_add_test(cases, a_comparison_gives_the_same_numbers);
-  tcase_add_test(cases, variants_give_the_same_numbers);
-  tcase_add_loop_test(cases, causes_are_the_same, 0, 2);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

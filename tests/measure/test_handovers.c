@@ -2,6 +2,7 @@
 /* Hand-overs told from traces: of the simulator, where they take what the schedule says, and of
  * stamps made up. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include "measure/handovers.h"
 #include "measure/predecessors.h"
@@ -46,7 +47,7 @@ static void assert_told(const prem_schedule *schedule, const prem_trace *trace, 
     prem_times_free(&times[t]);
 }
 
-START_TEST(the_simulator_takes_what_it_is_told) {
+TEST(the_simulator_takes_what_it_is_told) {
   prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
   prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 5);
   assert_told(schedule, trace, 0, 20, 700, 700);
@@ -54,16 +55,14 @@ START_TEST(the_simulator_takes_what_it_is_told) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(without_an_edge_nothing_is_told) {
+TEST(without_an_edge_nothing_is_told) {
   prem_schedule *schedule = prepared(graph(""));
   prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 5);
   assert_told(schedule, trace, 0, 0, 0, 0);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static prem_trace_record *record_of(prem_trace *trace, int32_t hyperperiod, int32_t block,
                                     int phase) {
@@ -78,7 +77,7 @@ static prem_trace_record *record_of(prem_trace *trace, int32_t hyperperiod, int3
 
 /* One block late to know; one whose last writeback of the hyperperiod before ended behind the
  * message, which is left out. */
-START_TEST(what_a_block_itself_held_up_is_left_out) {
+TEST(what_a_block_itself_held_up_is_left_out) {
   prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
   prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
   record_of(trace, 0, 2, PREM_PREFETCH)->ready_ns += 40;
@@ -92,10 +91,9 @@ START_TEST(what_a_block_itself_held_up_is_left_out) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Any order of the records will do. */
-START_TEST(records_may_stand_in_any_order) {
+TEST(records_may_stand_in_any_order) {
   prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
   prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 3);
   for (int64_t i = 0, j = trace->record_count - 1; i < j; ++i, --j) {
@@ -107,7 +105,6 @@ START_TEST(records_may_stand_in_any_order) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* `z` follows two that end at once, at 10. */
 static const char *const two_before_one =
@@ -133,7 +130,7 @@ static prem_predecessor before_z(const prem_schedule *schedule, prem_trace *trac
 }
 
 /* It is the first of the file's tasks, however `after` lists them. */
-START_TEST(of_two_that_end_at_once_the_first_counts) {
+TEST(of_two_that_end_at_once_the_first_counts) {
   prem_schedule *schedule = checked_schedule(two_before_one);
   prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
   const prem_predecessor before = before_z(schedule, trace);
@@ -143,10 +140,9 @@ START_TEST(of_two_that_end_at_once_the_first_counts) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* On a clock with large steps a phase at the very beginning ends when it starts. */
-START_TEST(an_end_at_the_instant_0_is_known) {
+TEST(an_end_at_the_instant_0_is_known) {
   prem_schedule *schedule = checked_schedule(two_before_one);
   prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
   for (int64_t i = 0; i < trace->record_count; ++i)
@@ -158,22 +154,4 @@ START_TEST(an_end_at_the_instant_0_is_known) {
   ck_assert_int_eq(before.tardy_ns, -10);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("handovers");
-  TCase *all = tcase_create("all");
-  tcase_add_test(all, the_simulator_takes_what_it_is_told);
-  tcase_add_test(all, without_an_edge_nothing_is_told);
-  tcase_add_test(all, records_may_stand_in_any_order);
-  tcase_add_test(all, what_a_block_itself_held_up_is_left_out);
-  tcase_add_test(all, of_two_that_end_at_once_the_first_counts);
-  tcase_add_test(all, an_end_at_the_instant_0_is_known);
-  suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
 }

@@ -5,6 +5,8 @@
 
 #include "measure/padding.h"
 
+#include "tests/common/suite.h"
+
 enum { STEP_NS = 32, MANY = 2 * 100000 };
 
 static int64_t *values, *away_ns;
@@ -25,8 +27,10 @@ static prem_padding padded(const int64_t *away, int64_t count) {
   return out;
 }
 
+GROUP("padding", .set_up = set_up, .tear_down = tear_down);
+
 /* A multiple of the step is shown one step later, what lies between is rounded up as well. */
-START_TEST(the_longest_of_the_first_half_sets_an_instant) {
+TEST(the_longest_of_the_first_half_sets_an_instant) {
   static const int64_t times_ns[] = {320, 640, 321, 640, 672, 673, 300};
   for (int i = 0; i < 7; ++i)
     values[i] = times_ns[i];
@@ -38,9 +42,8 @@ START_TEST(the_longest_of_the_first_half_sets_an_instant) {
   values[1] = 641;
   ck_assert_int_eq(padded(NULL, 7).at[PREM_PADDING_LONGEST].published_ns, 704);
 }
-END_TEST
 
-START_TEST(too_few_times_set_no_instant) {
+TEST(too_few_times_set_no_instant) {
   prem_padding out = padded(NULL, 1);
   ck_assert_int_eq(out.at[PREM_PADDING_LONGEST].published_ns, -1);
   ck_assert_int_eq(out.trained, 0);
@@ -57,10 +60,9 @@ START_TEST(too_few_times_set_no_instant) {
   ck_assert_int_eq(out.at[PREM_PADDING_P99999].published_ns, 64 * 99999 + STEP_NS);
   ck_assert_int_eq(out.at[PREM_PADDING_LONGEST].published_ns, 64 * 100000 + STEP_NS);
 }
-END_TEST
 
 /* Disturbed times set nothing, and are counted apart. */
-START_TEST(disturbed_times_are_told_apart) {
+TEST(disturbed_times_are_told_apart) {
   for (int i = 0; i < 10; ++i)
     values[i] = 100;
   values[2] = values[7] = values[8] = 9000;
@@ -78,20 +80,4 @@ START_TEST(disturbed_times_are_told_apart) {
   ck_assert_int_eq(longest->published_ns, 9056);
   ck_assert_int_eq(out.trained, 5);
   ck_assert_int_eq(longest->missed + longest->missed_disturbed, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("padding");
-  TCase *cases = tcase_create("padding");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, the_longest_of_the_first_half_sets_an_instant);
-  tcase_add_test(cases, too_few_times_set_no_instant);
-  tcase_add_test(cases, disturbed_times_are_told_apart);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

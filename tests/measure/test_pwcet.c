@@ -6,6 +6,7 @@
 
 #include "tests/common/failing_memory.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { RUNS = 4000 };
 
@@ -64,7 +65,7 @@ static prem_pwcet estimate(int64_t count) {
   return pwcet;
 }
 
-START_TEST(an_exponential_tail_is_found) {
+TEST(an_exponential_tail_is_found) {
   fill(exponential);
   const prem_pwcet pwcet = estimate(RUNS);
   ck_assert_msg(pwcet.known, "%s", pwcet.reason);
@@ -73,16 +74,14 @@ START_TEST(an_exponential_tail_is_found) {
   ck_assert_double_lt((double)pwcet.estimate_ns, 1.1 * truth);
   ck_assert_double_eq_tol(pwcet.mean_excess_ns, 1000, 120);
 }
-END_TEST
 
-START_TEST(a_bounded_tail_is_bounded_from_above) {
+TEST(a_bounded_tail_is_bounded_from_above) {
   fill(even);
   const prem_pwcet pwcet = estimate(RUNS);
   ck_assert_msg(pwcet.known, "%s", pwcet.reason);
   ck_assert_int_ge(pwcet.estimate_ns, 11000); /* no time is above that */
   ck_assert_double_lt(pwcet.variation, 1);
 }
-END_TEST
 
 static void assert_refused(const char *reason) {
   const prem_pwcet pwcet = estimate(RUNS);
@@ -90,17 +89,15 @@ static void assert_refused(const char *reason) {
   ck_assert_msg(strstr(pwcet.reason, reason) != NULL, "%s", pwcet.reason);
 }
 
-START_TEST(a_heavy_tail_gets_no_estimate) {
+TEST(a_heavy_tail_gets_no_estimate) {
   fill(heavy);
   assert_refused("heavier than an exponential");
 }
-END_TEST
 
-START_TEST(times_that_drift_get_no_estimate) {
+TEST(times_that_drift_get_no_estimate) {
   fill(drifting);
   assert_refused("drift");
 }
-END_TEST
 
 static int shift; /* of the second half, in ranks of 2000 */
 
@@ -109,7 +106,7 @@ static double shifted(int run) {
 }
 
 /* 1.628 x sqrt(4000 / 2000^2) = 0.05148: chance explains 102 of 2000 ranks, and not 103. */
-START_TEST(drift_is_more_than_chance_explains) {
+TEST(drift_is_more_than_chance_explains) {
   shift = 103;
   fill(shifted);
   assert_refused("the times drift: first and second half of the runs differ by 0.052, chance "
@@ -118,42 +115,36 @@ START_TEST(drift_is_more_than_chance_explains) {
   fill(shifted);
   assert_refused("depend on the run before"); /* they do not drift, but rise */
 }
-END_TEST
 
-START_TEST(runs_that_depend_on_each_other_get_no_estimate) {
+TEST(runs_that_depend_on_each_other_get_no_estimate) {
   fill(dependent);
   assert_refused("depend on the run before");
 }
-END_TEST
 
-START_TEST(ties_get_no_estimate) {
+TEST(ties_get_no_estimate) {
   fill(coarse);
   assert_refused("too many ties");
 }
-END_TEST
 
 /* Nothing follows from a run for the next one, where all are alike. */
-START_TEST(equal_times_get_no_estimate) {
+TEST(equal_times_get_no_estimate) {
   fill(constant);
   assert_refused("too many ties");
 }
-END_TEST
 
-START_TEST(few_runs_get_no_estimate) {
+TEST(few_runs_get_no_estimate) {
   fill(exponential);
   const prem_pwcet pwcet = estimate(299);
   ck_assert(!pwcet.known);
   ck_assert_str_eq(pwcet.reason, "299 runs, 300 are needed");
 }
-END_TEST
 
-START_TEST(no_runs_get_no_estimate) {
+TEST(no_runs_get_no_estimate) {
   const prem_pwcet pwcet = estimate(0);
   ck_assert(!pwcet.known);
 }
-END_TEST
 
-START_TEST(without_memory_that_is_what_is_said) {
+TEST(without_memory_that_is_what_is_said) {
   enum { REQUESTS = 2 };
   fill(exponential);
   failing_prepare();
@@ -166,23 +157,4 @@ START_TEST(without_memory_that_is_what_is_said) {
     ck_assert_int_eq(pwcet.known, i > REQUESTS);
     ck_assert_str_eq(pwcet.reason, i <= REQUESTS ? "out of memory" : "");
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("tail");
-  TCase *cases = tcase_create("estimates");
-  tcase_add_test(cases, an_exponential_tail_is_found);
-  tcase_add_test(cases, a_bounded_tail_is_bounded_from_above);
-  tcase_add_test(cases, a_heavy_tail_gets_no_estimate);
-  tcase_add_test(cases, times_that_drift_get_no_estimate);
-  tcase_add_test(cases, drift_is_more_than_chance_explains);
-  tcase_add_test(cases, runs_that_depend_on_each_other_get_no_estimate);
-  tcase_add_test(cases, ties_get_no_estimate);
-  tcase_add_test(cases, equal_times_get_no_estimate);
-  tcase_add_test(cases, few_runs_get_no_estimate);
-  tcase_add_test(cases, no_runs_get_no_estimate);
-  tcase_add_test(cases, without_memory_that_is_what_is_said);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -6,9 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tests/common/suite.h"
+
 /* With 95 % confidence the longest of 59 is above the 95 % quantile, the second of 93, the third of
  * 124; of the 99 % one the longest of 299. */
-START_TEST(sample_sizes_are_those_of_wilks) {
+TEST(sample_sizes_are_those_of_wilks) {
   static const struct {
     int64_t count, above;
     double share;
@@ -19,10 +21,9 @@ START_TEST(sample_sizes_are_those_of_wilks) {
     ck_assert_msg(prem_quantile_above(known[i].count, known[i].share, 0.95) == known[i].above,
                   "%lld samples", (long long)known[i].count);
 }
-END_TEST
 
 /* P(B <= m) one by one, far from where single terms vanish. */
-START_TEST(many_samples_keep_their_confidence) {
+TEST(many_samples_keep_their_confidence) {
   const int64_t count = 2000000;
   const double share = 0.99;
   const int64_t above = prem_quantile_above(count, share, 0.95);
@@ -37,9 +38,8 @@ START_TEST(many_samples_keep_their_confidence) {
   ck_assert(sum[0] <= 0.05001);
   ck_assert(sum[1] > 0.04999);
 }
-END_TEST
 
-START_TEST(two_lists_count_as_one) {
+TEST(two_lists_count_as_one) {
   prem_times a = {0}, b = {0};
   for (int i = 0; i < 100; ++i)
     ck_assert(prem_times_add(&a, 100 + i)); /* 100 to 199 */
@@ -52,30 +52,13 @@ START_TEST(two_lists_count_as_one) {
   ck_assert_int_eq(prem_quantile_bound(&a, &a, 0.95, 0.95), 0);
   prem_times_free(&b);
 }
-END_TEST
 
 /* Kept with 11 bits: a bound is never below the time that it stands for. */
-START_TEST(rounding_never_shortens) {
+TEST(rounding_never_shortens) {
   prem_times a = {0}, none = {0};
   for (int i = 0; i < 93; ++i)
     ck_assert(prem_times_add(&a, i < 92 ? 100001 : 200001));
   ck_assert_int_ge(prem_quantile_bound(&a, &none, 0.95, 0.95), 100001);
   ck_assert_int_le(prem_quantile_bound(&a, &none, 0.95, 0.95), 100101);
   prem_times_free(&a);
-}
-END_TEST
-
-int main(void) {
-  TCase *cases = tcase_create("quantile");
-  tcase_add_test(cases, sample_sizes_are_those_of_wilks);
-  tcase_add_test(cases, many_samples_keep_their_confidence);
-  tcase_add_test(cases, two_lists_count_as_one);
-  tcase_add_test(cases, rounding_never_shortens);
-  Suite *suite = suite_create("quantile");
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include "tests/common/golden.h"
 #include "tests/common/random_schedule.h"
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 #include "ttprem/report.h"
 #include "ttprem/ttprem_measure.h"
 
@@ -132,7 +133,9 @@ static void judge_result(const prem_result *result, const prem_schedule *schedul
   }
 }
 
-START_TEST(of_random_schedules) {
+GROUP("schedules", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
+
+TEST(of_random_schedules) {
   const prem_backend delayed = delayed_backend();
   const prem_backend *const backends[] = {&prem_backend_sim, &delayed};
   int64_t late = 0;
@@ -154,15 +157,4 @@ START_TEST(of_random_schedules) {
     prem_schedule_free(schedule);
   }
   ck_assert_int_gt(late, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("random results");
-  TCase *all = tcase_create("schedules");
-  tcase_set_timeout(all, 240);
-  tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
-  tcase_add_test(all, of_random_schedules);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
  * plan refuses. */
 #include "measure/resource_usage.h"
 #include "tests/common/schedule_text.h"
+#include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 #include "ttprem/ttprem_measure.h"
 
@@ -50,20 +51,17 @@ static const char *two_tasks(const char *per) {
 }
 
 /* a holds 1 in [1, 5) and in [3, 7), b holds 2 in [4, 12). */
-START_TEST(blocks_add_up) {
+TEST(blocks_add_up) {
   ASSERT_USE(two_tasks("block"), 0, {0, 0}, {1, 1}, {3, 2}, {4, 4}, {5, 3}, {7, 2}, {12, 0});
 }
-END_TEST
 
-START_TEST(the_blocks_of_a_gang_count_once) {
+TEST(the_blocks_of_a_gang_count_once) {
   ASSERT_USE(two_tasks("task"), 0, {0, 0}, {1, 1}, {4, 3}, {7, 2}, {12, 0});
 }
-END_TEST
 
-START_TEST(each_resource_has_its_own_demand) {
+TEST(each_resource_has_its_own_demand) {
   ASSERT_USE(two_tasks("block"), 1, {0, 0}, {4, 1}, {12, 0});
 }
-END_TEST
 
 static const char *one_task(const char *task_keys, const char *plan_runs) {
   return text("version = 1; name = \"use\";\n"
@@ -79,12 +77,11 @@ static const char *one_task(const char *task_keys, const char *plan_runs) {
 
 /* The chain is released at 10; its writeback ends at 30 at the latest and may come any time before,
  * so the larger demand is held from the release on. */
-START_TEST(a_chain_holds_what_may_still_come) {
+TEST(a_chain_holds_what_may_still_come) {
   ASSERT_USE(one_task("tiles = 1;", "{ task = \"a\"; phase = \"prefetch\"; start_ns = 10L;"
                                     "  chain = [ \"compute\", \"writeback\" ]; }"),
              0, {0, 0}, {10, 3}, {30, 0});
 }
-END_TEST
 
 static const char joined_runs[] =
     "{ task = \"a\"; phase = \"prefetch\"; start_ns = 0L; },"
@@ -93,22 +90,20 @@ static const char joined_runs[] =
     "{ task = \"a\"; phase = \"writeback\"; start_ns = 50L; tile = 1; }";
 
 /* Both lengths, once the larger demand. */
-START_TEST(a_joined_pair_counts_once) {
+TEST(a_joined_pair_counts_once) {
   ASSERT_USE(one_task("tiles = 2;", joined_runs), 0, {0, 1}, {6, 0}, {20, 3}, {30, 0}, {50, 3},
              {54, 0});
 }
-END_TEST
 
-START_TEST(a_joined_pair_has_its_own_length_where_given) {
+TEST(a_joined_pair_has_its_own_length_where_given) {
   ASSERT_USE(
       one_task("tiles = 2; joined: { wcet_ns = 9L; busy_ns = 7L; demand: { memory = 2; }; };",
                joined_runs),
       0, {0, 1}, {6, 0}, {20, 2}, {27, 0}, {50, 3}, {54, 0});
 }
-END_TEST
 
 /* Even if they start together, and are listed one behind the other. */
-START_TEST(two_copies_that_are_not_joined_add_up) {
+TEST(two_copies_that_are_not_joined_add_up) {
   ASSERT_USE(
       one_task(
           "tiles = 2;",
@@ -117,19 +112,17 @@ START_TEST(two_copies_that_are_not_joined_add_up) {
           "{ task = \"a\"; phase = \"compute\"; start_ns = 6L; repeat = 2; step_ns = 24L; }"),
       0, {0, 1}, {6, 0}, {20, 4}, {24, 1}, {26, 0}, {50, 3}, {54, 0});
 }
-END_TEST
 
 /* Writeback [98, 102) of a hyperperiod of 100. */
-START_TEST(what_goes_on_in_the_next_hyperperiod_is_held_at_its_start) {
+TEST(what_goes_on_in_the_next_hyperperiod_is_held_at_its_start) {
   ASSERT_USE(one_task("tiles = 1; period_ns = 100L; release_ns = 50L;",
                       "{ task = \"a\"; phase = \"prefetch\"; start_ns = 50L; },"
                       "{ task = \"a\"; phase = \"compute\"; start_ns = 60L; },"
                       "{ task = \"a\"; phase = \"writeback\"; start_ns = 98L; }"),
              0, {0, 3}, {2, 0}, {50, 1}, {56, 0}, {98, 3}, {100, 0});
 }
-END_TEST
 
-START_TEST(warm_up_holds_nothing) {
+TEST(warm_up_holds_nothing) {
   const char *source =
       text("version = 1; name = \"use\"; platform: { blocks = 1; };\n"
            "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;\n"
@@ -139,11 +132,10 @@ START_TEST(warm_up_holds_nothing) {
            "  { task = \"a\"; phase = \"compute\"; start_ns = 30L; tile = 1; } ); };\n");
   ASSERT_USE(source, 0, {0, 0}, {20, 1}, {25, 0});
 }
-END_TEST
 
 /* ---- what a picture refuses ----------------------------------------------------------------- */
 
-START_TEST(another_extension_is_refused) {
+TEST(another_extension_is_refused) {
   prem_schedule *schedule = schedule_from_text(two_tasks("block"));
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.bmp", NULL, diag), PREM_ERR_ARGUMENT);
@@ -152,9 +144,8 @@ START_TEST(another_extension_is_refused) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(without_a_plan_there_is_nothing_to_draw) {
+TEST(without_a_plan_there_is_nothing_to_draw) {
   prem_schedule *schedule = schedule_from_text(two_tasks("block"));
   prem_diag *diag = prem_diag_new();
   prem_schedule_set_plan(schedule, NULL);
@@ -163,23 +154,4 @@ START_TEST(without_a_plan_there_is_nothing_to_draw) {
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("use");
-  TCase *cases = tcase_create("use");
-  tcase_add_test(cases, blocks_add_up);
-  tcase_add_test(cases, the_blocks_of_a_gang_count_once);
-  tcase_add_test(cases, each_resource_has_its_own_demand);
-  tcase_add_test(cases, a_chain_holds_what_may_still_come);
-  tcase_add_test(cases, a_joined_pair_counts_once);
-  tcase_add_test(cases, a_joined_pair_has_its_own_length_where_given);
-  tcase_add_test(cases, two_copies_that_are_not_joined_add_up);
-  tcase_add_test(cases, what_goes_on_in_the_next_hyperperiod_is_held_at_its_start);
-  tcase_add_test(cases, warm_up_holds_nothing);
-  tcase_add_test(cases, another_extension_is_refused);
-  tcase_add_test(cases, without_a_plan_there_is_nothing_to_draw);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

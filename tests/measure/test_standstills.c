@@ -3,6 +3,7 @@
 #include "measure/standstills.h"
 
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { RECORDS = 8, MIN_NS = 50000 };
 
@@ -24,16 +25,17 @@ static void look(void) {
   ck_assert_int_eq(prem_trace_standstills(&trace, MIN_NS, &standstills), PREM_OK);
 }
 
-START_TEST(nothing_stands_still_nowhere) {
+GROUP("stops", .set_up = set_up);
+
+TEST(nothing_stands_still_nowhere) {
   look();
   ck_assert_int_eq(standstills.count, 0);
   ck_assert_int_eq(standstills.watched_ns, 0);
   ck_assert_double_eq(prem_standstills_share_pct(&standstills), 0);
 }
-END_TEST
 
 /* Both blocks are in a phase from 10 us on; nothing is heard of either until 410. */
-START_TEST(all_blocks_stop_at_once) {
+TEST(all_blocks_stop_at_once) {
   phase(0, 10, 410);
   phase(1, 8, 412);
   phase(1, 412, 500);
@@ -48,19 +50,17 @@ START_TEST(all_blocks_stop_at_once) {
   ck_assert_int_eq(standstills.watched_ns, 500000);
   ck_assert_double_eq_tol(prem_standstills_share_pct(&standstills), 80, 0.5);
 }
-END_TEST
 
 /* A long phase on one block is no stop while another one works. */
-START_TEST(one_block_stands_still_alone) {
+TEST(one_block_stands_still_alone) {
   phase(0, 10, 210);
   for (int at = 10; at < 210; at += 40)
     phase(1, at, at + 40);
   look();
   ck_assert_int_eq(standstills.count, 0);
 }
-END_TEST
 
-START_TEST(nothing_to_do_is_no_stop) {
+TEST(nothing_to_do_is_no_stop) {
   phase(0, 0, 10);
   phase(1, 5, 20);
   phase(0, 500, 510);
@@ -68,18 +68,16 @@ START_TEST(nothing_to_do_is_no_stop) {
   ck_assert_int_eq(standstills.count, 0);
   ck_assert_int_eq(standstills.watched_ns, 510000);
 }
-END_TEST
 
-START_TEST(short_ones_do_not_count) {
+TEST(short_ones_do_not_count) {
   phase(0, 0, 45);
   phase(0, 45, 145);
   look();
   ck_assert_int_eq(standstills.count, 1);
   ck_assert_int_le(standstills.longest_ns, 100000);
 }
-END_TEST
 
-START_TEST(order_does_not_matter) {
+TEST(order_does_not_matter) {
   phase(1, 200, 300);
   phase(0, 0, 20);
   phase(0, 20, 200);
@@ -87,9 +85,8 @@ START_TEST(order_does_not_matter) {
   ck_assert_int_eq(standstills.count, 2);
   ck_assert_int_ge(standstills.longest_ns, 178000);
 }
-END_TEST
 
-START_TEST(several_traces_add_up) {
+TEST(several_traces_add_up) {
   phase(0, 0, 100);
   look();
   look();
@@ -97,9 +94,8 @@ START_TEST(several_traces_add_up) {
   ck_assert_int_eq(standstills.watched_ns, 200000);
   ck_assert_int_eq(standstills.sum_ns, 2 * standstills.longest_ns);
 }
-END_TEST
 
-START_TEST(counts_of_several_traces_are_added) {
+TEST(counts_of_several_traces_are_added) {
   prem_standstills all = {.watched_ns = 300, .count = 2, .longest_ns = 6, .sum_ns = 8};
   const prem_standstills shorter = {.watched_ns = 100, .count = 1, .longest_ns = 4, .sum_ns = 4};
   const prem_standstills longer = {.watched_ns = 200, .count = 1, .longest_ns = 12, .sum_ns = 12};
@@ -112,21 +108,4 @@ START_TEST(counts_of_several_traces_are_added) {
   ck_assert_int_eq(all.longest_ns, 12);
   ck_assert_double_eq_tol(prem_standstills_share_pct(&all), 4, 1e-9);
   ck_assert_double_eq(prem_standstills_share_pct(&(prem_standstills){0}), 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("stops");
-  TCase *cases = tcase_create("stops");
-  tcase_add_checked_fixture(cases, set_up, NULL);
-  tcase_add_test(cases, nothing_stands_still_nowhere);
-  tcase_add_test(cases, all_blocks_stop_at_once);
-  tcase_add_test(cases, one_block_stands_still_alone);
-  tcase_add_test(cases, nothing_to_do_is_no_stop);
-  tcase_add_test(cases, short_ones_do_not_count);
-  tcase_add_test(cases, order_does_not_matter);
-  tcase_add_test(cases, several_traces_add_up);
-  tcase_add_test(cases, counts_of_several_traces_are_added);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

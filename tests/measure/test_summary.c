@@ -5,6 +5,8 @@
 
 #include "ttprem/measure.h"
 
+#include "tests/common/suite.h"
+
 /** 1 .. count in a scrambled order, so that sorting is part of what is tested. */
 static prem_summary summarise_scrambled(int64_t count) {
   int64_t *values = malloc((size_t)count * sizeof *values);
@@ -17,16 +19,15 @@ static prem_summary summarise_scrambled(int64_t count) {
   return summary;
 }
 
-START_TEST(nothing_gives_zeros) {
+TEST(nothing_gives_zeros) {
   prem_summary summary = {.max = 7, .mean = 7.0};
   prem_summarise(NULL, 0, &summary);
   ck_assert_int_eq(summary.count, 0);
   ck_assert_int_eq(summary.max, 0);
   ck_assert_double_eq(summary.mean, 0.0);
 }
-END_TEST
 
-START_TEST(one_value_is_everything) {
+TEST(one_value_is_everything) {
   int64_t values[] = {42};
   prem_summary summary;
   prem_summarise(values, 1, &summary);
@@ -35,9 +36,8 @@ START_TEST(one_value_is_everything) {
   ck_assert_int_eq(summary.max, 42);
   ck_assert_double_eq(summary.mean, 42.0);
 }
-END_TEST
 
-START_TEST(the_median_is_a_value_that_was_measured) {
+TEST(the_median_is_a_value_that_was_measured) {
   int64_t values[] = {40, 10, 30, 20};
   prem_summary summary;
   prem_summarise(values, 4, &summary);
@@ -47,9 +47,8 @@ START_TEST(the_median_is_a_value_that_was_measured) {
   prem_summarise(odd, 3, &summary);
   ck_assert_int_eq(summary.p50, 3);
 }
-END_TEST
 
-START_TEST(p99_needs_a_thousand_samples) {
+TEST(p99_needs_a_thousand_samples) {
   prem_summary few = summarise_scrambled(999);
   ck_assert_int_eq(few.p99, INT64_MIN);
   prem_summary enough = summarise_scrambled(1000);
@@ -57,9 +56,8 @@ START_TEST(p99_needs_a_thousand_samples) {
   ck_assert_int_eq(enough.p999, INT64_MIN);
   ck_assert_int_eq(summarise_scrambled(1001).p99, 991); /* rank ceil(990.99) */
 }
-END_TEST
 
-START_TEST(p999_needs_ten_thousand_samples) {
+TEST(p999_needs_ten_thousand_samples) {
   ck_assert_int_eq(summarise_scrambled(9999).p999, INT64_MIN);
   prem_summary enough = summarise_scrambled(10000);
   ck_assert_int_eq(enough.p999, 9990);
@@ -69,9 +67,8 @@ START_TEST(p999_needs_ten_thousand_samples) {
   ck_assert_int_eq(enough.max, 10000);
   ck_assert_int_eq(summarise_scrambled(10999).p999, 10989); /* rank ceil(10988.001) */
 }
-END_TEST
 
-START_TEST(p9999_needs_a_hundred_thousand_samples) {
+TEST(p9999_needs_a_hundred_thousand_samples) {
   ck_assert_int_eq(summarise_scrambled(99999).p9999, INT64_MIN);
   prem_summary enough = summarise_scrambled(100000);
   ck_assert_int_eq(enough.p9999, 99990);
@@ -79,9 +76,8 @@ START_TEST(p9999_needs_a_hundred_thousand_samples) {
   ck_assert_int_eq(summarise_scrambled(100001).p9999, 99991);  /* rank ceil(99990.9999) */
   ck_assert_int_eq(summarise_scrambled(109999).p9999, 109989); /* rank ceil(109988.0001) */
 }
-END_TEST
 
-START_TEST(the_mean_keeps_single_nanoseconds_of_large_times) {
+TEST(the_mean_keeps_single_nanoseconds_of_large_times) {
   int64_t base = INT64_C(1) << 61;
   int64_t values[] = {base, base + 4096};
   prem_summary summary;
@@ -93,9 +89,8 @@ START_TEST(the_mean_keeps_single_nanoseconds_of_large_times) {
   prem_summarise(many, 1000, &summary);
   ck_assert_double_eq(summary.mean, 1000000000.5);
 }
-END_TEST
 
-START_TEST(negative_times_are_times) {
+TEST(negative_times_are_times) {
   int64_t values[] = {-5, 3, -1};
   prem_summary summary;
   prem_summarise(values, 3, &summary);
@@ -103,24 +98,4 @@ START_TEST(negative_times_are_times) {
   ck_assert_int_eq(summary.p50, -1);
   ck_assert_int_eq(summary.max, 3);
   ck_assert_double_eq(summary.mean, -1.0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("summary");
-  TCase *cases = tcase_create("summary");
-  tcase_add_test(cases, nothing_gives_zeros);
-  tcase_add_test(cases, one_value_is_everything);
-  tcase_add_test(cases, the_median_is_a_value_that_was_measured);
-  tcase_add_test(cases, p99_needs_a_thousand_samples);
-  tcase_add_test(cases, p999_needs_ten_thousand_samples);
-  tcase_add_test(cases, p9999_needs_a_hundred_thousand_samples);
-  tcase_add_test(cases, the_mean_keeps_single_nanoseconds_of_large_times);
-  tcase_add_test(cases, negative_times_are_times);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the host of a live session counts: ages, latenesses, when a result was due. */
 #include "tests/common/live.h"
+#include "tests/common/suite.h"
 
 #include "ttprem/tally.h"
 
@@ -46,7 +47,7 @@ static int64_t take(bench *b, int64_t *hyperperiod) {
   return prem_tally_result(b->tally, &frame, hyperperiod);
 }
 
-START_TEST(a_result_is_due_when_it_is_published) {
+TEST(a_result_is_due_when_it_is_published) {
   bench b = open_bench("", "publish_ns = 900L;");
   submit(&b, 1);
   start_bench(&b);
@@ -68,10 +69,9 @@ START_TEST(a_result_is_due_when_it_is_published) {
   ck_assert_uint_eq(prem_tally_frames(b.tally, true), 2);
   close_bench(&b);
 }
-END_TEST
 
 /* Only a trigger begins hyperperiods: a late frame of a sampling input moves none. */
-START_TEST(a_late_frame_makes_no_result_due_later) {
+TEST(a_late_frame_makes_no_result_due_later) {
   bench b = open_bench("", "publish_ns = 900L;");
   submit(&b, 1);
   start_bench(&b);
@@ -83,10 +83,9 @@ START_TEST(a_late_frame_makes_no_result_due_later) {
   ck_assert_int_gt(hyperperiod, 1);
   close_bench(&b);
 }
-END_TEST
 
 /* Without an input the first stream is an output, and it is freed as well. */
-START_TEST(a_session_may_have_outputs_alone) {
+TEST(a_session_may_have_outputs_alone) {
   prem_schedule *schedule = checked_schedule(
       increment_file(1000, 1, "", "outputs = ( { array = \"y\"; publish_ns = 900L; } );"));
   prem_tally *tally = NULL;
@@ -99,9 +98,8 @@ START_TEST(a_session_may_have_outputs_alone) {
   prem_tally_free(tally);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(without_an_instant_it_is_due_at_its_planned_end) {
+TEST(without_an_instant_it_is_due_at_its_planned_end) {
   bench b = open_bench("", "");
   submit(&b, 1);
   start_bench(&b);
@@ -113,10 +111,9 @@ START_TEST(without_an_instant_it_is_due_at_its_planned_end) {
   ck_assert_int_eq(b.tally->lateness_max_ns, 0);
   close_bench(&b);
 }
-END_TEST
 
 /* y by its release and publish_ns, w at the end of the later of its two tiles; of each job. */
-START_TEST(each_job_has_an_instant_of_its_own) {
+TEST(each_job_has_an_instant_of_its_own) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"due\"; platform: { blocks = 2; };\n"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },\n"
@@ -156,9 +153,8 @@ START_TEST(each_job_has_an_instant_of_its_own) {
   prem_tally_free(tally);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_trigger_says_when_a_result_is_due) {
+TEST(a_trigger_says_when_a_result_is_due) {
   bench b = open_bench("kind = \"trigger\"; lead_ns = 50L;", "kind = \"queuing\";");
   start_bench(&b);
   submit(&b, 1); /* at 1: begins at 51 */
@@ -172,7 +168,6 @@ START_TEST(a_trigger_says_when_a_result_is_due) {
   ck_assert_int_eq(hyperperiod, 2);
   close_bench(&b);
 }
-END_TEST
 
 /* Results of one stream, of an age each. */
 static void add_ages(bench *b, const int64_t *ages_ns, int count) {
@@ -183,7 +178,7 @@ static void add_ages(bench *b, const int64_t *ages_ns, int count) {
   }
 }
 
-START_TEST(buckets_are_as_wide_as_four_hyperperiods_need) {
+TEST(buckets_are_as_wide_as_four_hyperperiods_need) {
   bench b = open_bench("", "");
   start_bench(&b);
   prem_tally_times *age = &b.tally->streams[1].age;
@@ -200,17 +195,15 @@ START_TEST(buckets_are_as_wide_as_four_hyperperiods_need) {
   ck_assert_int_eq(age->count, 7);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(bounds_are_1_2_5_us_to_10_s) {
+TEST(bounds_are_1_2_5_us_to_10_s) {
   const int64_t first[] = {1000, 2000, 5000, 10000, 20000, 50000};
   for (int i = 0; i < 6; ++i)
     ck_assert_int_eq(prem_tally_bound(i), first[i]);
   ck_assert_int_eq(prem_tally_bound(PREM_TALLY_BOUNDS - 1), INT64_C(10000000000));
 }
-END_TEST
 
-START_TEST(a_second_is_forgotten_and_the_worst_is_not) {
+TEST(a_second_is_forgotten_and_the_worst_is_not) {
   bench b = open_bench("", "");
   start_bench(&b);
   prem_tally_second_ages second;
@@ -230,9 +223,8 @@ START_TEST(a_second_is_forgotten_and_the_worst_is_not) {
   ck_assert_uint_eq(strlen(line), 19);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(a_histogram_has_a_block_of_ages_and_one_of_latenesses) {
+TEST(a_histogram_has_a_block_of_ages_and_one_of_latenesses) {
   bench b = open_bench("", "");
   start_bench(&b);
   add_ages(&b, (int64_t[]){300, 2700, 20000000}, 3);
@@ -254,7 +246,6 @@ START_TEST(a_histogram_has_a_block_of_ages_and_one_of_latenesses) {
   free(written);
   close_bench(&b);
 }
-END_TEST
 
 /* Of two hyperperiods; in the second nothing holds the prefetch up, and it begins 500 ns late. */
 static prem_trace *late_trace(const prem_schedule *schedule) {
@@ -276,7 +267,7 @@ static prem_trace *late_trace(const prem_schedule *schedule) {
   return trace;
 }
 
-START_TEST(the_release_that_was_too_late_is_found_with_its_first_cause) {
+TEST(the_release_that_was_too_late_is_found_with_its_first_cause) {
   bench b = open_bench("", "");
   prem_trace *trace = late_trace(b.schedule);
   prem_late_find found;
@@ -297,36 +288,11 @@ START_TEST(the_release_that_was_too_late_is_found_with_its_first_cause) {
   prem_trace_free(trace);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(without_a_plan_there_is_no_tally) {
+TEST(without_a_plan_there_is_no_tally) {
   prem_schedule schedule = {.plan = NULL};
   prem_tally *tally = NULL;
   ck_assert_int_eq(prem_tally_new(&schedule, "sim", PREM_MODE_TT, 0, &tally), PREM_ERR_ARGUMENT);
   ck_assert_ptr_null(tally);
   prem_tally_free(NULL);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("tally");
-  TCase *all = tcase_create("all");
-  tcase_add_test(all, a_result_is_due_when_it_is_published);
-  tcase_add_test(all, a_late_frame_makes_no_result_due_later);
-  tcase_add_test(all, a_session_may_have_outputs_alone);
-  tcase_add_test(all, without_an_instant_it_is_due_at_its_planned_end);
-  tcase_add_test(all, each_job_has_an_instant_of_its_own);
-  tcase_add_test(all, a_trigger_says_when_a_result_is_due);
-  tcase_add_test(all, buckets_are_as_wide_as_four_hyperperiods_need);
-  tcase_add_test(all, bounds_are_1_2_5_us_to_10_s);
-  tcase_add_test(all, a_second_is_forgotten_and_the_worst_is_not);
-  tcase_add_test(all, a_histogram_has_a_block_of_ages_and_one_of_latenesses);
-  tcase_add_test(all, the_release_that_was_too_late_is_found_with_its_first_cause);
-  tcase_add_test(all, without_a_plan_there_is_no_tally);
-  suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

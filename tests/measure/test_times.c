@@ -3,6 +3,7 @@
 #include "measure/times.h"
 
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static prem_times times;
 
@@ -16,14 +17,15 @@ static prem_summary summary(void) {
   return out;
 }
 
-START_TEST(nothing_is_nothing) {
+GROUP("times", .tear_down = tear_down);
+
+TEST(nothing_is_nothing) {
   ck_assert_int_eq(summary().count, 0);
   ck_assert_int_eq(summary().p99, INT64_MIN);
   ck_assert_int_eq(prem_times_percentile(&times, 500), 0);
 }
-END_TEST
 
-START_TEST(short_times_are_exact) {
+TEST(short_times_are_exact) {
   for (int64_t ns = 2000; ns > 0; --ns)
     ck_assert(prem_times_add(&times, ns));
   const prem_summary all = summary();
@@ -36,9 +38,8 @@ START_TEST(short_times_are_exact) {
   ck_assert_int_eq(all.max, 2000);
   ck_assert_double_eq(all.mean, 1000.5);
 }
-END_TEST
 
-START_TEST(equal_times_are_counted_once) {
+TEST(equal_times_are_counted_once) {
   for (int i = 0; i < 20000; ++i)
     ck_assert(prem_times_add(&times, i % 2 ? 96 : 64));
   ck_assert_int_eq(times.distinct, 2);
@@ -46,19 +47,17 @@ START_TEST(equal_times_are_counted_once) {
   ck_assert_int_eq(summary().p50, 64);
   ck_assert_int_eq(summary().p999, 96);
 }
-END_TEST
 
-START_TEST(p9999_needs_a_hundred_thousand_times) {
+TEST(p9999_needs_a_hundred_thousand_times) {
   for (int i = 0; i < 99999; ++i)
     ck_assert(prem_times_add(&times, i < 99989 ? 64 : 96));
   ck_assert_int_eq(summary().p9999, INT64_MIN);
   ck_assert(prem_times_add(&times, 128));
   ck_assert_int_eq(summary().p9999, 96); /* the 99 990th */
 }
-END_TEST
 
 /* Of 10 999 times the 10 989th, for 10988.001 is more than 10 988; of 109 999 the 109 989th. */
-START_TEST(ranks_are_rounded_up) {
+TEST(ranks_are_rounded_up) {
   for (int i = 0; i < 10999; ++i)
     ck_assert(prem_times_add(&times, i < 10988 ? 64 : 96));
   ck_assert_int_eq(summary().p999, 96);
@@ -67,11 +66,10 @@ START_TEST(ranks_are_rounded_up) {
     ck_assert(prem_times_add(&times, i < 109988 ? 64 : 96));
   ck_assert_int_eq(summary().p9999, 96);
 }
-END_TEST
 
 /* A clock of 32 ns: exact up to 65 us. Beyond, a tenth of a percent is lost, and not at the ends.
  */
-START_TEST(long_times_are_rounded_ends_are_not) {
+TEST(long_times_are_rounded_ends_are_not) {
   ck_assert(prem_times_add(&times, 65504));
   ck_assert_int_eq(times.list[0].ns, 65504);
   ck_assert(prem_times_add(&times, 1234567891));
@@ -80,19 +78,4 @@ START_TEST(long_times_are_rounded_ends_are_not) {
   ck_assert_int_eq(all.max, 1234567891);
   ck_assert_int_le(llabs(all.p50 - 1234567890), 1234567);
   ck_assert_int_le(all.p50, all.max);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("times");
-  TCase *cases = tcase_create("times");
-  tcase_add_checked_fixture(cases, NULL, tear_down);
-  tcase_add_test(cases, nothing_is_nothing);
-  tcase_add_test(cases, short_times_are_exact);
-  tcase_add_test(cases, equal_times_are_counted_once);
-  tcase_add_test(cases, p9999_needs_a_hundred_thousand_times);
-  tcase_add_test(cases, ranks_are_rounded_up);
-  tcase_add_test(cases, long_times_are_rounded_ends_are_not);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

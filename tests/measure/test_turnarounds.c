@@ -2,6 +2,7 @@
 /* Turnarounds told from traces: of the simulator, which takes those of the schedule, and of stamps
  * made up. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include "measure/turnarounds.h"
 
@@ -65,7 +66,7 @@ static void assert_seen(const seen *of, int64_t count, int64_t min_ns, int64_t m
 
 /* Of three tiles two follow another one; the first one of the second hyperperiod waits for its
  * release, for the hyperperiod is as long as the turnaround asks for. */
-START_TEST(the_simulator_takes_what_it_is_told) {
+TEST(the_simulator_takes_what_it_is_told) {
   seen times[TASKS * PREM_PHASE_COUNT];
   prem_schedule *schedule = prepared(source_of(1, ""), 7, 11);
   prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
@@ -76,9 +77,8 @@ START_TEST(the_simulator_takes_what_it_is_told) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(with_buffers_a_prefetch_goes_its_own_way) {
+TEST(with_buffers_a_prefetch_goes_its_own_way) {
   seen times[TASKS * PREM_PHASE_COUNT];
   prem_schedule *schedule = prepared(source_of(2, ""), 7, 11);
   prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 1);
@@ -89,7 +89,6 @@ START_TEST(with_buffers_a_prefetch_goes_its_own_way) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static prem_trace_record *record_at(prem_trace *trace, int32_t task, int32_t tile,
                                     prem_phase phase) {
@@ -101,7 +100,7 @@ static prem_trace_record *record_at(prem_trace *trace, int32_t task, int32_t til
 }
 
 /* On time: what began at its release waited for that; what came later tells. */
-START_TEST(only_what_is_late_tells) {
+TEST(only_what_is_late_tells) {
   seen times[TASKS * PREM_PHASE_COUNT];
   prem_schedule *schedule = prepared(source_of(1, ""), 0, 0);
   prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
@@ -119,10 +118,9 @@ START_TEST(only_what_is_late_tells) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* `b` begins behind `a` on the same block. */
-START_TEST(a_message_is_no_turnaround) {
+TEST(a_message_is_no_turnaround) {
   const char *after = ", { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
                       "    prefetch: { wcet_ns = 10L; }; after = ( { task = \"a\"; } ); }";
   seen times[TASKS * PREM_PHASE_COUNT];
@@ -146,11 +144,10 @@ START_TEST(a_message_is_no_turnaround) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Two buffers: the writeback of `b`, another job's first one, stands right behind the last of `a`.
  */
-START_TEST(from_job_to_job_a_writer_takes_longer) {
+TEST(from_job_to_job_a_writer_takes_longer) {
   seen times[TASKS * PREM_PHASE_COUNT];
   prem_schedule *schedule =
       prepared(source_of(2, ", { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
@@ -168,7 +165,6 @@ START_TEST(from_job_to_job_a_writer_takes_longer) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Two buffers: `a` has ended; the starter asks for it when `b`'s prefetch has begun, for `c`'s. */
 static prem_schedule *asking(const char *more) {
@@ -188,7 +184,7 @@ static prem_schedule *asking(const char *more) {
   return schedule;
 }
 
-START_TEST(a_job_s_first_prefetch_asks_behind_another_s_start) {
+TEST(a_job_s_first_prefetch_asks_behind_another_s_start) {
   const char *after = "after = ( { task = \"a\"; } );";
   seen times[TASKS * PREM_PHASE_COUNT];
   prem_schedule *schedule = asking(after);
@@ -223,7 +219,6 @@ START_TEST(a_job_s_first_prefetch_asks_behind_another_s_start) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Stamps of a GPU's block with two buffers, from its hyperperiod's start: a compute was to begin as
  * soon as its prefetch's window was over, when the one before it had ended long since. */
@@ -253,7 +248,7 @@ static prem_schedule *computing(prem_trace **trace) {
   return schedule;
 }
 
-START_TEST(from_compute_to_compute_its_warps_take_longer) {
+TEST(from_compute_to_compute_its_warps_take_longer) {
   seen times[TASKS * PREM_PHASE_COUNT];
   prem_trace *trace;
   prem_schedule *schedule = computing(&trace);
@@ -272,10 +267,9 @@ START_TEST(from_compute_to_compute_its_warps_take_longer) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Nothing that comes between hides it but what the compute itself waited for. */
-START_TEST(a_compute_that_waited_for_more_tells_nothing) {
+TEST(a_compute_that_waited_for_more_tells_nothing) {
   seen times[TASKS * PREM_PHASE_COUNT];
   prem_trace *trace;
   prem_schedule *schedule = computing(&trace);
@@ -311,10 +305,9 @@ START_TEST(a_compute_that_waited_for_more_tells_nothing) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The end that it waited for may be among the lost ones. */
-START_TEST(a_hyperperiod_with_lost_records_does_not_count) {
+TEST(a_hyperperiod_with_lost_records_does_not_count) {
   seen times[TASKS * PREM_PHASE_COUNT];
   prem_schedule *schedule = prepared(source_of(1, ""), 7, 11);
   prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
@@ -326,21 +319,4 @@ START_TEST(a_hyperperiod_with_lost_records_does_not_count) {
   ++trace->record_count;
   prem_trace_free(trace);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("turnarounds");
-  TCase *all = tcase_create("all");
-  tcase_add_test(all, the_simulator_takes_what_it_is_told);
-  tcase_add_test(all, with_buffers_a_prefetch_goes_its_own_way);
-  tcase_add_test(all, only_what_is_late_tells);
-  tcase_add_test(all, a_message_is_no_turnaround);
-  tcase_add_test(all, from_job_to_job_a_writer_takes_longer);
-  tcase_add_test(all, a_job_s_first_prefetch_asks_behind_another_s_start);
-  tcase_add_test(all, from_compute_to_compute_its_warps_take_longer);
-  tcase_add_test(all, a_compute_that_waited_for_more_tells_nothing);
-  tcase_add_test(all, a_hyperperiod_with_lost_records_does_not_count);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

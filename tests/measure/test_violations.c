@@ -6,6 +6,8 @@
 
 #include "ttprem/measure.h"
 
+#include "tests/common/suite.h"
+
 enum { A, B, C, TASKS, MAX_RECORDS = 16 };
 
 static int32_t one[] = {1}, two[] = {2}, none[] = {0};
@@ -53,67 +55,61 @@ static void expect(int64_t discard, int64_t skew_ns, int64_t certain, int64_t po
   ck_assert_int_eq(found_possible, possible);
 }
 
-START_TEST(an_empty_trace_violates_nothing) {
+GROUP("violations", .set_up = set_up);
+
+TEST(an_empty_trace_violates_nothing) {
   expect(0, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(phases_that_touch_do_not_overlap) {
+TEST(phases_that_touch_do_not_overlap) {
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(B, 1, PREM_PREFETCH, 100, 200);
   expect(0, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(one_nanosecond_is_a_violation) {
+TEST(one_nanosecond_is_a_violation) {
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(B, 1, PREM_PREFETCH, 99, 200);
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(within_the_skew_it_is_only_possible) {
+TEST(within_the_skew_it_is_only_possible) {
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(B, 1, PREM_PREFETCH, 68, 200);
   expect(0, 32, 0, 1);
   expect(0, 31, 1, 0);
 }
-END_TEST
 
-START_TEST(one_excess_is_counted_once) {
+TEST(one_excess_is_counted_once) {
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(B, 1, PREM_PREFETCH, 10, 90);
   ran(C, 2, PREM_PREFETCH, 20, 80);
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(an_excess_handed_on_is_one_excess) {
+TEST(an_excess_handed_on_is_one_excess) {
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(B, 1, PREM_PREFETCH, 10, 50);
   ran(C, 2, PREM_PREFETCH, 50, 90);
   expect(0, 50, 1, 0); /* 80 ns in all; each half alone would be within the skew */
 }
-END_TEST
 
-START_TEST(two_excesses_are_two) {
+TEST(two_excesses_are_two) {
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(B, 1, PREM_PREFETCH, 10, 20);
   ran(C, 2, PREM_PREFETCH, 50, 90);
   expect(0, 10, 1, 1);
 }
-END_TEST
 
-START_TEST(computes_hold_nothing_unless_they_ask) {
+TEST(computes_hold_nothing_unless_they_ask) {
   ran(A, 0, PREM_COMPUTE, 0, 100);
   ran(B, 1, PREM_PREFETCH, 10, 90);
   expect(0, 0, 0, 0);
   tasks[A].phase[PREM_COMPUTE].demand = one;
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(capacity_two_allows_two) {
+TEST(capacity_two_allows_two) {
   memory.capacity = 2;
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(B, 1, PREM_PREFETCH, 10, 90);
@@ -121,18 +117,16 @@ START_TEST(capacity_two_allows_two) {
   ran(C, 2, PREM_WRITEBACK, 20, 30);
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(demands_are_added) {
+TEST(demands_are_added) {
   memory.capacity = 2;
   tasks[A].phase[PREM_PREFETCH].demand = two;
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(B, 1, PREM_PREFETCH, 10, 90);
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(a_gang_counts_once) {
+TEST(a_gang_counts_once) {
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(A, 1, PREM_PREFETCH, 10, 110);
   ran(A, 2, PREM_WRITEBACK, 20, 120);
@@ -140,18 +134,16 @@ START_TEST(a_gang_counts_once) {
   memory.per_task = true;
   expect(0, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(a_gang_holds_until_its_last_block_is_done) {
+TEST(a_gang_holds_until_its_last_block_is_done) {
   memory.per_task = true;
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(A, 1, PREM_PREFETCH, 10, 110);
   ran(B, 2, PREM_PREFETCH, 105, 200);
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(a_gang_asks_for_the_largest_of_its_demands) {
+TEST(a_gang_asks_for_the_largest_of_its_demands) {
   memory.per_task = true;
   memory.capacity = 2;
   tasks[A].phase[PREM_WRITEBACK].demand = two;
@@ -161,23 +153,21 @@ START_TEST(a_gang_asks_for_the_largest_of_its_demands) {
   ran(A, 1, PREM_WRITEBACK, 40, 60);
   expect(0, 0, 1, 0);
 }
-END_TEST
 
 static void ran_joined(uint16_t block, int64_t start_ns, int64_t end_ns) {
   ran(A, block, PREM_PREFETCH, start_ns, end_ns)->flags = PREM_SLOT_JOINED;
   ran(B, block, PREM_WRITEBACK, start_ns, end_ns)->flags = PREM_SLOT_JOINED;
 }
 
-START_TEST(beyond_its_wcet_a_phase_holds_as_well) {
+TEST(beyond_its_wcet_a_phase_holds_as_well) {
   ran(A, 0, PREM_PREFETCH, 0, 150); /* 100 were planned */
   ran(B, 1, PREM_PREFETCH, 120, 200);
   expect(0, 0, 1, 0);
 }
-END_TEST
 
 /* What a gang's pair asked for is forgotten when the pair has ended: the next one has another half.
  */
-START_TEST(a_gang_forgets_its_earlier_demand) {
+TEST(a_gang_forgets_its_earlier_demand) {
   memory.per_task = true;
   memory.capacity = 2;
   tasks[B].phase[PREM_WRITEBACK].demand = two;
@@ -189,41 +179,36 @@ START_TEST(a_gang_forgets_its_earlier_demand) {
   tasks[C].phase[PREM_WRITEBACK].demand = two;
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(a_joined_pair_counts_once) {
+TEST(a_joined_pair_counts_once) {
   ran_joined(0, 0, 100);
   expect(0, 0, 0, 0);
   records[1].flags = 0;
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(a_joined_pair_is_found_around_a_compute) {
+TEST(a_joined_pair_is_found_around_a_compute) {
   ran(A, 0, PREM_PREFETCH, 0, 100)->flags = PREM_SLOT_JOINED;
   ran(A, 0, PREM_COMPUTE, 0, 50);
   ran(A, 0, PREM_WRITEBACK, 0, 100)->flags = PREM_SLOT_JOINED;
   expect(0, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(a_joined_pair_around_a_compute_holds_until_both_have_ended) {
+TEST(a_joined_pair_around_a_compute_holds_until_both_have_ended) {
   ran(A, 0, PREM_PREFETCH, 0, 60)->flags = PREM_SLOT_JOINED;
   ran(A, 0, PREM_COMPUTE, 0, 50);
   ran(B, 0, PREM_WRITEBACK, 0, 100)->flags = PREM_SLOT_JOINED;
   ran(C, 1, PREM_PREFETCH, 70, 90);
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(joined_pairs_of_two_blocks_are_two) {
+TEST(joined_pairs_of_two_blocks_are_two) {
   ran_joined(0, 0, 100);
   ran_joined(1, 0, 100);
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(a_joined_pair_has_its_own_demand) {
+TEST(a_joined_pair_has_its_own_demand) {
   memory.capacity = 2;
   tasks[A].joined =
       (prem_phase_spec){.exists = true, .wcet_ns = 100, .busy_ns = 100, .demand = two};
@@ -234,9 +219,8 @@ START_TEST(a_joined_pair_has_its_own_demand) {
   tasks[A].joined.demand = one;
   expect(0, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(a_regulated_phase_holds_for_its_busy_time) {
+TEST(a_regulated_phase_holds_for_its_busy_time) {
   tasks[A].phase[PREM_PREFETCH].busy_ns = 40;
   ran(A, 0, PREM_PREFETCH, 0, 100);
   ran(B, 1, PREM_PREFETCH, 40, 140);
@@ -244,9 +228,8 @@ START_TEST(a_regulated_phase_holds_for_its_busy_time) {
   records[1].start_ns = 39;
   expect(0, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(warm_up_and_discarded_hyperperiods_are_not_judged) {
+TEST(warm_up_and_discarded_hyperperiods_are_not_judged) {
   ran(A, 0, PREM_PREFETCH, 0, 100)->flags = PREM_SLOT_WARMUP;
   ran(B, 1, PREM_PREFETCH, 10, 90);
   expect(0, 0, 0, 0);
@@ -256,9 +239,8 @@ START_TEST(warm_up_and_discarded_hyperperiods_are_not_judged) {
   records[0].hyperperiod = records[1].hyperperiod = 1;
   expect(1, 0, 1, 0);
 }
-END_TEST
 
-START_TEST(every_resource_is_judged) {
+TEST(every_resource_is_judged) {
   static int32_t memory_only[] = {1, 0}, both[] = {1, 1}, nothing[] = {0, 0};
   prem_resource resources[] = {{.name = "memory", .capacity = 2}, {.name = "h2d", .capacity = 1}};
   schedule.platform.resources = resources;
@@ -271,40 +253,4 @@ START_TEST(every_resource_is_judged) {
   expect(0, 0, 0, 0);
   tasks[A].phase[PREM_PREFETCH].demand = tasks[B].phase[PREM_PREFETCH].demand = both;
   expect(0, 0, 1, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("violations");
-  TCase *cases = tcase_create("violations");
-  tcase_add_checked_fixture(cases, set_up, NULL);
-  tcase_add_test(cases, an_empty_trace_violates_nothing);
-  tcase_add_test(cases, phases_that_touch_do_not_overlap);
-  tcase_add_test(cases, one_nanosecond_is_a_violation);
-  tcase_add_test(cases, within_the_skew_it_is_only_possible);
-  tcase_add_test(cases, one_excess_is_counted_once);
-  tcase_add_test(cases, an_excess_handed_on_is_one_excess);
-  tcase_add_test(cases, two_excesses_are_two);
-  tcase_add_test(cases, computes_hold_nothing_unless_they_ask);
-  tcase_add_test(cases, capacity_two_allows_two);
-  tcase_add_test(cases, demands_are_added);
-  tcase_add_test(cases, a_gang_counts_once);
-  tcase_add_test(cases, a_gang_holds_until_its_last_block_is_done);
-  tcase_add_test(cases, a_gang_asks_for_the_largest_of_its_demands);
-  tcase_add_test(cases, beyond_its_wcet_a_phase_holds_as_well);
-  tcase_add_test(cases, a_gang_forgets_its_earlier_demand);
-  tcase_add_test(cases, a_joined_pair_counts_once);
-  tcase_add_test(cases, a_joined_pair_is_found_around_a_compute);
-  tcase_add_test(cases, a_joined_pair_around_a_compute_holds_until_both_have_ended);
-  tcase_add_test(cases, joined_pairs_of_two_blocks_are_two);
-  tcase_add_test(cases, a_joined_pair_has_its_own_demand);
-  tcase_add_test(cases, a_regulated_phase_holds_for_its_busy_time);
-  tcase_add_test(cases, warm_up_and_discarded_hyperperiods_are_not_judged);
-  tcase_add_test(cases, every_resource_is_judged);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

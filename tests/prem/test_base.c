@@ -10,9 +10,13 @@
 #include "ttprem/base.h"
 #include "ttprem/runtime.h"
 
+#include "tests/common/suite.h"
+
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-START_TEST(the_smaller_and_the_larger) {
+GROUP("numbers");
+
+TEST(the_smaller_and_the_larger) {
   ck_assert_int_eq(prem_min_i32(-1, 1), -1);
   ck_assert_int_eq(prem_max_i32(-1, 1), 1);
   ck_assert_int_eq(prem_min_i64(INT64_MIN, INT64_MAX), INT64_MIN);
@@ -20,9 +24,8 @@ START_TEST(the_smaller_and_the_larger) {
   ck_assert(prem_min_wide((prem_wide)INT64_MAX + 1, INT64_MAX) == INT64_MAX);
   ck_assert(prem_max_wide((prem_wide)INT64_MAX + 1, INT64_MAX) > INT64_MAX);
 }
-END_TEST
 
-START_TEST(division_rounds_as_it_says) {
+TEST(division_rounds_as_it_says) {
   for (int64_t value = -20; value <= 20; ++value) {
     const int64_t below = prem_div_floor(value, 6), above = prem_div_ceil(value, 6);
     ck_assert(6 * below <= value && value < 6 * (below + 1));
@@ -31,10 +34,9 @@ START_TEST(division_rounds_as_it_says) {
   }
   ck_assert_int_eq(prem_round_up(INT64_MAX - 7, 8), INT64_MAX - 7);
 }
-END_TEST
 
 /* Counts of 64 bits of which a GPU tells the lower half. */
-START_TEST(a_number_is_known_by_its_lower_half) {
+TEST(a_number_is_known_by_its_lower_half) {
   const int64_t tops[] = {0, INT32_MAX, INT64_C(3) * INT32_MAX, INT64_MAX - INT64_C(2) * INT32_MAX};
   for (size_t i = 0; i < sizeof tops / sizeof *tops; ++i)
     for (int64_t way = -100; way <= 100; ++way)
@@ -43,20 +45,18 @@ START_TEST(a_number_is_known_by_its_lower_half) {
             prem_nearest_with_low(tops[i] + off, (int32_t)(uint32_t)(uint64_t)(tops[i] + way)),
             tops[i] + way);
 }
-END_TEST
 
-START_TEST(the_common_divisor_has_no_sign) {
+TEST(the_common_divisor_has_no_sign) {
   ck_assert_int_eq(prem_common_divisor(0, 0), 0);
   ck_assert_int_eq(prem_common_divisor(0, 32), 32);
   ck_assert_int_eq(prem_common_divisor(-48, 32), 16);
   ck_assert_int_eq(prem_common_divisor(48, -7), 1);
 }
-END_TEST
 
 /* ---- chance --------------------------------------------------------------------------------- */
 
 /* The first five of seed 1234567, as other implementations of splitmix64 give them. */
-START_TEST(each_status_has_its_words) {
+TEST(each_status_has_its_words) {
   static const struct {
     prem_status status;
     const char *words;
@@ -78,9 +78,8 @@ START_TEST(each_status_has_its_words) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
     ck_assert_str_eq(prem_status_text(all[i].status), all[i].words);
 }
-END_TEST
 
-START_TEST(modes_and_phases_are_found_by_their_names) {
+TEST(modes_and_phases_are_found_by_their_names) {
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode) {
     prem_mode found = PREM_MODE_COUNT;
     ck_assert(prem_mode_parse(prem_mode_name((prem_mode)mode), &found));
@@ -96,9 +95,8 @@ START_TEST(modes_and_phases_are_found_by_their_names) {
   ck_assert_str_eq(prem_phase_name(PREM_WRITEBACK), "writeback");
   ck_assert_str_eq(prem_phase_name((prem_phase)PREM_PHASE_COUNT), "unknown");
 }
-END_TEST
 
-START_TEST(engines_are_found_by_their_names) {
+TEST(engines_are_found_by_their_names) {
   for (int engine = 0; engine < PREM_ENGINE_COUNT; ++engine) {
     prem_engine found = PREM_ENGINE_COUNT;
     ck_assert(prem_engine_parse(prem_engine_name((prem_engine)engine), &found));
@@ -109,9 +107,10 @@ START_TEST(engines_are_found_by_their_names) {
   ck_assert_int_eq(found, PREM_ENGINE_BULK);
   ck_assert_str_eq(prem_engine_name(PREM_ENGINE_COUNT), "unknown");
 }
-END_TEST
 
-START_TEST(splitmix64_gives_its_known_numbers) {
+GROUP("chance");
+
+TEST(splitmix64_gives_its_known_numbers) {
   const uint64_t known[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
                             UINT64_C(9817491932198370423), UINT64_C(4593380528125082431),
                             UINT64_C(16408922859458223821)};
@@ -119,9 +118,8 @@ START_TEST(splitmix64_gives_its_known_numbers) {
   for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
     ck_assert_uint_eq(prem_random_next(&state), known[i]);
 }
-END_TEST
 
-START_TEST(a_draw_stays_below_its_bound) {
+TEST(a_draw_stays_below_its_bound) {
   uint64_t state = 7, skipped = 7;
   for (int i = 0; i < 1000; ++i) {
     const int64_t drawn = prem_random_below(&state, 3);
@@ -134,9 +132,8 @@ START_TEST(a_draw_stays_below_its_bound) {
   prem_random_next(&skipped);
   ck_assert_uint_eq(state, skipped);
 }
-END_TEST
 
-START_TEST(a_shuffle_keeps_all_and_reaches_every_order) {
+TEST(a_shuffle_keeps_all_and_reaches_every_order) {
   bool seen[3][3] = {{false}};
   uint64_t state = 1;
   for (int i = 0; i < 100; ++i) {
@@ -149,11 +146,12 @@ START_TEST(a_shuffle_keeps_all_and_reaches_every_order) {
     for (int b = 0; b < 3; ++b)
       ck_assert_int_eq(seen[a][b], a != b);
 }
-END_TEST
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-START_TEST(an_array_grows_and_keeps_what_it_has) {
+GROUP("lists");
+
+TEST(an_array_grows_and_keeps_what_it_has) {
   int64_t *numbers = NULL;
   for (size_t i = 0; i < 1000; ++i) {
     int64_t *grown = prem_grow(numbers, i, sizeof *grown);
@@ -166,9 +164,8 @@ START_TEST(an_array_grows_and_keeps_what_it_has) {
     ck_assert_int_eq(numbers[i], i);
   free(numbers);
 }
-END_TEST
 
-START_TEST(too_large_an_array_is_refused_and_stays) {
+TEST(too_large_an_array_is_refused_and_stays) {
   char *small = prem_grow(NULL, 0, 1);
   ck_assert_ptr_nonnull(small);
   small[0] = 7;
@@ -177,9 +174,8 @@ START_TEST(too_large_an_array_is_refused_and_stays) {
   ck_assert_int_eq(small[0], 7);
   free(small);
 }
-END_TEST
 
-START_TEST(a_list_counts_what_is_added) {
+TEST(a_list_counts_what_is_added) {
   prem_list list = {.size = sizeof(int32_t)};
   for (int32_t i = 0; i < 100; ++i) {
     int32_t *added = prem_list_add(&list);
@@ -190,32 +186,4 @@ START_TEST(a_list_counts_what_is_added) {
   for (int32_t i = 0; i < 100; ++i)
     ck_assert_int_eq(((int32_t *)list.items)[i], i);
   free(list.items);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("base");
-  TCase *numbers = tcase_create("numbers"), *chance = tcase_create("chance"),
-        *lists = tcase_create("lists");
-  tcase_add_test(numbers, the_smaller_and_the_larger);
-  tcase_add_test(numbers, division_rounds_as_it_says);
-  tcase_add_test(numbers, a_number_is_known_by_its_lower_half);
-  tcase_add_test(numbers, the_common_divisor_has_no_sign);
-  tcase_add_test(numbers, each_status_has_its_words);
-  tcase_add_test(numbers, modes_and_phases_are_found_by_their_names);
-  tcase_add_test(numbers, engines_are_found_by_their_names);
-  suite_add_tcase(suite, numbers);
-  tcase_add_test(chance, splitmix64_gives_its_known_numbers);
-  tcase_add_test(chance, a_draw_stays_below_its_bound);
-  tcase_add_test(chance, a_shuffle_keeps_all_and_reaches_every_order);
-  suite_add_tcase(suite, chance);
-  tcase_add_test(lists, an_array_grows_and_keeps_what_it_has);
-  tcase_add_test(lists, too_large_an_array_is_refused_and_stays);
-  tcase_add_test(lists, a_list_counts_what_is_added);
-  suite_add_tcase(suite, lists);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binding: tiles, windows, scratchpad, bytes; and what it refuses. */
 #include "tests/common/schedule_text.h"
+#include "tests/common/suite.h"
 
 #define HEAD "version = 1; name = \"n\"; platform: { blocks = 4; buffers = 2; };\n"
 
@@ -117,15 +118,13 @@ static const struct {
      "or waits for this one"},
 };
 
-START_TEST(is_refused) {
+TESTS(is_refused, (int)(sizeof refusals / sizeof *refusals)) {
   ck_assert_str_eq(errors_of(refusals[_i].wrong, prem_registry_builtin()), refusals[_i].message);
 }
-END_TEST
 
-START_TEST(twin_is_legal) {
+TESTS(twin_is_legal, (int)(sizeof refusals / sizeof *refusals)) {
   ck_assert_str_eq(errors_of(refusals[_i].right, prem_registry_builtin()), "");
 }
-END_TEST
 
 /* ---- careless kernels ----------------------------------------------------------------------- */
 
@@ -177,7 +176,7 @@ static void answer_well(void) {
     }
 }
 
-START_TEST(careless_answers) {
+TEST(careless_answers) {
   answer_well();
   ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry), "");
   answer.grid[1] = 0;
@@ -214,10 +213,9 @@ START_TEST(careless_answers) {
   answer.window[0].extent[1] = 256; /* 65536 * 256 * 3 rows of 32 bytes */
   ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry), "");
 }
-END_TEST
 
 /* What a wrong window of the output is told by; tile 12 is the one after the first row of tiles. */
-START_TEST(outputs_that_overlap_or_leave_out) {
+TEST(outputs_that_overlap_or_leave_out) {
   static const char head[] = "5: E031: tasks.k.kernel: kernel 'careless': ";
   static const struct {
     int d, k;
@@ -254,7 +252,6 @@ START_TEST(outputs_that_overlap_or_leave_out) {
   ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry),
                    text("%s%s", head, "tiles 0 and 4 both write column 0 of 'out'"));
 }
-END_TEST
 
 static prem_status never_bind(prem_bind *bind) {
   (void)bind;
@@ -262,7 +259,7 @@ static prem_status never_bind(prem_bind *bind) {
   return PREM_OK;
 }
 
-START_TEST(parameters_that_are_too_large) {
+TEST(parameters_that_are_too_large) {
   prem_kernel large = careless;
   large.params_bytes = 400;
   large.bind = never_bind;
@@ -275,9 +272,8 @@ START_TEST(parameters_that_are_too_large) {
   large.bind = careless_bind;
   ck_assert_str_eq(errors_of(CARELESS(""), &(prem_registry){kernels, 1}), "");
 }
-END_TEST
 
-START_TEST(arguments) {
+TEST(arguments) {
   answer_well();
   ck_assert_str_eq(errors_of(CARELESS("args: { count = 1.5; };"), &careless_registry),
                    "7: E031: tasks.k.args.count: must be written as integers");
@@ -293,11 +289,10 @@ START_TEST(arguments) {
   ck_assert_float_eq(scale, 3);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* ---- what it makes -------------------------------------------------------------------------- */
 
-START_TEST(layout_and_phases) {
+TEST(layout_and_phases) {
   answer_well();
   answer.window[0].step[3][2] = 5; /* leads of 0, 4, 8 and 12 bytes; those of port 1 stay 0 */
   prem_schedule *s = load_text(CARELESS(""));
@@ -332,9 +327,8 @@ START_TEST(layout_and_phases) {
   ck_assert_int_eq(s->arrays[0].writer, -1);
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(an_output_may_come_first) {
+TEST(an_output_may_come_first) {
   answer_well();
   memcpy(answer.new_shape[0], answer.new_shape[1], sizeof answer.new_shape[0]);
   answer.new_rank[0] = 3;
@@ -347,10 +341,9 @@ START_TEST(an_output_may_come_first) {
   ck_assert_int_eq(s->arrays[s->tasks[0].arrays[1]].writer, -1);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* The last task of the chain stands first. */
-START_TEST(new_arrays_in_any_order) {
+TEST(new_arrays_in_any_order) {
   prem_schedule *s = schedule_from_text(
       IMAGES "tasks = (\n"
              "  { name = \"c\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
@@ -365,10 +358,9 @@ START_TEST(new_arrays_in_any_order) {
   ck_assert_int_eq(s->arrays[s->tasks[2].arrays[1]].writer, 2);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* `late` is bound last, since it waits for `small`, and is the first that writes y. */
-START_TEST(first_writer_is_kept) {
+TEST(first_writer_is_kept) {
   prem_schedule *s = schedule_from_text(
       HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16, 16 ]; },\n"
            "  { name = \"y\"; type = \"f32\"; shape = [ 14, 14 ]; } );\n"
@@ -382,9 +374,8 @@ START_TEST(first_writer_is_kept) {
   ck_assert_int_eq(s->arrays[1].writer, 0);
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(of_two_writers_the_first_is_kept) {
+TEST(of_two_writers_the_first_is_kept) {
   prem_schedule *s = schedule_from_text(
       HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16 ]; },\n"
            "  { name = \"y\"; type = \"f32\"; shape = [ 16 ]; } );\n"
@@ -396,7 +387,6 @@ START_TEST(of_two_writers_the_first_is_kept) {
   ck_assert_int_eq(s->arrays[1].writer, 0);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* Every byte by itself: an input's rows in whole pieces of 16 inside the array, an output's exact.
  */
@@ -447,7 +437,7 @@ static void compare_bytes(const char *source) {
   prem_schedule_free(s);
 }
 
-START_TEST(phase_bytes) {
+TEST(phase_bytes) {
   compare_bytes(HEAD
                 "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 7, 23 ]; },\n"
                 "  { name = \"y\"; type = \"f32\"; shape = [ 7, 23 ]; },\n"
@@ -462,39 +452,12 @@ START_TEST(phase_bytes) {
                 "  { name = \"e\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 9 ];\n"
                 "    arrays: { in = \"v\"; out = \"new\"; }; } );");
 }
-END_TEST
 
-START_TEST(abstract_tasks_move_nothing) {
+TEST(abstract_tasks_move_nothing) {
   prem_schedule *s = schedule_from_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; "
                                              "blocks = 1; tiles = 2; prefetch: { }; } );");
   ck_assert(s->bound);
   ck_assert_ptr_null(s->tasks[0].definition);
   ck_assert_int_eq(prem_task_phase_bytes(s, &s->tasks[0], PREM_PREFETCH, 0), 0);
   prem_schedule_free(s);
-}
-END_TEST
-
-int main(void) {
-  TCase *cases = tcase_create("bind");
-  const int count = (int)(sizeof refusals / sizeof *refusals);
-  tcase_add_loop_test(cases, is_refused, 0, count);
-  tcase_add_loop_test(cases, twin_is_legal, 0, count);
-  tcase_add_test(cases, careless_answers);
-  tcase_add_test(cases, outputs_that_overlap_or_leave_out);
-  tcase_add_test(cases, parameters_that_are_too_large);
-  tcase_add_test(cases, arguments);
-  tcase_add_test(cases, layout_and_phases);
-  tcase_add_test(cases, new_arrays_in_any_order);
-  tcase_add_test(cases, an_output_may_come_first);
-  tcase_add_test(cases, first_writer_is_kept);
-  tcase_add_test(cases, of_two_writers_the_first_is_kept);
-  tcase_add_test(cases, phase_bytes);
-  tcase_add_test(cases, abstract_tasks_move_nothing);
-  Suite *suite = suite_create("bind");
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

@@ -3,6 +3,7 @@
  * jobs, and that outputs are right whatever blocks do. */
 /* ctest: threads */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include "prem/model/by_block.h"
 #include "runtime/core/program.h"
@@ -51,23 +52,21 @@ static void assert_bind_says(int code, const char *fragment, const char *source)
   prem_schedule_free(schedule);
 }
 
-START_TEST(other_blocks_are_refused) {
+TEST(other_blocks_are_refused) {
   assert_bind_says(46,
                    "tile 0 on block 1 reads elements of array 'a.out' that task 'a' writes on "
                    "another block",
                    pair(same, "blocks = [ 1, 0, 2, 3 ]; tile = [ 16 ];", "per = \"block\";"));
 }
-END_TEST
 
 /* Eight tiles of 16 on four blocks, and four of 32: tile 0 of 32 needs tiles 0 and 1. */
-START_TEST(other_tiles_are_refused) {
+TEST(other_tiles_are_refused) {
   assert_bind_says(46, "tile 0 on block 0",
                    pair(same, "blocks = \"0-3\"; tile = [ 32 ];", "per = \"block\";"));
 }
-END_TEST
 
 /* Two rounds of 64 elements in tiles of 16 beside one of 128 on one block: covered by several. */
-START_TEST(several_tiles_may_cover_one) {
+TEST(several_tiles_may_cover_one) {
   prem_schedule *schedule = NULL;
   prem_diag *diag = bound_with(
       pair("blocks = \"0\"; tile = [ 16 ];", "blocks = \"0\"; tile = [ 128 ];", "per = \"block\";"),
@@ -78,10 +77,9 @@ START_TEST(several_tiles_may_cover_one) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The second task's output is the first one's input, or the other way round. */
-START_TEST(writing_what_the_other_uses_is_refused) {
+TEST(writing_what_the_other_uses_is_refused) {
   assert_bind_says(46, "it writes array 'x', which task 'a' uses: leave per = \"block\" out",
                    text("version = 1; name = \"pair\"; platform: { blocks = 4; };"
                         "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 128 ]; },"
@@ -93,10 +91,9 @@ START_TEST(writing_what_the_other_uses_is_refused) {
                         "    after = ( { task = \"a\"; per = \"block\"; } ); } );",
                         same, same));
 }
-END_TEST
 
 /* Tiles of a task of nothing but times are nobody's input; blocks that the other has not are. */
-START_TEST(times_alone_and_blocks_of_one_s_own) {
+TEST(times_alone_and_blocks_of_one_s_own) {
   prem_schedule *schedule = NULL;
   prem_diag *diag =
       bound_with("version = 1; name = \"times\"; platform: { blocks = 2; };"
@@ -113,10 +110,9 @@ START_TEST(times_alone_and_blocks_of_one_s_own) {
       46, "tile 0 on block 1",
       pair("blocks = [ 0 ]; tile = [ 16 ];", "blocks = [ 1 ]; tile = [ 16 ];", "per = \"block\";"));
 }
-END_TEST
 
 /* On either side. */
-START_TEST(a_compatible_interval_has_no_tiles_to_wait_for) {
+TESTS(a_compatible_interval_has_no_tiles_to_wait_for, 2) {
   static const char walk[] = "kernel = \"walk\"; args: { walkers = 16; steps = 2; };"
                              "arrays: { vector = \"%s\"; out = \"new\"; };",
                     increment[] = "kernel = \"vector_increment\";"
@@ -133,17 +129,15 @@ START_TEST(a_compatible_interval_has_no_tiles_to_wait_for) {
                         "    after = ( { task = \"a\"; per = \"block\"; } ); } );",
                         first, second));
 }
-END_TEST
 
-START_TEST(no_lag_and_no_latest) {
+TEST(no_lag_and_no_latest) {
   assert_bind_says(26, "leave lag_ns out", pair(same, same, "per = \"block\"; lag_ns = 5L;"));
   assert_bind_says(26, "leave instance = \"latest\" out",
                    pair(same, same, "per = \"block\"; instance = \"latest\";"));
 }
-END_TEST
 
 /* Two blocks write a half each, one of them reads the whole; along each dimension in turn. */
-START_TEST(half_of_a_tile_is_not_enough) {
+TESTS(half_of_a_tile_is_not_enough, 8) {
   static const int shape[] = {2, 4, 6, 16};
   int half[4];
   for (int d = 0; d < 4; ++d)
@@ -174,7 +168,6 @@ START_TEST(half_of_a_tile_is_not_enough) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static prem_schedule *prepared(const char *source) {
   prem_diag *diag = prem_diag_new();
@@ -188,7 +181,7 @@ static prem_schedule *prepared(const char *source) {
 
 /* Eight tiles on four blocks: the second task's first prefetch of a block waits for the first one's
  * two writebacks there, and no message is asked for. */
-START_TEST(tables_wait_on_their_block) {
+TEST(tables_wait_on_their_block) {
   prem_schedule *schedule = prepared(pair(same, same, "per = \"block\";"));
   prem_program *program = NULL;
   ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
@@ -212,7 +205,6 @@ START_TEST(tables_wait_on_their_block) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static int64_t first_start(const prem_schedule *schedule, const char *task) {
   prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
@@ -226,14 +218,13 @@ static int64_t first_start(const prem_schedule *schedule, const char *task) {
 }
 
 /* By job a plan leaves 5000 ns for the message, by block the guard. */
-START_TEST(a_plan_leaves_the_guard) {
+TEST(a_plan_leaves_the_guard) {
   prem_schedule *by_job = prepared(pair(same, same, ""));
   prem_schedule *by_block = prepared(pair(same, same, "per = \"block\";"));
   ck_assert_int_eq(first_start(by_job, "b") - first_start(by_block, "b"), 5000 - 20);
   prem_schedule_free(by_job);
   prem_schedule_free(by_block);
 }
-END_TEST
 
 /* NULL: nothing. */
 static void check_says(const char *fragment, const char *source) {
@@ -249,7 +240,7 @@ static void check_says(const char *fragment, const char *source) {
 }
 
 /* The checker judges the gap as it is by block: the guard, and nothing else. */
-START_TEST(the_checker_wants_the_guard) {
+TEST(the_checker_wants_the_guard) {
   const char *plan = "plan: { hyperperiod_ns = 2000L; runs = ("
                      "  { task = \"a\"; phase = \"prefetch\"; count = 4; start_ns = 0L; },"
                      "  { task = \"a\"; phase = \"compute\"; count = 4; start_ns = 120L; },"
@@ -264,10 +255,9 @@ START_TEST(the_checker_wants_the_guard) {
   check_says("the gap must be precedence_ns = 5000",
              text("%s%s", pair(one, one, ""), text(plan, 310)));
 }
-END_TEST
 
 /* Threads that go as they like: each block keeps its own order, or the outputs are wrong. */
-START_TEST(outputs_are_right_on_the_cpu) {
+TEST(outputs_are_right_on_the_cpu) {
   prem_schedule *schedule = prepared(pair(same, same, "per = \"block\";"));
   prem_session *session = open_on("cpu", schedule);
   static const prem_mode modes[] = {PREM_MODE_FREE, PREM_MODE_LOCK, PREM_MODE_TT, PREM_MODE_LEGACY};
@@ -280,29 +270,4 @@ START_TEST(outputs_are_right_on_the_cpu) {
   }
   prem_session_close(session);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("by block");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 120);
-  tcase_add_test(all, other_blocks_are_refused);
-  tcase_add_test(all, other_tiles_are_refused);
-  tcase_add_test(all, several_tiles_may_cover_one);
-  tcase_add_test(all, writing_what_the_other_uses_is_refused);
-  tcase_add_test(all, times_alone_and_blocks_of_one_s_own);
-  tcase_add_loop_test(all, a_compatible_interval_has_no_tiles_to_wait_for, 0, 2);
-  tcase_add_test(all, no_lag_and_no_latest);
-  tcase_add_loop_test(all, half_of_a_tile_is_not_enough, 0, 8);
-  tcase_add_test(all, tables_wait_on_their_block);
-  tcase_add_test(all, a_plan_leaves_the_guard);
-  tcase_add_test(all, the_checker_wants_the_guard);
-  tcase_add_test(all, outputs_are_right_on_the_cpu);
-  suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
 }

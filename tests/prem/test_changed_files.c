@@ -10,6 +10,7 @@
 #include "tests/common/random_schedule.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "ttprem/plan_file.h"
 #include "ttprem/text.h"
 
@@ -164,7 +165,7 @@ static void try_all(const char *source, uint64_t seed) {
   }
 }
 
-START_TEST(of_small_files) {
+TEST(of_small_files) {
   glob_t files;
   ck_assert_int_eq(glob(SOURCE_DIR "/tests/golden/*.cfg", 0, NULL, &files), 0);
   for (size_t i = 0; i < files.gl_pathc; ++i) {
@@ -179,9 +180,8 @@ START_TEST(of_small_files) {
   ck_assert_int_gt(readable, 100);
   ck_assert_int_gt(refused, 100);
 }
-END_TEST
 
-START_TEST(of_random_schedules) {
+TEST(of_random_schedules) {
   for (uint64_t seed = 0; seed < RANDOM; ++seed) {
     char *source = NULL;
     size_t bytes = 0;
@@ -193,15 +193,4 @@ START_TEST(of_random_schedules) {
   }
   ck_assert_int_gt(readable, 100);
   ck_assert_int_gt(refused, 100);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("changed files");
-  TCase *all = tcase_create("files");
-  tcase_set_timeout(all, 240);
-  tcase_add_test(all, of_small_files);
-  tcase_add_test(all, of_random_schedules);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

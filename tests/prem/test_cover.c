@@ -5,6 +5,7 @@
 
 #include "prem/model/cover.h"
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 
 enum { MAX_EDGE = 7 };
 
@@ -88,7 +89,9 @@ static bool do_all_meet(const drawn *it) {
   return true;
 }
 
-START_TEST(as_counted) {
+GROUP("cover", .timeout_s = 300);
+
+TEST(as_counted) {
   int cut = 0, odd = 0;
   const int rounds = ROUNDS(20000);
   state = 11;
@@ -106,10 +109,9 @@ START_TEST(as_counted) {
   ck_assert_int_gt(cut, rounds / 20);
   ck_assert_int_gt(odd, rounds / 20);
 }
-END_TEST
 
 /* An index that moves the window in two dimensions, all windows within the array: never cut. */
-START_TEST(never_cut_along_a_diagonal) {
+TEST(never_cut_along_a_diagonal) {
   state = 12;
   for (int round = 0; round < ROUNDS(20000); ++round) {
     drawn it = draw_one();
@@ -131,10 +133,9 @@ START_TEST(never_cut_along_a_diagonal) {
     ck_assert(!is_cut(&it));
   }
 }
-END_TEST
 
 /* 2^30 tiles. Numbers at the ends of their types overflow nothing. */
-START_TEST(large) {
+TEST(large) {
   const int32_t grid[] = {1 << 10, 1 << 10, 1 << 10};
   prem_window window = {.extent = {1, 1, 4, 1024}};
   int64_t shape[] = {1, 1, INT64_C(1) << 22, INT64_C(1) << 30};
@@ -151,20 +152,4 @@ START_TEST(large) {
   ck_assert_str_eq(reason, "row 4096 of 'out' is in no tile's window");
   window.base[2] = INT64_MIN;
   ck_assert(!prem_is_cut(grid, &window, shape, "out", reason, sizeof reason));
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("cover");
-  TCase *cases = tcase_create("cover");
-  tcase_set_timeout(cases, 300);
-  tcase_add_test(cases, as_counted);
-  tcase_add_test(cases, never_cut_along_a_diagonal);
-  tcase_add_test(cases, large);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

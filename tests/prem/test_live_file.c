@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The `live` group of a schedule file: what it says, what is refused, and that it is kept. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* x -> a -> y and z -> b -> w, every 1000 and 2000 ns; `live` is the group's text. */
 static const char *file_with(const char *live) {
@@ -32,7 +33,7 @@ static prem_diag *load(const char *live, prem_schedule **schedule) {
 
 /* ---- what it says --------------------------------------------------------------------------- */
 
-START_TEST(ports_are_read_with_their_defaults) {
+TEST(ports_are_read_with_their_defaults) {
   prem_schedule *schedule;
   prem_diag *diag = load("live: { outputs = ( { array = \"y\"; }, { array = \"w\"; kind = "
                          "\"queuing\"; buffers = 5; } );\n"
@@ -56,9 +57,8 @@ START_TEST(ports_are_read_with_their_defaults) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(the_writer_is_planned_for_publishing) {
+TEST(the_writer_is_planned_for_publishing) {
   prem_schedule *schedule;
   prem_diag *diag =
       load("live: { outputs = ( { array = \"y\"; publish_ns = 29L; } ); };", &schedule);
@@ -72,9 +72,8 @@ START_TEST(the_writer_is_planned_for_publishing) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_part_of_a_schedule_has_no_ports) {
+TEST(a_part_of_a_schedule_has_no_ports) {
   prem_schedule *schedule, *part;
   prem_diag *diag = load("live: { inputs = ( { array = \"x\"; } ); };", &schedule);
   ck_assert_int_eq(prem_schedule_subset(schedule, (const bool[]){true, false}, &part), PREM_OK);
@@ -83,9 +82,8 @@ START_TEST(a_part_of_a_schedule_has_no_ports) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(planning_keeps_the_group) {
+TEST(planning_keeps_the_group) {
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
   close(mkstemps(path, 4));
   prem_schedule *schedule, *again;
@@ -102,7 +100,6 @@ START_TEST(planning_keeps_the_group) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* ---- what is refused ------------------------------------------------------------------------ */
 
@@ -155,7 +152,7 @@ static const refusal refusals[] = {
      "task 'b', which writes it, is 1500 ns"},
 };
 
-START_TEST(is_refused) {
+TESTS(is_refused, (int)(sizeof refusals / sizeof *refusals)) {
   const refusal *wrong = &refusals[_i];
   prem_schedule *schedule;
   prem_diag *diag = load(wrong->live, &schedule);
@@ -172,7 +169,6 @@ START_TEST(is_refused) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static const char *const legal[] = {
     "live: { };",
@@ -185,7 +181,7 @@ static const char *const legal[] = {
     OUTPUT("array = \"y\"; kind = \"queuing\"; buffers = 1;"),
 };
 
-START_TEST(is_legal) {
+TESTS(is_legal, (int)(sizeof legal / sizeof *legal)) {
   prem_schedule *schedule;
   prem_diag *diag = load(legal[_i], &schedule);
   if (prem_diag_errors(diag) > 0) {
@@ -195,9 +191,8 @@ START_TEST(is_legal) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(an_output_that_is_read_is_refused) {
+TEST(an_output_that_is_read_is_refused) {
   prem_schedule *schedule = NULL;
   prem_diag *diag = prem_diag_new();
   char source[8192];
@@ -212,9 +207,8 @@ START_TEST(an_output_that_is_read_is_refused) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(one_trigger_is_the_limit) {
+TEST(one_trigger_is_the_limit) {
   prem_schedule *schedule = NULL;
   prem_diag *diag = prem_diag_new();
   char source[8192];
@@ -231,7 +225,6 @@ START_TEST(one_trigger_is_the_limit) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- overruns ------------------------------------------------------------------------------- */
 
@@ -258,7 +251,7 @@ static prem_diag *load_overruns(const char *more, const char *of_b, const char *
 #define SAME_JOB   "period_ns = 1000L; after = ( { task = \"a\"; } ); "
 #define LATEST_JOB "period_ns = 2000L; after = ( { task = \"a\"; instance = \"latest\"; } ); "
 
-START_TEST(a_task_or_else_the_policy_says_what_an_overrun_does) {
+TEST(a_task_or_else_the_policy_says_what_an_overrun_does) {
   prem_schedule *schedule;
   prem_diag *diag =
       load_overruns("deadline_ns = 900L; overrun = \"stop\";", SAME_JOB "deadline_ns = 1000L;",
@@ -275,7 +268,6 @@ START_TEST(a_task_or_else_the_policy_says_what_an_overrun_does) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static void assert_only(const prem_diag *diag, int code, const char *key, const char *reason) {
   const prem_problem *problem = prem_diag_count(diag) ? prem_diag_at(diag, 0) : NULL;
@@ -307,7 +299,7 @@ static const bad_overrun bad_overruns[] = {
      "period_ns = 1000L;", "", 48, "tasks.a.overrun", "task 'b' reads"},
 };
 
-START_TEST(an_overrun_that_cannot_be_is_refused) {
+TESTS(an_overrun_that_cannot_be_is_refused, (int)(sizeof bad_overruns / sizeof *bad_overruns)) {
   const bad_overrun *wrong = &bad_overruns[_i];
   prem_schedule *schedule;
   prem_diag *diag = load_overruns(wrong->of_a, wrong->of_b, wrong->rest, &schedule);
@@ -315,9 +307,8 @@ START_TEST(an_overrun_that_cannot_be_is_refused) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(an_overrun_that_leaves_nothing_half_is_legal) {
+TESTS(an_overrun_that_leaves_nothing_half_is_legal, 3) {
   static const char *const of_a[] = {"deadline_ns = 900L; overrun = \"skip\";",
                                      "deadline_ns = 900L; overrun = \"abort\";", ""};
   static const char *const of_b[] = {LATEST_JOB, SAME_JOB, LATEST_JOB};
@@ -330,11 +321,10 @@ START_TEST(an_overrun_that_leaves_nothing_half_is_legal) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The shortest period of the readers of `x` is what counts, wherever it stands; one-shot tasks have
  * none. */
-START_TEST(a_frame_is_not_chosen_before_the_one_before_is_read) {
+TEST(a_frame_is_not_chosen_before_the_one_before_is_read) {
   static const struct {
     int periods_ns[3], shortest_ns;
   } cases[] = {{{2000, 4000, 1000}, 1000},
@@ -376,7 +366,6 @@ START_TEST(a_frame_is_not_chosen_before_the_one_before_is_read) {
     }
   }
 }
-END_TEST
 
 /* A kernel whose outputs stand around its input. */
 static prem_status spread_bind(prem_bind *bind) {
@@ -404,7 +393,7 @@ static const prem_kernel spread_kernel = {.name = "spread",
 
 /* Of the arrays that the next task reads that one is named which can be half written, wherever the
  * kernel has it. */
-START_TEST(the_array_that_can_be_half_written_is_named) {
+TESTS(the_array_that_can_be_half_written_is_named, 2) {
   const char *output = _i ? "second" : "out", *other = _i ? "out" : "second";
   const prem_kernel *kernels[] = {&spread_kernel,
                                   prem_registry_find(prem_registry_builtin(), "blend")};
@@ -428,26 +417,4 @@ START_TEST(the_array_that_can_be_half_written_is_named) {
   assert_only(diag, 48, "tasks.a.overrun", "array 'y' half written, and task 'b' reads");
   prem_diag_free(diag);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_file");
-  TCase *cases = tcase_create("live_file");
-  tcase_add_test(cases, ports_are_read_with_their_defaults);
-  tcase_add_test(cases, the_writer_is_planned_for_publishing);
-  tcase_add_test(cases, a_part_of_a_schedule_has_no_ports);
-  tcase_add_test(cases, planning_keeps_the_group);
-  tcase_add_loop_test(cases, is_refused, 0, (int)(sizeof refusals / sizeof *refusals));
-  tcase_add_loop_test(cases, is_legal, 0, (int)(sizeof legal / sizeof *legal));
-  tcase_add_test(cases, an_output_that_is_read_is_refused);
-  tcase_add_test(cases, one_trigger_is_the_limit);
-  tcase_add_test(cases, a_task_or_else_the_policy_says_what_an_overrun_does);
-  tcase_add_loop_test(cases, an_overrun_that_cannot_be_is_refused, 0,
-                      (int)(sizeof bad_overruns / sizeof *bad_overruns));
-  tcase_add_loop_test(cases, an_overrun_that_leaves_nothing_half_is_legal, 0, 3);
-  tcase_add_test(cases, a_frame_is_not_chosen_before_the_one_before_is_read);
-  tcase_add_loop_test(cases, the_array_that_can_be_half_written_is_named, 0, 2);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/core/backend.h"
 #include "tests/common/golden.h"
+#include "tests/common/suite.h"
 
 #include <dirent.h>
 
@@ -154,18 +155,18 @@ static void part_one(const char *name) {
   prem_schedule_free(schedule);
 }
 
-START_TEST(of_examples_in_part) {
+GROUP("read");
+
+TEST(of_examples_in_part) {
   with_all_of(SOURCE_DIR "/schedules/examples", part_one);
 }
-END_TEST
 
-START_TEST(of_examples_that_are_read) {
+TEST(of_examples_that_are_read) {
   with_all_of(SOURCE_DIR "/schedules/examples", read_one);
 }
-END_TEST
 
 /* Files that the schedule names by their whole path, or beside the working folder's. */
-START_TEST(of_named_files_that_are_read) {
+TEST(of_named_files_that_are_read) {
   char name[] = "/tmp/ttprem-test-XXXXXX.cfg";
   const int file = mkstemps(name, 4);
   ck_assert_int_ge(file, 0);
@@ -184,43 +185,24 @@ START_TEST(of_named_files_that_are_read) {
                    (memory_sweep){.or_else = PREM_ERR_PARSE, .most = MOST_READ});
   unlink(name);
 }
-END_TEST
 
-START_TEST(of_sets_that_are_read) {
+TEST(of_sets_that_are_read) {
   with_all_of(SOURCE_DIR "/tests/fuzz/corpus/check", read_one);
 }
-END_TEST
 
-START_TEST(of_sets_that_are_run) {
+GROUP("run");
+
+TEST(of_sets_that_are_run) {
   most = MOST_RUN;
   with_all_of(SOURCE_DIR "/tests/fuzz/corpus/check", run_one);
 }
-END_TEST
 
 /* With copies, plans of modes, gangs, two buffers, several periods. */
-START_TEST(of_examples_that_are_run) {
+TESTS(of_examples_that_are_run, 6) {
   static const char *const names[] = {"copies",  "modes",     "gang",
                                       "buffers", "two_rates", "abstract"};
   path = text(SOURCE_DIR "/schedules/examples/%s.cfg", names[_i]);
   most = 10 * MOST_RUN;
   run_one(names[_i]);
   ck_assert(was_run);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("memory of files");
-  TCase *read = tcase_create("read");
-  tcase_set_timeout(read, 240);
-  tcase_add_test(read, of_examples_that_are_read);
-  tcase_add_test(read, of_examples_in_part);
-  tcase_add_test(read, of_sets_that_are_read);
-  tcase_add_test(read, of_named_files_that_are_read);
-  suite_add_tcase(suite, read);
-  TCase *ready = tcase_create("run");
-  tcase_set_timeout(ready, 240);
-  tcase_add_test(ready, of_sets_that_are_run);
-  tcase_add_loop_test(ready, of_examples_that_are_run, 0, 6);
-  suite_add_tcase(suite, ready);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
  * tests/common/golden.h). */
 /* ctest: release */
 #include "tests/common/golden.h"
+#include "tests/common/suite.h"
 
 static char folder[] = "/tmp/ttprem-same-XXXXXX";
 static void write_file(const char *name, const char *words) {
@@ -152,7 +153,7 @@ static void tell_includes(FILE *file) {
   }
 }
 
-START_TEST(of_odd_pieces) {
+TEST(of_odd_pieces) {
   ck_assert_ptr_nonnull(mkdtemp(folder));
   ck_assert_int_eq(chdir(folder), 0);
   char *found = NULL;
@@ -167,14 +168,4 @@ START_TEST(of_odd_pieces) {
   fclose(file);
   ck_assert_int_eq(system(text("rm -r %s", folder)), 0);
   golden_judge("odd_files.txt", found);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("odd files");
-  TCase *cases = tcase_create("pieces");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, of_odd_pieces);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

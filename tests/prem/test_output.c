@@ -16,6 +16,8 @@
 
 #include "ttprem/output.h"
 
+#include "tests/common/suite.h"
+
 static char folder[] = "/tmp/ttprem-output-XXXXXX";
 
 static void make_folder(void) {
@@ -61,7 +63,9 @@ static int files_here(void) {
   return count;
 }
 
-START_TEST(a_new_file_has_the_rights_of_the_mask) {
+GROUP("output", .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(a_new_file_has_the_rights_of_the_mask) {
   char reason[160];
   umask(027);
   ck_assert_int_eq(write_text("new", "one", reason), PREM_OK);
@@ -69,9 +73,8 @@ START_TEST(a_new_file_has_the_rights_of_the_mask) {
   ck_assert_uint_eq(rights("new"), 0640);
   ck_assert_int_eq(files_here(), 1);
 }
-END_TEST
 
-START_TEST(a_replaced_file_hands_its_rights_down) {
+TEST(a_replaced_file_hands_its_rights_down) {
   static const mode_t modes[] = {0600, 0644, 0664, 0755, 0200};
   char reason[160];
   umask(022);
@@ -85,10 +88,9 @@ START_TEST(a_replaced_file_hands_its_rights_down) {
   ck_assert_int_eq(chmod("old", 0600), 0);
   ck_assert_str_eq(content("old"), "two");
 }
-END_TEST
 
 /** Those of another group would read what only its group may. */
-START_TEST(a_replaced_file_hands_its_group_down) {
+TEST(a_replaced_file_hands_its_group_down) {
   char reason[160];
   struct stat facts;
   if (geteuid() != 0)
@@ -102,7 +104,6 @@ START_TEST(a_replaced_file_hands_its_group_down) {
   ck_assert_uint_eq(facts.st_gid, 4321);
   ck_assert_uint_eq(rights("old"), 0640);
 }
-END_TEST
 
 enum { NOT_NOBODY = 99 }; /* exit status */
 
@@ -126,7 +127,7 @@ static int write_two(void) {
 }
 
 /* What the group may that cannot be kept, the new one may where everybody may as well. */
-START_TEST(a_group_that_cannot_be_kept_gets_no_more_than_everybody) {
+TEST(a_group_that_cannot_be_kept_gets_no_more_than_everybody) {
   static const struct {
     mode_t before, after;
   } modes[] = {{0674, 0644}, {0670, 0600}, {0606, 0606}, {0607, 0607}};
@@ -152,9 +153,8 @@ START_TEST(a_group_that_cannot_be_kept_gets_no_more_than_everybody) {
     ck_assert_int_eq(unlink("old"), 0);
   }
 }
-END_TEST
 
-START_TEST(what_is_no_place_for_a_file_is_told) {
+TEST(what_is_no_place_for_a_file_is_told) {
   static const struct {
     const char *path, *reason;
   } bad[] = {{"", "a file name is missing"},
@@ -172,11 +172,10 @@ START_TEST(what_is_no_place_for_a_file_is_told) {
   }
   ck_assert_int_eq(files_here(), 2);
 }
-END_TEST
 
 /* Names that it would take on the way are somebody else's: it takes the next, and none when the
  * hundredth is taken. */
-START_TEST(names_of_others_on_the_way_are_left_alone) {
+TEST(names_of_others_on_the_way_are_left_alone) {
   char reason[160], name[64];
   ck_assert_int_eq(write_text("old", "one", reason), PREM_OK);
   for (int i = 0; i < 100; ++i) {
@@ -192,10 +191,9 @@ START_TEST(names_of_others_on_the_way_are_left_alone) {
   }
   ck_assert_str_eq(reason, "File exists");
 }
-END_TEST
 
 /* A file that may not grow so long is not there at all, and what it was to replace stays. */
-START_TEST(what_cannot_be_written_replaces_nothing) {
+TEST(what_cannot_be_written_replaces_nothing) {
   const struct rlimit limit = {.rlim_cur = 4, .rlim_max = RLIM_INFINITY},
                       none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
   char reason[160];
@@ -209,9 +207,8 @@ START_TEST(what_cannot_be_written_replaces_nothing) {
   ck_assert_str_eq(content("old"), "one");
   ck_assert_int_eq(files_here(), 1);
 }
-END_TEST
 
-START_TEST(a_write_protected_file_is_kept) {
+TEST(a_write_protected_file_is_kept) {
   char reason[160] = "";
   ck_assert_int_eq(write_text("kept", "one", reason), PREM_OK);
   ck_assert_int_eq(chmod("kept", 0444), 0);
@@ -220,9 +217,8 @@ START_TEST(a_write_protected_file_is_kept) {
   ck_assert_str_eq(content("kept"), "one");
   ck_assert_int_eq(files_here(), 1);
 }
-END_TEST
 
-START_TEST(a_link_stays_one) {
+TEST(a_link_stays_one) {
   char reason[160];
   struct stat facts;
   ck_assert_int_eq(write_text("file", "one", reason), PREM_OK);
@@ -235,9 +231,8 @@ START_TEST(a_link_stays_one) {
   ck_assert_int_eq(write_text("dangles", "three", reason), PREM_OK);
   ck_assert_str_eq(content("nothing yet"), "three");
 }
-END_TEST
 
-START_TEST(what_is_abandoned_leaves_no_trace) {
+TEST(what_is_abandoned_leaves_no_trace) {
   prem_output output;
   char reason[160];
   ck_assert_int_eq(prem_output_open(&output, "gone", reason, sizeof reason), PREM_OK);
@@ -246,10 +241,9 @@ START_TEST(what_is_abandoned_leaves_no_trace) {
   ck_assert_int_eq(files_here(), 0);
   prem_output_abandon(&output);
 }
-END_TEST
 
 /** Where the file system has files without names. */
-START_TEST(a_killed_process_leaves_no_trace) {
+TEST(a_killed_process_leaves_no_trace) {
   char reason[160];
   prem_output output;
   ck_assert_int_eq(prem_output_open(&output, "probe", reason, sizeof reason), PREM_OK);
@@ -266,7 +260,6 @@ START_TEST(a_killed_process_leaves_no_trace) {
   if (!has_name)
     ck_assert_int_eq(files_here(), 0);
 }
-END_TEST
 
 /* ---- what the system refuses ---------------------------------------------------------------- */
 
@@ -327,7 +320,7 @@ int fchmod(int descriptor, mode_t mode) {
 }
 
 /* Where there are no files without a name, or none that could get one, a name that goes again. */
-START_TEST(a_file_system_without_unnamed_files_will_do) {
+TESTS(a_file_system_without_unnamed_files_will_do, 2) {
   char reason[160];
   prem_output output;
   refused = _i ? SEEN : UNNAMED;
@@ -342,7 +335,6 @@ START_TEST(a_file_system_without_unnamed_files_will_do) {
   prem_output_abandon(&output);
   ck_assert_int_eq(files_here(), 1);
 }
-END_TEST
 
 static const struct {
   call refused;
@@ -351,7 +343,8 @@ static const struct {
                 {RENAMED, "Device or resource busy"},
                 {GIVEN_RIGHTS, "Operation not permitted"}};
 
-START_TEST(what_the_system_refuses_is_told_and_changes_nothing) {
+TESTS(what_the_system_refuses_is_told_and_changes_nothing,
+      (int)(sizeof refusals / sizeof *refusals)) {
   char reason[160];
   ck_assert_int_eq(write_text("old", "text", reason), PREM_OK);
   refused = refusals[_i].refused;
@@ -361,9 +354,8 @@ START_TEST(what_the_system_refuses_is_told_and_changes_nothing) {
   ck_assert_str_eq(content("old"), "text");
   ck_assert_int_eq(files_here(), 1);
 }
-END_TEST
 
-START_TEST(one_file_is_known_by_all_its_names) {
+TEST(one_file_is_known_by_all_its_names) {
   static const struct {
     const char *one, *other;
     bool same;
@@ -395,9 +387,8 @@ START_TEST(one_file_is_known_by_all_its_names) {
   snprintf(whole, sizeof whole, "%s/new", folder);
   ck_assert(prem_output_same(whole, "new"));
 }
-END_TEST
 
-START_TEST(the_working_folder_ends_at_links) {
+TEST(the_working_folder_ends_at_links) {
   static const char *const here[] = {"new",  "sub/new", "./new",    "sub/../new",
                                      "file", "inner",   "none/new", "none/none/new"};
   static const char *const elsewhere[] = {"../new", "/tmp/new",       "out/new",      "escapes",
@@ -420,33 +411,4 @@ START_TEST(the_working_folder_ends_at_links) {
   ck_assert(!prem_output_is_here(beside));
   beside[strlen(beside) - 4] = '\0';
   ck_assert_int_eq(rmdir(beside), 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("output");
-  TCase *cases = tcase_create("output");
-  tcase_add_checked_fixture(cases, make_folder, remove_folder);
-  tcase_add_test(cases, a_new_file_has_the_rights_of_the_mask);
-  tcase_add_test(cases, a_replaced_file_hands_its_rights_down);
-  tcase_add_test(cases, a_replaced_file_hands_its_group_down);
-  tcase_add_test(cases, a_group_that_cannot_be_kept_gets_no_more_than_everybody);
-  tcase_add_test(cases, what_is_no_place_for_a_file_is_told);
-  tcase_add_test(cases, names_of_others_on_the_way_are_left_alone);
-  tcase_add_test(cases, what_cannot_be_written_replaces_nothing);
-  tcase_add_test(cases, a_write_protected_file_is_kept);
-  tcase_add_test(cases, a_link_stays_one);
-  tcase_add_test(cases, what_is_abandoned_leaves_no_trace);
-  tcase_add_test(cases, a_killed_process_leaves_no_trace);
-  tcase_add_loop_test(cases, a_file_system_without_unnamed_files_will_do, 0, 2);
-  tcase_add_loop_test(cases, what_the_system_refuses_is_told_and_changes_nothing, 0,
-                      (int)(sizeof refusals / sizeof *refusals));
-  tcase_add_test(cases, one_file_is_known_by_all_its_names);
-  tcase_add_test(cases, the_working_folder_ends_at_links);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
 }

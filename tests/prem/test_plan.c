@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans: what runs, arrays of starts, chains and joins stand for, and the way back. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* ---- expanding ------------------------------------------------------------------------------ */
 
@@ -42,7 +43,9 @@ static void assert_slot(const prem_slot *slot, int32_t task, int32_t job, int32_
   ck_assert_int_eq(slot->length_ns, length_ns);
 }
 
-START_TEST(a_run_is_affine_in_blocks_repeats_and_jobs) {
+GROUP("expanding");
+
+TEST(a_run_is_affine_in_blocks_repeats_and_jobs) {
   prem_schedule *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"compute\"; count = 2; start_ns = 3L; block_step_ns = 4L;"
       " repeat = 2; step_ns = 50L; jobs = 2; } );");
@@ -60,9 +63,8 @@ START_TEST(a_run_is_affine_in_blocks_repeats_and_jobs) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(tiles_that_do_not_exist_are_left_out) {
+TEST(tiles_that_do_not_exist_are_left_out) {
   prem_schedule *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; repeat = 1000000; step_ns = "
       "1L;"
@@ -77,9 +79,8 @@ START_TEST(tiles_that_do_not_exist_are_left_out) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(followers_start_when_the_phase_before_them_ends) {
+TEST(followers_start_when_the_phase_before_them_ends) {
   prem_schedule *schedule =
       planned_text("runs = ( { task = \"a\"; phase = \"prefetch\";"
                    " chain = [ \"compute\", \"writeback\" ]; start_ns = 40L; },"
@@ -98,9 +99,8 @@ START_TEST(followers_start_when_the_phase_before_them_ends) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(joined_phases_share_start_and_length) {
+TEST(joined_phases_share_start_and_length) {
   prem_schedule *schedule =
       planned_text("runs = ( { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
                    " join: { tile = -2; }; start_ns = 0L; repeat = 4; step_ns = 100L; } );");
@@ -124,9 +124,8 @@ START_TEST(joined_phases_share_start_and_length) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(phases_of_two_tasks_join_to_the_sum_of_their_lengths) {
+TEST(phases_of_two_tasks_join_to_the_sum_of_their_lengths) {
   prem_schedule *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"prefetch\"; first_block = 1; tile = 3; start_ns = 20L;"
       " join: { task = \"b\"; tile = 1; job = 0; }; } );");
@@ -137,9 +136,8 @@ START_TEST(phases_of_two_tasks_join_to_the_sum_of_their_lengths) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(halves_far_apart_are_found_without_trying_all) {
+TEST(halves_far_apart_are_found_without_trying_all) {
   prem_schedule *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"prefetch\"; tile = 0; tile_per_repeat = 2; start_ns = 0L;"
       " repeat = 20000000; step_ns = 1L; join: { tile = -60000000; }; } );");
@@ -153,9 +151,8 @@ START_TEST(halves_far_apart_are_found_without_trying_all) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(starts_go_through_jobs_and_tiles) {
+TEST(starts_go_through_jobs_and_tiles) {
   prem_schedule *schedule =
       planned_text("starts = ( { task = \"a\"; phase = \"prefetch\"; block = 1;"
                    " start_ns = [ 5L, -1L, 510L, 520L ]; } );");
@@ -167,11 +164,10 @@ START_TEST(starts_go_through_jobs_and_tiles) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* One tile of three is a warm-up one: after two starts the next is of another job, which the
  * checker refuses by that name. */
-START_TEST(starts_begin_again_behind_the_warm_up_tiles) {
+TEST(starts_begin_again_behind_the_warm_up_tiles) {
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
       "  kernel = \"none\"; blocks = 1; tiles = 3; compute: { wcet_ns = 5L; }; } );"
@@ -185,9 +181,8 @@ START_TEST(starts_begin_again_behind_the_warm_up_tiles) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(warmup_tiles_are_the_first_of_every_block) {
+TEST(warmup_tiles_are_the_first_of_every_block) {
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 5;"
@@ -209,7 +204,6 @@ START_TEST(warmup_tiles_are_the_first_of_every_block) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- refused, each with its legal twin ------------------------------------------------------ */
 
@@ -235,7 +229,9 @@ static const prem_affine plain = {.chain = PREM_CHAIN_COMPUTE,
                                   .jobs = 1,
                                   .join_task = -1};
 
-START_TEST(starts_beyond_all_times) {
+GROUP("refused");
+
+TEST(starts_beyond_all_times) {
   prem_schedule *schedule = planned_text("");
   prem_affine run = plain;
   run.start_ns = -PREM_MAX_NS;
@@ -262,9 +258,8 @@ START_TEST(starts_beyond_all_times) {
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(steps_that_cancel_each_other_are_no_overflow) {
+TEST(steps_that_cancel_each_other_are_no_overflow) {
   prem_schedule *schedule = planned_text("");
   prem_affine run = plain;
   run.start_ns = 77;
@@ -280,11 +275,10 @@ START_TEST(steps_that_cancel_each_other_are_no_overflow) {
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_ERR_INVALID);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Numbers of jobs have 32 bits: those of a phase, and those of the writeback that it takes along.
  */
-START_TEST(jobs_beyond_all_numbers) {
+TESTS(jobs_beyond_all_numbers, 2) {
   prem_schedule *schedule = planned_text("");
   prem_affine run = plain;
   int64_t *first = _i ? &run.join_job : &run.job;
@@ -303,9 +297,8 @@ START_TEST(jobs_beyond_all_numbers) {
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(blocks_that_the_task_has_not) {
+TEST(blocks_that_the_task_has_not) {
   prem_schedule *schedule = planned_text("");
   prem_affine run = plain;
   run.first_block = 1;
@@ -314,10 +307,9 @@ START_TEST(blocks_that_the_task_has_not) {
   ck_assert_int_eq(expand_status(schedule, &run, 25), PREM_OK);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A plan in memory may name whatever it likes. */
-START_TEST(references_to_nothing) {
+TEST(references_to_nothing) {
   prem_schedule *schedule = planned_text("");
   prem_affine run = plain;
 #define NAMES(member, good, bad)                                                                   \
@@ -347,7 +339,6 @@ START_TEST(references_to_nothing) {
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The first start of `a` alone: its prefetch, with its compute chained to it 30 long. */
 static prem_status expand_start(int64_t start_ns, int code) {
@@ -368,16 +359,15 @@ static prem_status expand_start(int64_t start_ns, int code) {
   return status;
 }
 
-START_TEST(listed_starts_beyond_all_times) {
+TEST(listed_starts_beyond_all_times) {
   ck_assert_int_eq(expand_start(-PREM_MAX_NS, 18), PREM_OK);
   ck_assert_int_eq(expand_start(-PREM_MAX_NS - 1, 18), PREM_ERR_INVALID);
   ck_assert_int_eq(expand_start(PREM_MAX_NS - 30, 18), PREM_OK);
   ck_assert_int_eq(expand_start(PREM_MAX_NS - 29, 18), PREM_ERR_INVALID);
 }
-END_TEST
 
 /* Of `a`, which is one-shot, as many tiles as warm up; each takes 2^61 and ends at 2^62 at most. */
-START_TEST(warm_up_beyond_all_times) {
+TEST(warm_up_beyond_all_times) {
   prem_schedule *schedule =
       schedule_from_text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ("
                          "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
@@ -395,9 +385,8 @@ START_TEST(warm_up_beyond_all_times) {
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(more_phases_than_the_limit) {
+TEST(more_phases_than_the_limit) {
   prem_schedule *schedule = planned_text("");
   prem_affine run = plain;
   run.tile_per_repeat = 0; /* the same two tiles over and over */
@@ -412,7 +401,6 @@ START_TEST(more_phases_than_the_limit) {
   ck_assert_int_eq(expand_status(schedule, &run, 13), PREM_OK);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- compressing ---------------------------------------------------------------------------- */
 
@@ -535,7 +523,9 @@ static void put_tile(slots *s, const prem_schedule *schedule, int32_t t, int32_t
   }
 }
 
-START_TEST(random_slots_survive_the_round_trip) {
+GROUP("compressing");
+
+TESTS(random_slots_survive_the_round_trip, 4) {
   random_state = (uint32_t)_i * 31337u + 5;
   for (int i = 0; i < 100; ++i) {
     bool periodic = draw(2);
@@ -568,7 +558,6 @@ START_TEST(random_slots_survive_the_round_trip) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 static prem_schedule *large(const char *settings) {
   return schedule_from_text(text("version = 1; name = \"t\"; platform: { blocks = 132; };"
@@ -600,7 +589,7 @@ static slots regular_slots(const prem_schedule *schedule) {
   return s;
 }
 
-START_TEST(a_hundred_thousand_regular_tiles_are_a_few_runs) {
+TEST(a_hundred_thousand_regular_tiles_are_a_few_runs) {
   prem_schedule *schedule = large("tiles = 100000;");
   slots s = regular_slots(schedule);
   ck_assert_int_eq(s.count, 300000);
@@ -611,9 +600,8 @@ START_TEST(a_hundred_thousand_regular_tiles_are_a_few_runs) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(jobs_merge_as_well) {
+TEST(jobs_merge_as_well) {
   prem_schedule *schedule = large("tiles = 264; period_ns = 1000000L;");
   schedule->period_lcm_ns = 100000000; /* as if another task had the longer period */
   slots s = regular_slots(schedule);
@@ -626,9 +614,8 @@ START_TEST(jobs_merge_as_well) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(sequences_that_take_turns_are_found) {
+TEST(sequences_that_take_turns_are_found) {
   prem_schedule *schedule = large("tiles = 13200;");
   slots s = regular_slots(schedule);
   for (int64_t i = 0; i < s.count; ++i) {
@@ -642,10 +629,9 @@ START_TEST(sequences_that_take_turns_are_found) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* As many as 32 have a run each. */
-START_TEST(no_more_than_32_take_turns) {
+TEST(no_more_than_32_take_turns) {
   for (int turns = 32; turns <= 33; ++turns) {
     prem_schedule *schedule = large(text("tiles = %d;", 132 * 200));
     slots s = regular_slots(schedule);
@@ -661,9 +647,8 @@ START_TEST(no_more_than_32_take_turns) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
-START_TEST(irregular_starts_become_arrays) {
+TEST(irregular_starts_become_arrays) {
   prem_schedule *schedule = large("tiles = 13200;");
   slots s = regular_slots(schedule);
   random_state = 1;
@@ -676,9 +661,8 @@ START_TEST(irregular_starts_become_arrays) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(slots_that_are_no_plan) {
+TEST(slots_that_are_no_plan) {
   prem_schedule *schedule = large("tiles = 264;");
   slots s = regular_slots(schedule);
   prem_plan *plan = prem_plan_new();
@@ -702,10 +686,9 @@ START_TEST(slots_that_are_no_plan) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The first tile of all as well. */
-START_TEST(a_chain_has_a_head_of_its_own_tile) {
+TEST(a_chain_has_a_head_of_its_own_tile) {
   prem_schedule *schedule = large("tiles = 264;");
   slots s = regular_slots(schedule);
   for (int32_t tile = 0; tile < 264; tile += 263) {
@@ -730,10 +713,9 @@ START_TEST(a_chain_has_a_head_of_its_own_tile) {
   free(s.at);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Neither half alone, nor both the other way round, nor two that are no pair. */
-START_TEST(a_pair_has_two_halves) {
+TEST(a_pair_has_two_halves) {
   prem_schedule *schedule = large("tiles = 264;");
   const prem_slot fetch = {.planned_ns = 7,
                            .head_ns = 7,
@@ -764,11 +746,10 @@ START_TEST(a_pair_has_two_halves) {
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- in a file ------------------------------------------------------------------------------ */
 
-START_TEST(a_large_regular_plan_is_a_small_file) {
+TEST(a_large_regular_plan_is_a_small_file) {
   prem_schedule *schedule = large("tiles = 100000;");
   slots s = regular_slots(schedule);
   prem_plan *plan = assert_round_trip(schedule, s, 0);
@@ -796,44 +777,4 @@ START_TEST(a_large_regular_plan_is_a_small_file) {
   free(s.at);
   prem_schedule_free(loaded);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("plan");
-  TCase *expanding = tcase_create("expanding");
-  tcase_add_test(expanding, a_run_is_affine_in_blocks_repeats_and_jobs);
-  tcase_add_test(expanding, tiles_that_do_not_exist_are_left_out);
-  tcase_add_test(expanding, followers_start_when_the_phase_before_them_ends);
-  tcase_add_test(expanding, joined_phases_share_start_and_length);
-  tcase_add_test(expanding, phases_of_two_tasks_join_to_the_sum_of_their_lengths);
-  tcase_add_test(expanding, halves_far_apart_are_found_without_trying_all);
-  tcase_add_test(expanding, starts_go_through_jobs_and_tiles);
-  tcase_add_test(expanding, starts_begin_again_behind_the_warm_up_tiles);
-  tcase_add_test(expanding, warmup_tiles_are_the_first_of_every_block);
-  suite_add_tcase(suite, expanding);
-  TCase *refused = tcase_create("refused");
-  tcase_add_test(refused, starts_beyond_all_times);
-  tcase_add_test(refused, steps_that_cancel_each_other_are_no_overflow);
-  tcase_add_loop_test(refused, jobs_beyond_all_numbers, 0, 2);
-  tcase_add_test(refused, blocks_that_the_task_has_not);
-  tcase_add_test(refused, references_to_nothing);
-  tcase_add_test(refused, listed_starts_beyond_all_times);
-  tcase_add_test(refused, warm_up_beyond_all_times);
-  tcase_add_test(refused, more_phases_than_the_limit);
-  suite_add_tcase(suite, refused);
-  TCase *compressing = tcase_create("compressing");
-  tcase_set_timeout(compressing, 240);
-  tcase_add_loop_test(compressing, random_slots_survive_the_round_trip, 0, 4);
-  tcase_add_test(compressing, a_hundred_thousand_regular_tiles_are_a_few_runs);
-  tcase_add_test(compressing, jobs_merge_as_well);
-  tcase_add_test(compressing, sequences_that_take_turns_are_found);
-  tcase_add_test(compressing, no_more_than_32_take_turns);
-  tcase_add_test(compressing, irregular_starts_become_arrays);
-  tcase_add_test(compressing, slots_that_are_no_plan);
-  tcase_add_test(compressing, a_chain_has_a_head_of_its_own_tile);
-  tcase_add_test(compressing, a_pair_has_two_halves);
-  tcase_add_test(compressing, a_large_regular_plan_is_a_small_file);
-  suite_add_tcase(suite, compressing);
-  return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the reader makes of good files. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include "prem/file/scan.h"
 
@@ -47,7 +48,9 @@ static prem_schedule *read_text(const char *source) {
 
 /* ---- times with units ------------------------------------------------------------------------ */
 
-START_TEST(a_string_with_a_unit_is_the_time_to_the_nanosecond) {
+GROUP("good files", .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(a_string_with_a_unit_is_the_time_to_the_nanosecond) {
   static const struct {
     const char *written;
     int64_t ns;
@@ -72,9 +75,8 @@ START_TEST(a_string_with_a_unit_is_the_time_to_the_nanosecond) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
-START_TEST(starts_of_a_plan_may_have_units) {
+TEST(starts_of_a_plan_may_have_units) {
   prem_schedule *schedule =
       read_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;\n"
                      "  compute: { wcet_ns = \"1us\"; }; } );\n"
@@ -84,7 +86,6 @@ START_TEST(starts_of_a_plan_may_have_units) {
   ck_assert_int_eq(schedule->plan->starts[0].start_ns[1], 2500);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- examples ------------------------------------------------------------------------------- */
 
@@ -122,12 +123,11 @@ static int next_file(void) {
   return next;
 }
 
-START_TEST(what_was_read_is_closed) {
+TEST(what_was_read_is_closed) {
   const int file = next_file();
   prem_schedule_free(planned_schedule(SOURCE_DIR "/schedules/examples/background.cfg"));
   ck_assert_int_eq(next_file(), file);
 }
-END_TEST
 
 static int64_t left_bytes = -1; /* of a file that is pretended; -1: none is */
 
@@ -142,7 +142,9 @@ size_t fread(void *to, size_t size, size_t count, FILE *file) {
   return (size_t)got;
 }
 
-START_TEST(files_of_a_gibibyte_are_refused) {
+GROUP("large files", .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(files_of_a_gibibyte_are_refused) {
   for (int64_t short_of = 0; short_of <= 1; ++short_of) {
     char *bytes, reason[100] = "";
     size_t count;
@@ -156,9 +158,10 @@ START_TEST(files_of_a_gibibyte_are_refused) {
       free(bytes);
   }
 }
-END_TEST
 
-START_TEST(comments_end_where_they_end) {
+GROUP("good files");
+
+TEST(comments_end_where_they_end) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *s = schedule_from_text_lenient(
       "/* a / version = 2; * name = \"d\"; ** // e\n # **/ version = 1; /**/"
@@ -173,10 +176,9 @@ START_TEST(comments_end_where_they_end) {
   prem_schedule_free(s);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* Each holds a number that is refused where it is read, before anything else would be. */
-START_TEST(comments_hide_what_they_hold) {
+TEST(comments_hide_what_they_hold) {
 #define TOO_LARGE " n = 99999999999999999999; "
   static const char *const comments[] = {
       "/* a /" TOO_LARGE "*/",       "/* a *" TOO_LARGE "*/",    "/*/" TOO_LARGE "*/",
@@ -188,15 +190,13 @@ START_TEST(comments_hide_what_they_hold) {
              "  kernel = \"none\"; blocks = 1; tiles = 1; compute: { wcet_ns = 1L; }; } );",
              comments[i])));
 }
-END_TEST
 
-START_TEST(examples_load) {
+TEST(examples_load) {
   load_all(SOURCE_DIR "/schedules/examples");
   load_all(SOURCE_DIR "/schedules/figures");
 }
-END_TEST
 
-START_TEST(thesis_is_read) {
+TEST(thesis_is_read) {
   prem_schedule *s = loaded(SOURCE_DIR "/schedules/examples/thesis.cfg", NULL);
   ck_assert_int_eq(s->platform.blocks, 8);
   ck_assert_int_eq(s->platform.sms, 2);
@@ -233,10 +233,9 @@ START_TEST(thesis_is_read) {
   ck_assert_int_eq(s->period_lcm_ns, 0);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* A schedule whose picture and profiles stand in its folder, as a user's would. */
-START_TEST(camera_is_read) {
+TEST(camera_is_read) {
   const char *source = SOURCE_DIR "/schedules/examples";
   ck_assert_int_eq(system(text("cp -r %s/camera.cfg %s/frame.png %s/profiles %s", source, source,
                                source, folder)),
@@ -271,11 +270,10 @@ START_TEST(camera_is_read) {
   ck_assert_int_gt(s->tasks[0].phase[PREM_PREFETCH].wcet_ns, h200_ns);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-START_TEST(defaults) {
+TEST(defaults) {
   prem_schedule *s = read_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; "
                                     "tiles = 3; prefetch: { }; compute: { wcet_ns = 7L; }; } );");
   ck_assert_str_eq(s->name, "n");
@@ -313,9 +311,8 @@ START_TEST(defaults) {
   ck_assert_uint_eq(strlen(s->sha256), 64);
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(bytes_are_hashed) {
+TEST(bytes_are_hashed) {
   /* sha256sum of the same bytes, 120 of them: the padding takes a chunk of its own */
   const char *source = HEAD "tasks=({name=\"a\";kernel=\"none\";blocks=1;tiles=1;compute:{};});\n";
   prem_schedule *s = read_text(source);
@@ -326,9 +323,8 @@ START_TEST(bytes_are_hashed) {
   ck_assert_str_eq(s->sha256, expected);
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(memory_comes_first) {
+TEST(memory_comes_first) {
   prem_schedule *s =
       read_text("version = 1; name = \"n\"; platform: { blocks = 1; resources = (\n"
                 "  { name = \"h2d\"; capacity = 7; per = \"task\"; }, { name = \"memory\"; "
@@ -352,9 +348,8 @@ START_TEST(memory_comes_first) {
   ck_assert_int_eq(a->joined.demand[1], 3);
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(free_blocks_are_the_lowest) {
+TEST(free_blocks_are_the_lowest) {
   prem_schedule *s = read_text(
       HEAD
       "tasks = (\n"
@@ -372,9 +367,8 @@ START_TEST(free_blocks_are_the_lowest) {
   }
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(copies_and_their_precedence) {
+TEST(copies_and_their_precedence) {
   prem_schedule *s = read_text(
       HEAD "tasks = (\n"
            "  { name = \"z\"; kernel = \"none\"; blocks = 1; tiles = 1; compute: { };\n"
@@ -397,10 +391,9 @@ START_TEST(copies_and_their_precedence) {
   ck_assert_int_eq(z->after[3].lag_ns, 0);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* An integer as large would be cut to 32 bits. */
-START_TEST(a_power_of_ten_is_no_integer) {
+TESTS(a_power_of_ten_is_no_integer, 6) {
   static const char *const numbers[] = {"5000000000e-3", "5000000000e+1", "5000000000E2",
                                         "5000000000e15", "5000000000.e1", "-5000000000E-02"};
   prem_schedule *s = read_text(text(
@@ -410,9 +403,10 @@ START_TEST(a_power_of_ten_is_no_integer) {
   ck_assert_double_eq(s->tasks[0].args[0].values[0], strtod(numbers[_i], NULL));
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(many_copies) {
+GROUP("large files");
+
+TEST(many_copies) {
   prem_schedule *s = read_text(HEAD "tasks = ( { name = \"a\"; copies = 65535; kernel = \"none\"; "
                                     "blocks = [ 0 ]; tiles = 1; compute: { }; } );");
   ck_assert_int_eq(s->task_count, 65535);
@@ -420,9 +414,10 @@ START_TEST(many_copies) {
     ck_assert_int_eq(prem_schedule_find_task(s, text("a.%d", t)), t);
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(numbers_in_every_notation) {
+GROUP("good files");
+
+TEST(numbers_in_every_notation) {
   prem_schedule *s =
       read_text(HEAD "tasks = ( { name = \"a\"; kernel = \"conv2d\"; blocks = 1;\n"
                      "  args: { i = -3; l = 4000000000L; h = 0x10; f = 1.5e-3; a = [ 1L, 2L ]; "
@@ -442,9 +437,10 @@ START_TEST(numbers_in_every_notation) {
   ck_assert_int_eq(a->args[6].ints[0], -5);
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(places_beyond_65535_lines) {
+GROUP("large files");
+
+TEST(places_beyond_65535_lines) {
   char *source = malloc(70100 + 1024);
   memset(source, '\n', 70000);
   strcpy(source + 70000, "version = 1; name = \"n\"; platform: { blocks = 1; };\n"
@@ -457,9 +453,10 @@ START_TEST(places_beyond_65535_lines) {
   prem_schedule_free(s);
   free(source);
 }
-END_TEST
 
-START_TEST(carriage_returns_and_comments) {
+GROUP("good files");
+
+TEST(carriage_returns_and_comments) {
   prem_schedule *s =
       read_text("version = 1; # plan: { \r\n/* \" */ name = \"a \\\"b\\\" // c\"; // }\r\n"
                 "platform: { blocks = 1; };\r\n"
@@ -470,9 +467,8 @@ START_TEST(carriage_returns_and_comments) {
   ck_assert_int_eq(s->tasks[0].place.line, 4);
   prem_schedule_free(s);
 }
-END_TEST
 
-START_TEST(included_tasks) {
+TEST(included_tasks) {
   ck_assert_int_eq(mkdir(text("%s/parts", folder), 0700), 0);
   put("parts/tasks.cfg", "\ntasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
                          "  @include \"parts/phases.cfg\"\n } );\n");
@@ -485,7 +481,6 @@ START_TEST(included_tasks) {
   ck_assert_int_eq(s->measure.place.line, 3);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* ---- profiles ------------------------------------------------------------------------------- */
 
@@ -499,7 +494,7 @@ END_TEST
       "  } );\n"                                                                                   \
       "profiles: { p = \"p.cfg\"; q = \"q.cfg\"; };\n"
 
-START_TEST(profiles_replace_times) {
+TEST(profiles_replace_times) {
   put("p.cfg", "version = 1; machine = \"m\"; tasks = (\n"
                "  { name = \"a.1\"; compute: { wcet_ns = 21L; busy_ns = 20L; }; },\n"
                "  { name = \"a\"; prefetch: { wcet_ns = 10L; }; writeback: { wcet_ns = 9L; };\n"
@@ -527,11 +522,10 @@ START_TEST(profiles_replace_times) {
   ck_assert_int_eq(s->tasks[2].phase[PREM_COMPUTE].wcet_ns, 32);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* ---- plans ---------------------------------------------------------------------------------- */
 
-START_TEST(plan_is_read) {
+TEST(plan_is_read) {
   prem_schedule *s = read_text(
       HEAD
       "tasks = (\n"
@@ -609,11 +603,10 @@ START_TEST(plan_is_read) {
   ck_assert_ptr_null(s->plan);
   prem_schedule_free(s);
 }
-END_TEST
 
 /* ---- lenient -------------------------------------------------------------------------------- */
 
-START_TEST(lenient_keeps_what_is_good) {
+TEST(lenient_keeps_what_is_good) {
   prem_schedule *s = NULL;
   prem_diag *diag = prem_diag_new();
   const char *path = put(
@@ -642,10 +635,9 @@ START_TEST(lenient_keeps_what_is_good) {
   ck_assert_ptr_null(s);
   prem_schedule_free(NULL);
 }
-END_TEST
 
 /* Earlier errors in the same list are not this file's. */
-START_TEST(a_text_needs_no_file) {
+TEST(a_text_needs_no_file) {
   prem_schedule *schedule = NULL;
   prem_diag *diag = prem_diag_new();
   const char *const source =
@@ -667,9 +659,8 @@ START_TEST(a_text_needs_no_file) {
   ck_assert_ptr_null(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(errors_from_before_do_not_count) {
+TEST(errors_from_before_do_not_count) {
   prem_schedule *s = NULL;
   prem_diag *diag = prem_diag_new();
   prem_diag_add(diag, PREM_ERROR, 1, (prem_place){0}, NULL, "of another file");
@@ -680,9 +671,10 @@ START_TEST(errors_from_before_do_not_count) {
   prem_schedule_free(s);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(limit_of_table_entries) {
+GROUP("large files");
+
+TEST(limit_of_table_entries) {
   prem_schedule *s = NULL;
   prem_diag *diag = prem_diag_new();
   const char *format = "version = 1; name = \"n\"; platform: { blocks = 65535; };\n"
@@ -698,48 +690,4 @@ START_TEST(limit_of_table_entries) {
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 20);
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, 3);
   prem_diag_free(diag);
-}
-END_TEST
-
-int main(void) {
-  TCase *cases = tcase_create("good files");
-  tcase_add_checked_fixture(cases, make_folder, remove_folder);
-  tcase_set_timeout(cases, 240);
-  tcase_add_test(cases, a_string_with_a_unit_is_the_time_to_the_nanosecond);
-  tcase_add_test(cases, starts_of_a_plan_may_have_units);
-  tcase_add_test(cases, examples_load);
-  tcase_add_test(cases, what_was_read_is_closed);
-  tcase_add_test(cases, comments_end_where_they_end);
-  tcase_add_test(cases, comments_hide_what_they_hold);
-  tcase_add_test(cases, thesis_is_read);
-  tcase_add_test(cases, camera_is_read);
-  tcase_add_test(cases, defaults);
-  tcase_add_test(cases, bytes_are_hashed);
-  tcase_add_test(cases, memory_comes_first);
-  tcase_add_test(cases, free_blocks_are_the_lowest);
-  tcase_add_test(cases, copies_and_their_precedence);
-  tcase_add_loop_test(cases, a_power_of_ten_is_no_integer, 0, 6);
-  tcase_add_test(cases, numbers_in_every_notation);
-  tcase_add_test(cases, carriage_returns_and_comments);
-  tcase_add_test(cases, included_tasks);
-  tcase_add_test(cases, profiles_replace_times);
-  tcase_add_test(cases, plan_is_read);
-  tcase_add_test(cases, lenient_keeps_what_is_good);
-  tcase_add_test(cases, a_text_needs_no_file);
-  tcase_add_test(cases, errors_from_before_do_not_count);
-  TCase *large = tcase_create("large files");
-  tcase_add_checked_fixture(large, make_folder, remove_folder);
-  tcase_set_timeout(large, 240);
-  tcase_add_test(large, files_of_a_gibibyte_are_refused);
-  tcase_add_test(large, many_copies);
-  tcase_add_test(large, places_beyond_65535_lines);
-  tcase_add_test(large, limit_of_table_entries);
-  Suite *suite = suite_create("reader");
-  suite_add_tcase(suite, cases);
-  suite_add_tcase(suite, large);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

@@ -2,6 +2,7 @@
 /* Writing a schedule with its plan, and reading it again. */
 /* ctest: timing */
 #include "tests/common/schedule_text.h"
+#include "tests/common/suite.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -166,7 +167,9 @@ static prem_plan *random_plan(const prem_schedule *schedule, uint64_t seed) {
   return plan;
 }
 
-START_TEST(comes_back_equal) {
+GROUP("save", .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(comes_back_equal) {
   prem_schedule *first = loaded(put("in.cfg", HEAD));
   for (uint64_t seed = 0; seed < 200; ++seed) {
     prem_schedule_set_plan(first, random_plan(first, seed));
@@ -186,7 +189,6 @@ START_TEST(comes_back_equal) {
   }
   prem_schedule_free(first);
 }
-END_TEST
 
 static void save_with_empty_plan(const char *path, const char *out) {
   prem_schedule *schedule = loaded(path);
@@ -199,7 +201,7 @@ static void save_with_empty_plan(const char *path, const char *out) {
 
 #define PLAN "plan: {\n  generator = \"\";  policy = \"\";\n  hyperperiod_ns = 100L;\n};\n"
 
-START_TEST(bytes_before_the_plan_stay) {
+TEST(bytes_before_the_plan_stay) {
   static const char *const tails[][2] = {
       {"", ""},
       {"plan: { hyperperiod_ns = 5L; };", ""},
@@ -215,9 +217,8 @@ START_TEST(bytes_before_the_plan_stay) {
     free(content);
   }
 }
-END_TEST
 
-START_TEST(plan_may_be_taken_out) {
+TEST(plan_may_be_taken_out) {
   prem_schedule *schedule = loaded(put("in.cfg", HEAD "plan: { hyperperiod_ns = 5L; };"));
   prem_schedule_set_plan(schedule, NULL);
   ck_assert_int_eq(prem_schedule_save(schedule, in_folder("in.cfg"), NULL), PREM_OK);
@@ -226,7 +227,6 @@ START_TEST(plan_may_be_taken_out) {
   free(content);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Nothing is written, and what is there stays. */
 static void assert_not_saved(const prem_schedule *schedule, prem_status status, int line,
@@ -243,16 +243,15 @@ static void assert_not_saved(const prem_schedule *schedule, prem_status status, 
   free(content);
 }
 
-START_TEST(settings_behind_the_plan) {
+TEST(settings_behind_the_plan) {
   prem_schedule *schedule =
       loaded(put("in.cfg", HEAD "plan: { hyperperiod_ns = 5L; };\nmeasure: { runs = 5; };"));
   assert_not_saved(schedule, PREM_ERR_INVALID, 10,
                    "settings stand behind the plan and would be lost; make it the last group");
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(plan_of_another_file) {
+TEST(plan_of_another_file) {
   put("plan.cfg", "plan: { hyperperiod_ns = 5L; };\n");
   prem_schedule *schedule = loaded(put("in.cfg", HEAD "@include \"plan.cfg\"\n"));
   ck_assert_ptr_nonnull(schedule->plan);
@@ -260,10 +259,9 @@ START_TEST(plan_of_another_file) {
                    "the plan comes from an included file; put it into the schedule itself");
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* `plan` deeper in the file is a name like any other. */
-START_TEST(plan_in_a_group_is_none) {
+TEST(plan_in_a_group_is_none) {
   const char *source =
       "version = 1; name = \"n\"; platform: { blocks = 1; };\n"
       "tasks = ( { name = \"a\"; kernel = \"k\"; blocks = 1; args: { plan = 5; }; } );\n";
@@ -272,9 +270,8 @@ START_TEST(plan_in_a_group_is_none) {
   ck_assert_str_eq(content, text("%s" PLAN, source));
   free(content);
 }
-END_TEST
 
-START_TEST(unwritable) {
+TEST(unwritable) {
   prem_schedule *schedule = loaded(put("in.cfg", HEAD));
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(mkdir(in_folder("folder"), 0700), 0);
@@ -292,9 +289,8 @@ START_TEST(unwritable) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(full_disk) {
+TEST(full_disk) {
   prem_schedule *schedule = loaded(put("in.cfg", HEAD));
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_save(schedule, "/dev/full", diag), PREM_ERR_IO);
@@ -302,7 +298,6 @@ START_TEST(full_disk) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static double seconds(void) {
   struct timespec now;
@@ -316,7 +311,7 @@ static double seconds(void) {
   "  prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 5L; }; writeback: { wcet_ns = 5L; }; } "    \
   ");\n"
 
-START_TEST(regular_plans_are_small_and_fast) {
+TEST(regular_plans_are_small_and_fast) {
   prem_schedule *schedule = loaded(put("in.cfg", LARGE));
   prem_plan *plan = prem_plan_new();
   plan->hyperperiod_ns = 100000;
@@ -344,9 +339,8 @@ START_TEST(regular_plans_are_small_and_fast) {
   prem_schedule_free(again);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(irregular_plans_come_back) {
+TEST(irregular_plans_come_back) {
   prem_schedule *schedule = loaded(put("in.cfg", LARGE));
   prem_plan *plan = prem_plan_new();
   plan->hyperperiod_ns = 100000;
@@ -372,10 +366,9 @@ START_TEST(irregular_plans_come_back) {
     ck_assert_uint_le(strlen(line), 102);
   fclose(file);
 }
-END_TEST
 
 /* Whichever it is of the arrays; with leave to save anywhere none is. */
-START_TEST(an_array_that_is_saved_elsewhere_is_told) {
+TEST(an_array_that_is_saved_elsewhere_is_told) {
   for (int elsewhere = -1; elsewhere < 3; ++elsewhere) {
     const char *arrays = "";
     for (int a = 0; a < 3; ++a)
@@ -403,29 +396,4 @@ START_TEST(an_array_that_is_saved_elsewhere_is_told) {
     }
     prem_schedule_free(schedule);
   }
-}
-END_TEST
-
-int main(void) {
-  TCase *cases = tcase_create("save");
-  tcase_add_checked_fixture(cases, make_folder, remove_folder);
-  tcase_set_timeout(cases, 240);
-  tcase_add_test(cases, comes_back_equal);
-  tcase_add_test(cases, an_array_that_is_saved_elsewhere_is_told);
-  tcase_add_test(cases, bytes_before_the_plan_stay);
-  tcase_add_test(cases, plan_may_be_taken_out);
-  tcase_add_test(cases, settings_behind_the_plan);
-  tcase_add_test(cases, plan_of_another_file);
-  tcase_add_test(cases, plan_in_a_group_is_none);
-  tcase_add_test(cases, unwritable);
-  tcase_add_test(cases, full_disk);
-  tcase_add_test(cases, regular_plans_are_small_and_fast);
-  tcase_add_test(cases, irregular_plans_come_back);
-  Suite *suite = suite_create("save");
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State arrays: what the file says of them, which version each job sees, and what is refused. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include "prem/model/versions.h"
 
@@ -67,7 +68,7 @@ static void assert_refused(int code, const char *key, const char *reason, const 
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-START_TEST(versions_are_a_number_of_places) {
+TEST(versions_are_a_number_of_places) {
   prem_schedule *schedule;
   prem_diag *diag = load("versions = 5;", LEARN, "", &schedule);
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
@@ -80,7 +81,6 @@ START_TEST(versions_are_a_number_of_places) {
   assert_refused(20, "arrays.m.versions", "16", "versions = 17;", LEARN, "");
   assert_refused(8, "arrays.m.versions", "", "versions = \"two\";", LEARN, "");
 }
-END_TEST
 
 /* ---- which version each job sees ------------------------------------------------------------- */
 
@@ -102,7 +102,7 @@ static void assert_versions(const prem_version_use *use, const int32_t *expected
                   expected[q]);
 }
 
-START_TEST(who_comes_after_sees_the_new_version) {
+TEST(who_comes_after_sees_the_new_version) {
   prem_schedule *schedule;
   prem_diag *diag =
       load(TWO,
@@ -129,9 +129,8 @@ START_TEST(who_comes_after_sees_the_new_version) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_reader_before_the_first_job_sees_the_fill) {
+TEST(a_reader_before_the_first_job_sees_the_fill) {
   prem_schedule *schedule;
   prem_diag *diag =
       load(TWO,
@@ -148,9 +147,8 @@ START_TEST(a_reader_before_the_first_job_sees_the_fill) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(without_state_arrays_nothing_is_made) {
+TEST(without_state_arrays_nothing_is_made) {
   prem_schedule *schedule;
   prem_diag *diag = load("", task("w", "m", "x", "y", ""), "", &schedule);
   prem_versions versions;
@@ -161,11 +159,10 @@ START_TEST(without_state_arrays_nothing_is_made) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
-START_TEST(readers_without_an_order_are_refused) {
+TEST(readers_without_an_order_are_refused) {
   assert_good(TWO, text("%s, %s", LEARN, task("r", "m", "x", "y", after("w", "same"))), "");
   assert_refused(49, "tasks.r.arrays",
                  "reads state array 'm', but comes neither after task 'w', which writes it, nor "
@@ -178,15 +175,13 @@ START_TEST(readers_without_an_order_are_refused) {
                       task("w", "m", "x", "m", text("period_ns = 100L; %s", after("r", "latest")))),
                  "");
 }
-END_TEST
 
-START_TEST(a_version_is_made_by_one_job) {
+TEST(a_version_is_made_by_one_job) {
   assert_refused(49, "tasks.v.arrays", "writes state array 'm', which task 'w' writes as well", TWO,
                  text("%s, %s", LEARN, task("v", "m", "x", "m", after("w", "same"))), "");
 }
-END_TEST
 
-START_TEST(what_is_made_of_a_state_is_passed_on_job_by_job) {
+TEST(what_is_made_of_a_state_is_passed_on_job_by_job) {
   const char *learn = task("w", "m", "x", "m", "period_ns = 100L;");
   const char *make = task("a", "m", "x", "y", text("period_ns = 100L; %s", after("w", "same")));
   const char *slow = task("s", "y", "x", "z", text("period_ns = 200L; %s", after("a", "latest")));
@@ -208,17 +203,15 @@ START_TEST(what_is_made_of_a_state_is_passed_on_job_by_job) {
                       task("s", "y", "x", "z", text("period_ns = 100L; %s", after("v", "same")))),
                  "");
 }
-END_TEST
 
-START_TEST(live_ports_take_no_state_arrays) {
+TEST(live_ports_take_no_state_arrays) {
   assert_refused(47, "live.outputs.m.array", "it is a state array, whose versions", TWO, LEARN,
                  "live: { outputs = ( { array = \"m\"; } ); };");
   assert_refused(47, "live.inputs.m.array", "give the frames an array without `versions`", TWO,
                  task("w", "m", "x", "y", ""), "live: { inputs = ( { array = \"m\"; } ); };");
 }
-END_TEST
 
-START_TEST(a_job_that_is_given_up_leaves_the_state_whole) {
+TEST(a_job_that_is_given_up_leaves_the_state_whole) {
   const char *learn =
       task("w", "m", "x", "m", "period_ns = 100L; deadline_ns = 90L; overrun = \"abort\";");
   assert_good(TWO,
@@ -231,21 +224,4 @@ START_TEST(a_job_that_is_given_up_leaves_the_state_whole) {
            task("w", "x", "x", "y", "period_ns = 100L; deadline_ns = 90L; overrun = \"abort\";"),
            task("s", "y", "x", "z", text("period_ns = 200L; %s", after("w", "latest")))),
       "");
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("state_arrays");
-  TCase *cases = tcase_create("state_arrays");
-  tcase_add_test(cases, versions_are_a_number_of_places);
-  tcase_add_test(cases, who_comes_after_sees_the_new_version);
-  tcase_add_test(cases, a_reader_before_the_first_job_sees_the_fill);
-  tcase_add_test(cases, without_state_arrays_nothing_is_made);
-  tcase_add_test(cases, readers_without_an_order_are_refused);
-  tcase_add_test(cases, a_version_is_made_by_one_job);
-  tcase_add_test(cases, what_is_made_of_a_state_is_passed_on_job_by_job);
-  tcase_add_test(cases, live_ports_take_no_state_arrays);
-  tcase_add_test(cases, a_job_that_is_given_up_leaves_the_state_whole);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same plan with another offset, and the number that says so in the file. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* Two tasks 200 apart, rounds of 400, behind a warm-up of 1000. */
 static const char two[] =
@@ -36,13 +37,14 @@ static void tear_down(void) {
   prem_diag_free(diag);
 }
 
-START_TEST(the_offset_is_what_all_starts_share) {
+GROUP("plans", .set_up = set_up, .tear_down = tear_down);
+
+TEST(the_offset_is_what_all_starts_share) {
   schedule = checked_schedule(text(two, ""));
   ck_assert_int_eq(prem_plan_offset_ns(schedule->plan), 200);
 }
-END_TEST
 
-START_TEST(starts_and_steps_are_stretched_windows_are_not) {
+TEST(starts_and_steps_are_stretched_windows_are_not) {
   schedule = checked_schedule(text(two, ""));
   ck_assert_int_eq(prem_plan_stretch(schedule, schedule->plan, 150, &plan, diag), PREM_OK);
   ck_assert_int_eq(plan->affine[0].start_ns, 1000);
@@ -56,9 +58,8 @@ START_TEST(starts_and_steps_are_stretched_windows_are_not) {
   plan = NULL;
   assert_checked(schedule);
 }
-END_TEST
 
-START_TEST(what_no_longer_fits_is_left_to_the_checker) {
+TEST(what_no_longer_fits_is_left_to_the_checker) {
   schedule = checked_schedule(text(two, ""));
   ck_assert_int_eq(prem_plan_stretch(schedule, schedule->plan, 99, &plan, diag), PREM_OK);
   prem_schedule_set_plan(schedule, plan);
@@ -66,9 +67,8 @@ START_TEST(what_no_longer_fits_is_left_to_the_checker) {
   ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_ERR_INVALID);
   ck_assert(prem_diag_has(diag, 37)); /* prefetches of 100, 99 apart */
 }
-END_TEST
 
-START_TEST(no_offset_no_stretching) {
+TEST(no_offset_no_stretching) {
   schedule = checked_schedule(text(two, ""));
   schedule->plan->affine[0].repeat = 1;
   schedule->plan->starts[0].start_ns[0] = schedule->plan->starts[0].start_ns[1] = 1000;
@@ -77,9 +77,8 @@ START_TEST(no_offset_no_stretching) {
                    PREM_ERR_ARGUMENT);
   ck_assert_ptr_null(plan);
 }
-END_TEST
 
-START_TEST(times_beyond_all_limits_are_refused) {
+TEST(times_beyond_all_limits_are_refused) {
   schedule = checked_schedule(text(two, ""));
   ck_assert_int_eq(prem_plan_stretch(schedule, schedule->plan, PREM_MAX_NS, &plan, diag),
                    PREM_ERR_ARGUMENT);
@@ -93,7 +92,6 @@ START_TEST(times_beyond_all_limits_are_refused) {
                    PREM_ERR_ARGUMENT);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
 }
-END_TEST
 
 /* The file as it would be saved, without its plan. */
 static const char *saved(void) {
@@ -119,7 +117,7 @@ static void assert_edited(const char *policy, const char *expected) {
   free(whole);
 }
 
-START_TEST(one_number_is_changed_and_nothing_else) {
+TEST(one_number_is_changed_and_nothing_else) {
   assert_edited("policy: { /* prefetch_offset_ns = 5L; */ use = \"prefetch_offset_ns = 6L\";\n"
                 "  prefetch_offset_ns\t= 0x40L ; }; # tail\n",
                 "policy: { /* prefetch_offset_ns = 5L; */ use = \"prefetch_offset_ns = 6L\";\n"
@@ -129,23 +127,20 @@ START_TEST(one_number_is_changed_and_nothing_else) {
   assert_edited("policy: { prefetch_offset_ns = \"1\" /* of */ \"us\" ; };\n",
                 "policy: { prefetch_offset_ns = 777L ; };\n");
 }
-END_TEST
 
-START_TEST(a_setting_that_is_not_there_is_added) {
+TEST(a_setting_that_is_not_there_is_added) {
   assert_edited("policy = { use = \"auto\"; };\n",
                 "policy = { prefetch_offset_ns = 777L; use = \"auto\"; };\n");
 }
-END_TEST
 
-START_TEST(without_a_policy_nothing_is_written) {
+TEST(without_a_policy_nothing_is_written) {
   schedule = schedule_from_text(text(two, ""));
   ck_assert_int_eq(prem_schedule_edit_policy(schedule, "prefetch_offset_ns", 777, diag),
                    PREM_ERR_INVALID);
 }
-END_TEST
 
 /* Whatever ends the file, nobody looks behind its end. */
-START_TEST(the_search_for_a_policy_ends_with_the_file) {
+TEST(the_search_for_a_policy_ends_with_the_file) {
   static const char *const tails[] = {"", "#", "# tail", "// tail", "/* tail */", "/**/", " "};
   for (size_t i = 0; i < sizeof tails / sizeof tails[0]; ++i) {
     prem_schedule *bare = schedule_from_text(text("%s%s", text(two, ""), tails[i]));
@@ -154,22 +149,4 @@ START_TEST(the_search_for_a_policy_ends_with_the_file) {
     prem_schedule_free(bare);
   }
   ck_assert_uint_eq(prem_diag_errors(diag), sizeof tails / sizeof tails[0]);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("stretch");
-  TCase *cases = tcase_create("plans");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, the_offset_is_what_all_starts_share);
-  tcase_add_test(cases, starts_and_steps_are_stretched_windows_are_not);
-  tcase_add_test(cases, what_no_longer_fits_is_left_to_the_checker);
-  tcase_add_test(cases, no_offset_no_stretching);
-  tcase_add_test(cases, times_beyond_all_limits_are_refused);
-  tcase_add_test(cases, one_number_is_changed_and_nothing_else);
-  tcase_add_test(cases, a_setting_that_is_not_there_is_added);
-  tcase_add_test(cases, the_search_for_a_policy_ends_with_the_file);
-  tcase_add_test(cases, without_a_policy_nothing_is_written);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subsets of a schedule: the kept tasks stay where the plan put them. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* Three tasks: b follows a; c is on its own and joins its prefetches with the writebacks of a. */
 static const char three[] =
@@ -66,7 +67,9 @@ static void assert_starts(const char *task, prem_phase phase, int64_t first_ns, 
   prem_trace_free(trace);
 }
 
-START_TEST(kept_task_keeps_its_instants_and_block) {
+GROUP("tasks", .set_up = set_up, .tear_down = tear_down);
+
+TEST(kept_task_keeps_its_instants_and_block) {
   keep(false, false, true);
   ck_assert_int_eq(part->task_count, 1);
   ck_assert_int_eq(part->plan->hyperperiod_ns, 2000);
@@ -75,16 +78,14 @@ START_TEST(kept_task_keeps_its_instants_and_block) {
   assert_starts("c", PREM_PREFETCH, 400, 600);
   assert_starts("c", PREM_WRITEBACK, 800, 1000);
 }
-END_TEST
 
-START_TEST(what_telling_a_successor_takes_stays) {
+TEST(what_telling_a_successor_takes_stays) {
   whole->precedence_ns = 7; /* as a profile says */
   keep(true, false, false);
   ck_assert_int_eq(prem_schedule_precedence_ns(part), 7);
 }
-END_TEST
 
-START_TEST(arrays_that_nobody_uses_are_dropped) {
+TEST(arrays_that_nobody_uses_are_dropped) {
   keep(false, false, true);
   ck_assert_int_eq(part->array_count, 2); /* x and c.out */
   ck_assert_str_eq(part->arrays[0].name, "x");
@@ -92,10 +93,9 @@ START_TEST(arrays_that_nobody_uses_are_dropped) {
   ck_assert_str_eq(part->arrays[1].name, "c.out");
   ck_assert_int_eq(part->arrays[1].writer, 0);
 }
-END_TEST
 
 /* Kernels are not looked up yet: what tasks say of their arrays is all that is known. */
-START_TEST(arrays_are_kept_before_kernels_are_known) {
+TEST(arrays_are_kept_before_kernels_are_known) {
   prem_schedule_free(whole);
   ck_assert_int_eq(prem_schedule_load_text("three.cfg", three, &whole, NULL), PREM_OK);
   keep(false, false, true);
@@ -106,10 +106,9 @@ START_TEST(arrays_are_kept_before_kernels_are_known) {
   keep(true, true, false); /* x, y, and of the one that is not used by c the first */
   ck_assert_int_eq(part->array_count, 3);
 }
-END_TEST
 
 /* Nothing behind the last port is looked at. */
-START_TEST(the_first_array_has_nothing_of_its_own) {
+TEST(the_first_array_has_nothing_of_its_own) {
   char source[sizeof three + 80];
   const char *from = strstr(three, "arrays = ( ");
   snprintf(source, sizeof source,
@@ -121,18 +120,16 @@ START_TEST(the_first_array_has_nothing_of_its_own) {
   ck_assert_int_eq(part->array_count, 4);
   ck_assert_str_eq(part->arrays[0].name, "x");
 }
-END_TEST
 
-START_TEST(writebacks_joined_with_what_is_gone_keep_their_instants) {
+TEST(writebacks_joined_with_what_is_gone_keep_their_instants) {
   keep(true, false, false);
   ck_assert_int_eq(part->task_count, 1);
   assert_checked(part);
   assert_starts("a", PREM_PREFETCH, 0, 200);
   assert_starts("a", PREM_WRITEBACK, 400, 600);
 }
-END_TEST
 
-START_TEST(writebacks_of_other_tiles_keep_their_tiles) {
+TEST(writebacks_of_other_tiles_keep_their_tiles) {
   char source[sizeof three + sizeof other_tile];
   const char *from = strstr(three, "  { task = \"c\"; phase = \"prefetch\"");
   const char *to = strstr(three, "  { task = \"c\"; phase = \"writeback\"");
@@ -144,16 +141,14 @@ START_TEST(writebacks_of_other_tiles_keep_their_tiles) {
   assert_checked(part);
   assert_starts("a", PREM_WRITEBACK, 600, 900);
 }
-END_TEST
 
-START_TEST(prefetches_joined_with_what_is_gone_stand_alone) {
+TEST(prefetches_joined_with_what_is_gone_stand_alone) {
   keep(false, false, true);
   for (int32_t i = 0; i < part->plan->affine_count; ++i)
     ck_assert_int_eq(part->plan->affine[i].join_task, -1);
 }
-END_TEST
 
-START_TEST(what_a_task_follows_is_kept_with_it) {
+TEST(what_a_task_follows_is_kept_with_it) {
   keep(false, true, false);
   ck_assert_int_eq(part->task_count, 2);
   ck_assert_str_eq(part->tasks[1].name, "b");
@@ -161,9 +156,8 @@ START_TEST(what_a_task_follows_is_kept_with_it) {
   assert_checked(part);
   assert_starts("b", PREM_PREFETCH, 1100, 1300);
 }
-END_TEST
 
-START_TEST(outputs_of_a_subset_are_right) {
+TEST(outputs_of_a_subset_are_right) {
   keep(false, true, true);
   prem_session *session = open_on("sim", part);
   prem_trace *trace = run_in(session, part, PREM_MODE_TT, 1);
@@ -173,9 +167,8 @@ START_TEST(outputs_of_a_subset_are_right) {
   prem_trace_free(trace);
   prem_session_close(session);
 }
-END_TEST
 
-START_TEST(a_replaced_task_keeps_its_instants_and_moves_other_bytes) {
+TEST(a_replaced_task_keeps_its_instants_and_moves_other_bytes) {
   prem_diag *diag = prem_diag_new();
   keep(true, true, true);
   ck_assert_int_eq(
@@ -195,34 +188,12 @@ START_TEST(a_replaced_task_keeps_its_instants_and_moves_other_bytes) {
   assert_starts("c", PREM_PREFETCH, 400, 600);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(the_whole_is_left_alone) {
+TEST(the_whole_is_left_alone) {
   keep(true, false, false);
   prem_schedule_free(part);
   part = NULL;
   assert_checked(whole);
   ck_assert_int_eq(whole->task_count, 3);
   ck_assert_int_eq(whole->plan->affine[1].join_task, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("subset");
-  TCase *tests = tcase_create("tasks");
-  tcase_add_checked_fixture(tests, set_up, tear_down);
-  tcase_add_test(tests, kept_task_keeps_its_instants_and_block);
-  tcase_add_test(tests, what_telling_a_successor_takes_stays);
-  tcase_add_test(tests, arrays_that_nobody_uses_are_dropped);
-  tcase_add_test(tests, arrays_are_kept_before_kernels_are_known);
-  tcase_add_test(tests, the_first_array_has_nothing_of_its_own);
-  tcase_add_test(tests, writebacks_joined_with_what_is_gone_keep_their_instants);
-  tcase_add_test(tests, writebacks_of_other_tiles_keep_their_tiles);
-  tcase_add_test(tests, prefetches_joined_with_what_is_gone_stand_alone);
-  tcase_add_test(tests, what_a_task_follows_is_kept_with_it);
-  tcase_add_test(tests, outputs_of_a_subset_are_right);
-  tcase_add_test(tests, a_replaced_task_keeps_its_instants_and_moves_other_bytes);
-  tcase_add_test(tests, the_whole_is_left_alone);
-  suite_add_tcase(suite, tests);
-  return run_suite(suite);
 }

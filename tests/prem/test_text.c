@@ -6,6 +6,8 @@
 
 #include "ttprem/text.h"
 
+#include "tests/common/suite.h"
+
 static const struct {
   const char *text;
   size_t plain; /* bytes */
@@ -46,7 +48,7 @@ static const struct {
 };
 enum { TEXTS = sizeof texts / sizeof texts[0] };
 
-START_TEST(what_is_not_plain_is_found_shown_and_replaced) {
+TESTS(what_is_not_plain_is_found_shown_and_replaced, TEXTS) {
   char fault[16] = "", shown[64], clean[64];
   ck_assert_uint_eq(prem_text_plain(texts[_i].text, fault), texts[_i].plain);
   ck_assert_str_eq(fault, texts[_i].fault);
@@ -58,7 +60,6 @@ START_TEST(what_is_not_plain_is_found_shown_and_replaced) {
   ck_assert_str_eq(clean, texts[_i].clean);
   ck_assert_uint_eq(prem_text_plain(clean, NULL), strlen(clean));
 }
-END_TEST
 
 /* Unicode's table of well-formed byte sequences (The Unicode Standard, table 3-7): how many bytes
  * the first character takes; 0: the first byte begins none. */
@@ -85,7 +86,7 @@ static size_t well_formed(const unsigned char *b) {
 }
 
 /* The second byte is every one, the others those around each limit. */
-START_TEST(utf_8_is_what_unicode_s_table_says) {
+TEST(utf_8_is_what_unicode_s_table_says) {
   static const unsigned char others[] = {0x01, 0x7f, 0x80, 0x8f, 0xbf, 0xc0, 0xff};
   enum { OTHERS = sizeof others };
   for (int first = 1; first <= 0xff; ++first)
@@ -102,9 +103,8 @@ START_TEST(utf_8_is_what_unicode_s_table_says) {
           ck_assert_uint_ge(plain, well_formed(bytes));
       }
 }
-END_TEST
 
-START_TEST(short_room_cuts_between_characters) {
+TEST(short_room_cuts_between_characters) {
   char out[8];
   ck_assert_int_eq(prem_text_show("abc\xc3\xb6\x1b", out, 5), 9);
   ck_assert_str_eq(out, "abc");
@@ -114,29 +114,12 @@ START_TEST(short_room_cuts_between_characters) {
   ck_assert_str_eq(out, "");
   ck_assert_int_eq(prem_text_show("abc", NULL, 0), 3);
 }
-END_TEST
 
-START_TEST(formulas_are_known) {
+TEST(formulas_are_known) {
   static const char *const formulas[] = {"=1", "+1", "-1", "@x", "'=1", "''-"};
   static const char *const names[] = {"", "a=1", "conv.0", "'a", "1", " =1"};
   for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; ++i)
     ck_assert_msg(prem_text_is_formula(formulas[i]), "%s", formulas[i]);
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
     ck_assert_msg(!prem_text_is_formula(names[i]), "%s", names[i]);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("text");
-  TCase *cases = tcase_create("text");
-  tcase_add_loop_test(cases, what_is_not_plain_is_found_shown_and_replaced, 0, TEXTS);
-  tcase_add_test(cases, utf_8_is_what_unicode_s_table_says);
-  tcase_add_test(cases, short_room_cuts_between_characters);
-  tcase_add_test(cases, formulas_are_known);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
 }

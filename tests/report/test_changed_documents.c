@@ -9,6 +9,7 @@
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
 #include "tests/common/letters.h"
+#include "tests/common/suite.h"
 #include "ttprem/report.h"
 #include "ttprem/ttprem_measure.h"
 
@@ -377,14 +378,17 @@ static void assert_both(void) {
   ck_assert_int_gt(refused, 20);
 }
 
-START_TEST(of_results) {
+GROUP("results", .set_up = set_up, .tear_down = tear_down);
+
+TEST(of_results) {
   try_values(result_root, "r.json", judge_document);
   assert_both();
 }
-END_TEST
+
+GROUP("sides", .set_up = set_up, .tear_down = tear_down);
 
 /* What is wrong there is left out. */
-START_TEST(of_sides) {
+TEST(of_sides) {
   write_json(result_root, "r.json");
   try_letters(samples, "r.samples.csv", "r.json", judge_document);
   try_fields(samples, "r.samples.csv", "r.json", judge_document);
@@ -392,31 +396,27 @@ START_TEST(of_sides) {
   try_letters(phases, "r.phases.csv", "r.json", judge_document);
   try_fields(phases, "r.phases.csv", "r.json", judge_document);
 }
-END_TEST
 
-START_TEST(of_traces) {
+GROUP("traces", .set_up = set_up, .tear_down = tear_down);
+
+TEST(of_traces) {
   try_letters(trace, "t.csv", "t.csv", judge_trace);
   try_fields(trace, "t.csv", "t.csv", judge_trace);
   assert_both();
 }
-END_TEST
 
-START_TEST(of_findings) {
+GROUP("findings", .set_up = set_up, .tear_down = tear_down);
+
+TEST(of_findings) {
   try_values(findings_root, "f.json", judge_findings);
   try_values(findings_root, "f.json", judge_document);
   assert_both();
 }
-END_TEST
 
-static void add_case(Suite *suite, TCase *one, const TTest *test) {
-  tcase_set_timeout(one, 240);
-  tcase_add_checked_fixture(one, set_up, tear_down);
-  tcase_add_test(one, test);
-  suite_add_tcase(suite, one);
-}
+GROUP("machines", .set_up = set_up, .tear_down = tear_down);
 
 /* All that a machine is, a member each. */
-START_TEST(of_machines) {
+TEST(of_machines) {
   char *found = NULL;
   size_t found_bytes = 0;
   FILE *told = open_memstream(&found, &found_bytes);
@@ -454,10 +454,11 @@ START_TEST(of_machines) {
   fclose(told);
   golden_judge("documents_machine.txt", found);
 }
-END_TEST
+
+GROUP("kept", .set_up = set_up, .tear_down = tear_down);
 
 /* A page is not written over what it is made of, compressed or not. */
-START_TEST(what_is_read_is_kept) {
+TEST(what_is_read_is_kept) {
   static const char *const names[] = {"r.json", "r.samples.csv", "r.samples.csv.gz", "r.phases.csv",
                                       "r.phases.csv.gz"};
   write_json(result_root, "r.json");
@@ -471,16 +472,4 @@ START_TEST(what_is_read_is_kept) {
   ck_assert_int_eq(prem_report_write(report, golden_path("p.html"), diag), PREM_OK);
   prem_report_free(report);
   prem_diag_free(diag);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("changed documents");
-  add_case(suite, tcase_create("results"), of_results);
-  add_case(suite, tcase_create("sides"), of_sides);
-  add_case(suite, tcase_create("traces"), of_traces);
-  add_case(suite, tcase_create("findings"), of_findings);
-  add_case(suite, tcase_create("machines"), of_machines);
-  add_case(suite, tcase_create("kept"), what_is_read_is_kept);
-  return run_suite(suite);
 }

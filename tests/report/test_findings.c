@@ -12,6 +12,8 @@
 #include "report/findings/parts.h"
 #include "ttprem/ttprem.h"
 
+#include "tests/common/suite.h"
+
 static prem_machine machine = {.name = "a machine", .backend = "cpu", .cores = 2};
 
 static char folder[] = "/tmp/ttprem-findings-XXXXXX";
@@ -66,7 +68,9 @@ static const char *string_at(const json_t *object, const char *key) {
 
 /* ---- as data -------------------------------------------------------------------------------- */
 
-START_TEST(all_that_was_found_is_written) {
+GROUP("findings", .first = make_folder, .last = remove_folder);
+
+TEST(all_that_was_found_is_written) {
   prem_findings *findings = some_findings();
   prem_findings_seed(findings, UINT64_MAX);
   json_t *root = written(findings);
@@ -97,10 +101,9 @@ START_TEST(all_that_was_found_is_written) {
   json_decref(root);
   prem_findings_free(findings);
 }
-END_TEST
 
 /* Two GPUs of one name are told apart, and a driver from its next version. */
-START_TEST(a_gpu_is_named) {
+TEST(a_gpu_is_named) {
   prem_findings *findings = some_findings();
   json_t *root = written(findings);
   const json_t *found = json_object_get(json_object_get(root, "provenance"), "machine");
@@ -116,9 +119,8 @@ START_TEST(a_gpu_is_named) {
   json_decref(root);
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(doubts_are_written) {
+TEST(doubts_are_written) {
   prem_findings *findings = some_findings();
   prem_findings_incomplete(findings);
   prem_findings_output(findings, true);
@@ -144,9 +146,8 @@ START_TEST(doubts_are_written) {
   json_decref(root);
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(a_chart_names_its_columns) {
+TEST(a_chart_names_its_columns) {
   prem_findings *findings = some_findings();
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_HEAT_MAP,
                                               .title = "a map",
@@ -169,7 +170,6 @@ START_TEST(a_chart_names_its_columns) {
   json_decref(root);
   prem_findings_free(findings);
 }
-END_TEST
 
 /* ---- mistakes ------------------------------------------------------------------------------- */
 
@@ -260,7 +260,7 @@ static const struct {
 };
 enum { MISTAKES = sizeof mistakes / sizeof mistakes[0] };
 
-START_TEST(a_mistake_is_told_and_nothing_written) {
+TESTS(a_mistake_is_told_and_nothing_written, MISTAKES) {
   prem_findings *findings = some_findings();
   mistakes[_i].make(findings);
   prem_diag *diag = prem_diag_new();
@@ -276,18 +276,16 @@ START_TEST(a_mistake_is_told_and_nothing_written) {
   prem_diag_free(diag);
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(no_table_takes_everything) {
+TEST(no_table_takes_everything) {
   prem_table_column(NULL, "a", "");
   prem_table_add_text(NULL, "a");
   prem_table_add_int(NULL, 1);
   prem_table_add_real(NULL, 1);
   prem_findings_free(NULL);
 }
-END_TEST
 
-START_TEST(an_unwritable_place_is_told) {
+TEST(an_unwritable_place_is_told) {
   prem_findings *findings = some_findings();
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(prem_findings_write(findings, &machine, "", path_of("none/f.json"), diag),
@@ -296,7 +294,6 @@ START_TEST(an_unwritable_place_is_told) {
   prem_diag_free(diag);
   prem_findings_free(findings);
 }
-END_TEST
 
 /* ---- as text -------------------------------------------------------------------------------- */
 
@@ -309,7 +306,7 @@ static char *printed(const prem_findings *findings) {
   return text;
 }
 
-START_TEST(tables_stand_in_columns) {
+TEST(tables_stand_in_columns) {
   prem_findings *findings = some_findings();
   char *text = printed(findings);
   ck_assert_str_eq(text, "caches: Caches\n"
@@ -324,9 +321,8 @@ START_TEST(tables_stand_in_columns) {
   free(text);
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(a_long_table_is_cut_and_says_so) {
+TEST(a_long_table_is_cut_and_says_so) {
   prem_findings *findings = prem_findings_new("long", "Long", "How long?");
   prem_table *table = prem_findings_table(findings, "rows", "Rows", "somebody");
   prem_table_column(table, "row", "");
@@ -350,9 +346,8 @@ START_TEST(a_long_table_is_cut_and_says_so) {
   free(text);
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(a_table_is_cut_beyond_64_rows) {
+TEST(a_table_is_cut_beyond_64_rows) {
   prem_findings *findings = prem_findings_new("long", "Long", "How long?");
   prem_table *table = prem_findings_table(findings, "rows", "Rows", NULL);
   prem_table_column(table, "row", "");
@@ -367,9 +362,8 @@ START_TEST(a_table_is_cut_beyond_64_rows) {
   free(text);
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(summaries_are_a_table) {
+TEST(summaries_are_a_table) {
   static const char *const names[] = {"way", "count", "least", "median", "mean", "p99", "largest"};
   prem_findings *findings = prem_findings_new("s", "S", "?");
   prem_table *table = prem_summaries_begin(findings, "trips", "Trips", "way");
@@ -388,7 +382,6 @@ START_TEST(summaries_are_a_table) {
   }
   prem_findings_free(findings);
 }
-END_TEST
 
 /* Positions that are told, of `count` values that are ten times their rank: 80 spread over all,
  * then those above which the 80th part is left, half of it, and so on. */
@@ -416,7 +409,7 @@ static void assert_told(int64_t count, const int64_t *ranks, int64_t rows) {
   prem_findings_free(findings);
 }
 
-START_TEST(a_distribution_is_told_by_its_body_and_its_tail) {
+TEST(a_distribution_is_told_by_its_body_and_its_tail) {
   assert_told(0, NULL, 0);
   assert_told(1, NULL, 1);
   assert_told(2, NULL, 2);
@@ -433,7 +426,6 @@ START_TEST(a_distribution_is_told_by_its_body_and_its_tail) {
     ranks[rows++] = tail[i];
   assert_told(480, ranks, rows);
 }
-END_TEST
 
 /* ---- as a picture --------------------------------------------------------------------------- */
 
@@ -489,7 +481,7 @@ static bool drawn(const prem_findings *findings, const char *path) {
   return status == PREM_OK;
 }
 
-START_TEST(every_kind_of_chart_is_drawn) {
+TESTS(every_kind_of_chart_is_drawn, PREM_CHART_KIND_COUNT) {
   for (int logarithmic = 0; logarithmic < 2; ++logarithmic) {
     prem_findings *findings = many_lines((prem_chart_kind)_i, logarithmic);
     const char *path = path_of("chart.svg");
@@ -504,10 +496,9 @@ START_TEST(every_kind_of_chart_is_drawn) {
     prem_findings_free(findings);
   }
 }
-END_TEST
 
 /** With series of the same names, which are told apart, and without any. */
-START_TEST(what_others_published_has_a_colour_of_its_own) {
+TEST(what_others_published_has_a_colour_of_its_own) {
   prem_findings *findings = many_lines(PREM_CHART_LINES, false);
   prem_table *theirs = prem_findings_table(findings, "theirs", "Theirs", "somebody");
   prem_table_column(theirs, "of", "");
@@ -545,10 +536,9 @@ START_TEST(what_others_published_has_a_colour_of_its_own) {
   prem_findings_free(again);
   prem_findings_free(findings);
 }
-END_TEST
 
 /** Text on the x axis, a table without rows, one with nothing but missing values, one value. */
-START_TEST(odd_tables_are_drawn) {
+TEST(odd_tables_are_drawn) {
   prem_findings *findings = some_findings();
   prem_table *empty = prem_findings_table(findings, "empty", "Empty", NULL);
   prem_table_column(empty, "x", "");
@@ -571,9 +561,8 @@ START_TEST(odd_tables_are_drawn) {
   drawn(findings, path_of("odd.png"));
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(numbers_of_one_magnitude_have_no_logarithm) {
+TEST(numbers_of_one_magnitude_have_no_logarithm) {
   prem_findings *findings = prem_findings_new("bars", "Two bars", "?");
   prem_table *table = prem_findings_table(findings, "t", "T", NULL);
   prem_table_column(table, "mode", "");
@@ -598,7 +587,6 @@ START_TEST(numbers_of_one_magnitude_have_no_logarithm) {
   }
   prem_findings_free(findings);
 }
-END_TEST
 
 /** A map of `columns` columns, the first of them "%globaltimer", with a small and a large value. */
 static prem_findings *one_map(int columns) {
@@ -623,7 +611,7 @@ static prem_findings *one_map(int columns) {
   return findings;
 }
 
-START_TEST(numbers_fit_into_the_cells_of_a_map) {
+TESTS(numbers_fit_into_the_cells_of_a_map, 2) {
   static const struct {
     int columns;
     const char *small, *large;
@@ -641,9 +629,8 @@ START_TEST(numbers_fit_into_the_cells_of_a_map) {
   }
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(what_is_no_picture_is_refused) {
+TEST(what_is_no_picture_is_refused) {
   prem_findings *findings = some_findings();
   ck_assert_int_eq(prem_findings_draw(findings, path_of("no_chart.svg"), NULL, NULL),
                    PREM_ERR_ARGUMENT);
@@ -652,36 +639,4 @@ START_TEST(what_is_no_picture_is_refused) {
   ck_assert_int_eq(prem_findings_draw(findings, path_of("picture.bmp"), NULL, NULL),
                    PREM_ERR_ARGUMENT);
   prem_findings_free(findings);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("findings");
-  TCase *cases = tcase_create("findings");
-  tcase_add_unchecked_fixture(cases, make_folder, remove_folder);
-  tcase_set_timeout(cases, 240);
-  tcase_add_test(cases, all_that_was_found_is_written);
-  tcase_add_test(cases, a_gpu_is_named);
-  tcase_add_test(cases, doubts_are_written);
-  tcase_add_test(cases, a_chart_names_its_columns);
-  tcase_add_loop_test(cases, a_mistake_is_told_and_nothing_written, 0, MISTAKES);
-  tcase_add_test(cases, no_table_takes_everything);
-  tcase_add_test(cases, an_unwritable_place_is_told);
-  tcase_add_test(cases, tables_stand_in_columns);
-  tcase_add_test(cases, a_long_table_is_cut_and_says_so);
-  tcase_add_test(cases, a_table_is_cut_beyond_64_rows);
-  tcase_add_test(cases, summaries_are_a_table);
-  tcase_add_test(cases, a_distribution_is_told_by_its_body_and_its_tail);
-  tcase_add_test(cases, what_others_published_has_a_colour_of_its_own);
-  tcase_add_loop_test(cases, every_kind_of_chart_is_drawn, 0, PREM_CHART_KIND_COUNT);
-  tcase_add_test(cases, odd_tables_are_drawn);
-  tcase_add_test(cases, numbers_of_one_magnitude_have_no_logarithm);
-  tcase_add_loop_test(cases, numbers_fit_into_the_cells_of_a_map, 0, 2);
-  tcase_add_test(cases, what_is_no_picture_is_refused);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
 }

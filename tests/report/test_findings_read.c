@@ -9,6 +9,8 @@
 
 #include "ttprem/findings.h"
 
+#include "tests/common/suite.h"
+
 static char folder[] = "/tmp/ttprem-test-XXXXXX";
 static prem_diag *diag;
 
@@ -83,8 +85,10 @@ static void write_first(const char *bytes) {
   free(path);
 }
 
+GROUP("findings_read", .set_up = prepare, .tear_down = clear);
+
 /* From its tables on, a file holds what was found and nothing of when. */
-START_TEST(nothing_is_lost) {
+TEST(nothing_is_lost) {
   const prem_machine machine = {.name = "any"};
   char *first = in_folder("first.json"), *second = in_folder("second.json");
   prem_findings *written = some_findings(), *read = NULL;
@@ -99,7 +103,6 @@ START_TEST(nothing_is_lost) {
   prem_findings_free(written);
   prem_findings_free(read);
 }
-END_TEST
 
 static const struct {
   const char *bytes;
@@ -125,7 +128,7 @@ static const struct {
      PREM_ERR_ARGUMENT}, /* of a table that is not there */
 };
 
-START_TEST(what_is_broken_is_refused) {
+TESTS(what_is_broken_is_refused, sizeof broken / sizeof *broken) {
   write_first(broken[_i].bytes);
   char *path = in_folder("first.json");
   prem_findings *read = NULL;
@@ -134,9 +137,8 @@ START_TEST(what_is_broken_is_refused) {
   ck_assert_uint_gt(prem_diag_errors(diag), 0);
   free(path);
 }
-END_TEST
 
-START_TEST(a_file_cut_anywhere_is_refused) {
+TEST(a_file_cut_anywhere_is_refused) {
   const prem_machine machine = {.name = "any"};
   char *path = in_folder("first.json");
   prem_findings *written = some_findings();
@@ -153,29 +155,11 @@ START_TEST(a_file_cut_anywhere_is_refused) {
   free(whole);
   free(path);
 }
-END_TEST
 
-START_TEST(no_file_no_findings) {
+TEST(no_file_no_findings) {
   char *path = in_folder("second.json");
   prem_findings *read = NULL;
   ck_assert_int_eq(prem_findings_read(path, &read, diag), PREM_ERR_IO);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
   free(path);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("findings_read");
-  TCase *tcase = tcase_create("findings_read");
-  tcase_add_checked_fixture(tcase, prepare, clear);
-  tcase_add_test(tcase, nothing_is_lost);
-  tcase_add_loop_test(tcase, what_is_broken_is_refused, 0, sizeof broken / sizeof *broken);
-  tcase_add_test(tcase, a_file_cut_anywhere_is_refused);
-  tcase_add_test(tcase, no_file_no_findings);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -6,6 +6,8 @@
 
 #include "report/narrow.h"
 
+#include "tests/common/suite.h"
+
 static char *narrow(const char *text) {
   char *out = NULL;
   size_t bytes = 0;
@@ -18,7 +20,7 @@ static char *narrow(const char *text) {
 #define LETTERS_40 "abcdefghij abcdefghij abcdefghij abcdefg"
 #define LINE_80    "abcdefghij abcdefghij abcdefghij abcdefgabcdefghij abcdefghij abcdefghij abcdefg\n"
 
-START_TEST(what_fits_stays_as_it_is) {
+TESTS(what_fits_stays_as_it_is, 5) {
   const char *const texts[] = {"", "\n", "a\n\n  b\n", LINE_80,
                                "a\n" PREM_TABLE_BEGIN "b     c\n" PREM_TABLE_END "d\n"};
   const char *const wanted[] = {"", "\n", "a\n\n  b\n", LINE_80, "a\nb     c\nd\n"};
@@ -26,9 +28,8 @@ START_TEST(what_fits_stays_as_it_is) {
   ck_assert_str_eq(out, wanted[_i]);
   free(out);
 }
-END_TEST
 
-START_TEST(sentences_break_at_spaces) {
+TEST(sentences_break_at_spaces) {
   char *out = narrow("  " LETTERS_40 LETTERS_40 "\nend\n");
   ck_assert_str_eq(out, "  abcdefghij abcdefghij abcdefghij abcdefgabcdefghij abcdefghij "
                         "abcdefghij\n    abcdefg\nend\n");
@@ -41,10 +42,9 @@ START_TEST(sentences_break_at_spaces) {
   ck_assert_ptr_nonnull(strstr(out, "\n  b\n"));
   free(out);
 }
-END_TEST
 
 /* Columns keep their letters and their order, gaps shrink evenly and stay. */
-START_TEST(tables_lose_the_widest_gaps) {
+TEST(tables_lose_the_widest_gaps) {
   char text[512];
   snprintf(text, sizeof text,
            PREM_TABLE_BEGIN "%-30s%30s%30s\n%-30s%30s%30s\n" PREM_TABLE_END "rest\n", "task",
@@ -61,10 +61,9 @@ START_TEST(tables_lose_the_widest_gaps) {
   ck_assert_int_eq(strstr(out, "median") + 6 - out, strstr(second, "1.5") + 3 - second);
   free(out);
 }
-END_TEST
 
 /* With no gap left, a table is as wide as it is. */
-START_TEST(full_tables_are_whole) {
+TEST(full_tables_are_whole) {
   char row[101] = "", text[140];
   memset(row, 'y', 100);
   snprintf(text, sizeof text, PREM_TABLE_BEGIN "%s\nz\n" PREM_TABLE_END, row);
@@ -72,20 +71,4 @@ START_TEST(full_tables_are_whole) {
   ck_assert_int_eq(strncmp(out, row, 100), 0);
   ck_assert_str_eq(out + 100, "\nz\n");
   free(out);
-}
-END_TEST
-
-int main(void) {
-  TCase *all = tcase_create("all");
-  tcase_add_loop_test(all, what_fits_stays_as_it_is, 0, 5);
-  tcase_add_test(all, sentences_break_at_spaces);
-  tcase_add_test(all, tables_lose_the_widest_gaps);
-  tcase_add_test(all, full_tables_are_whole);
-  Suite *suite = suite_create("narrow");
-  suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

@@ -7,6 +7,7 @@
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
+#include "tests/common/suite.h"
 #include "ttprem/ttprem_measure.h"
 
 enum { SETS = 40, RUN_EVERY = 2 };
@@ -157,7 +158,9 @@ static void tell_set(FILE *file, const char *name, const char *source, int numbe
   prem_schedule_free(schedule);
 }
 
-START_TEST(of_sets) {
+GROUP("sets", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
+
+TEST(of_sets) {
   char *found = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&found, &bytes);
@@ -179,11 +182,12 @@ START_TEST(of_sets) {
   fclose(file);
   golden_judge("pictures.txt", found);
 }
-END_TEST
+
+GROUP("stairs", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
 
 /* Blocks one after the other, so that each has a lane: as many as leave a lane some height, and one
  * more or less; without memory phases, with them, and with two buffers, which need two lines. */
-START_TEST(of_stairs) {
+TEST(of_stairs) {
   static const int blocks[] = {1,   2,   24,  25,  26,  49,  50,  51,   99,   100,
                                101, 199, 200, 201, 399, 400, 401, 1055, 1056, 1057};
   char *found = NULL;
@@ -211,7 +215,6 @@ START_TEST(of_stairs) {
   fclose(file);
   golden_judge("pictures_stairs.txt", found);
 }
-END_TEST
 
 static void tell_plan_of(FILE *file, const char *name, const char *source) {
   prem_schedule *schedule = schedule_from_text(source);
@@ -284,7 +287,9 @@ static void tell_busiest(FILE *file, int busy_ns) {
            busy_ns));
 }
 
-START_TEST(of_many) {
+GROUP("many", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
+
+TEST(of_many) {
   static const int tasks[] = {12, 19, 20, 21, 40, 47, 48, 49, 60}, jobs[] = {75, 76, 77, 99, 100};
   static const int tiles[] = {6, 7, 189, 190, 191, 759, 760, 761, 762, 20000, 20001};
   char *found = NULL;
@@ -304,7 +309,6 @@ START_TEST(of_many) {
   fclose(file);
   golden_judge("pictures_many.txt", found);
 }
-END_TEST
 
 /* Beside a task with so many short phases another one of three, from some instant on: what is shown
  * of a result ends with its third phase, if that is not far away. */
@@ -339,7 +343,9 @@ static void tell_excerpt(FILE *file, int tiles, int late_ns) {
   prem_schedule_free(schedule);
 }
 
-START_TEST(of_excerpts) {
+GROUP("excerpts", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
+
+TEST(of_excerpts) {
   static const int tiles[] = {3, 4, 5, 6, 7, 8, 14, 597, 598, 599, 700};
   static const int late_ns[] = {0, 1, 10, 40, 2950, 2951, 2959, 2960, 2970, 5940, 5950, 5960, 5970};
   char *found = NULL;
@@ -351,7 +357,6 @@ START_TEST(of_excerpts) {
   fclose(file);
   golden_judge("pictures_excerpts.txt", found);
 }
-END_TEST
 
 /* Copies of live frames, of one port and of two, which have rows of their own, and phases that go
  * on in the next hyperperiod. */
@@ -388,7 +393,9 @@ static void tell_wrapped(FILE *file, int start_ns) {
            start_ns));
 }
 
-START_TEST(of_copies) {
+GROUP("copies", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
+
+TEST(of_copies) {
   static const int leads_ns[] = {0, 1, 30, 400, 900}, copies_ns[] = {20, 75};
   char *found = NULL;
   size_t bytes = 0;
@@ -402,11 +409,12 @@ START_TEST(of_copies) {
   fclose(file);
   golden_judge("pictures_copies.txt", found);
 }
-END_TEST
 
 /* A case each: all in one would take too long to be asked about mutants. */
+GROUP("outlines", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
+
 /* Steps of what is used have an outline up to so many; more would be all outline. */
-START_TEST(of_as_many_steps_as_have_an_outline) {
+TEST(of_as_many_steps_as_have_an_outline) {
   for (int steps = 247; steps <= 254; ++steps) { /* an even number begins with nothing used */
     prem_schedule *schedule = schedule_from_text(text(
         "version = 1; name = \"t\"; platform: { blocks = 1; };"
@@ -423,23 +431,4 @@ START_TEST(of_as_many_steps_as_have_an_outline) {
     prem_diag_free(diag);
     prem_schedule_free(schedule);
   }
-}
-END_TEST
-
-static void add_case(Suite *suite, TCase *one, const TTest *test) {
-  tcase_set_timeout(one, 240);
-  tcase_add_checked_fixture(one, golden_make_folder, golden_remove_folder);
-  tcase_add_test(one, test);
-  suite_add_tcase(suite, one);
-}
-
-int main(void) {
-  Suite *suite = suite_create("pictures");
-  add_case(suite, tcase_create("sets"), of_sets);
-  add_case(suite, tcase_create("stairs"), of_stairs);
-  add_case(suite, tcase_create("many"), of_many);
-  add_case(suite, tcase_create("excerpts"), of_excerpts);
-  add_case(suite, tcase_create("copies"), of_copies);
-  add_case(suite, tcase_create("outlines"), of_as_many_steps_as_have_an_outline);
-  return run_suite(suite);
 }

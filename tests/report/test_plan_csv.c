@@ -8,6 +8,8 @@
 #include "ttprem/plan_file.h"
 #include "ttprem/prepare.h"
 
+#include "tests/common/suite.h"
+
 static prem_diag *diag;
 
 static void set_up(void) {
@@ -89,7 +91,9 @@ static const struct {
      ",tile,"},
 };
 
-START_TEST(what_goes_out_comes_back) {
+GROUP("all", .set_up = set_up, .tear_down = tear_down);
+
+TESTS(what_goes_out_comes_back, sizeof plans / sizeof plans[0]) {
   prem_schedule *made = open_text(plans[_i].text), *again = open_text(plans[_i].text);
   const prem_status status = prem_prepare(made, prem_registry_builtin(), NULL, NULL, diag);
   if (status != PREM_OK)
@@ -114,10 +118,9 @@ START_TEST(what_goes_out_comes_back) {
   prem_schedule_free(made);
   prem_schedule_free(again);
 }
-END_TEST
 
 /* A plan of one's own needs no more than five columns; the hyperperiod follows. */
-START_TEST(five_columns_are_enough) {
+TEST(five_columns_are_enough) {
   prem_schedule *schedule =
       open_text("version = 1; name = \"set\"; platform: { blocks = 1; };"
                 "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
@@ -131,19 +134,4 @@ START_TEST(five_columns_are_enough) {
                    PREM_ERR_INVALID);
   ck_assert(prem_diag_has(diag, 36));
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  TCase *all = tcase_create("all");
-  tcase_add_checked_fixture(all, set_up, tear_down);
-  tcase_add_loop_test(all, what_goes_out_comes_back, 0, sizeof plans / sizeof plans[0]);
-  tcase_add_test(all, five_columns_are_enough);
-  Suite *suite = suite_create("plan_csv");
-  suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

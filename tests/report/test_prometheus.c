@@ -2,6 +2,7 @@
 /* The metrics of a live session against the rules of Prometheus' text form, version 0.0.4, by a
  * reader that knows these rules and nothing of the writer. */
 #include "tests/common/live.h"
+#include "tests/common/suite.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -195,7 +196,7 @@ static double value_of(const reading *r, const char *name, const char *labels, d
   return 0;
 }
 
-START_TEST(the_reader_finds_faults) {
+TEST(the_reader_finds_faults) {
   static const char *const broken[][2] = {
       {"x_total 1\n", "a sample away from its TYPE"},
       {"# TYPE x_total counter\nx_total 1\n", "TYPE without HELP"},
@@ -219,7 +220,6 @@ START_TEST(the_reader_finds_faults) {
     free(r);
   }
 }
-END_TEST
 
 /* ---- what is written ------------------------------------------------------------------------ */
 
@@ -241,7 +241,7 @@ static prem_schedule *small_schedule(void) {
                                          "outputs = ( { array = \"y\"; } );"));
 }
 
-START_TEST(counts_of_a_session_keep_the_rules) {
+TEST(counts_of_a_session_keep_the_rules) {
   prem_schedule *schedule = small_schedule();
   prem_live *live = open_live_on("sim", schedule);
   prem_tally *tally;
@@ -280,7 +280,6 @@ START_TEST(counts_of_a_session_keep_the_rules) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* `y` is made of a frame that comes each time and of one that came once, `w` of that one alone. */
 static prem_schedule *blending_schedule(void) {
@@ -301,7 +300,7 @@ static prem_schedule *blending_schedule(void) {
            phases, phases));
 }
 
-START_TEST(an_output_of_several_inputs_has_its_age_by_each) {
+TEST(an_output_of_several_inputs_has_its_age_by_each) {
   prem_schedule *schedule = blending_schedule();
   prem_live *live = open_live_on("sim", schedule);
   prem_tally *tally;
@@ -339,9 +338,8 @@ START_TEST(an_output_of_several_inputs_has_its_age_by_each) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(labels_are_escaped) {
+TEST(labels_are_escaped) {
   prem_schedule *schedule = small_schedule();
   prem_tally *tally;
   strcpy(schedule->name, "a \"b\" \\n c\nd");
@@ -355,20 +353,4 @@ START_TEST(labels_are_escaped) {
   free(r);
   prem_tally_free(tally);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("prometheus");
-  TCase *all = tcase_create("all");
-  tcase_add_test(all, the_reader_finds_faults);
-  tcase_add_test(all, counts_of_a_session_keep_the_rules);
-  tcase_add_test(all, an_output_of_several_inputs_has_its_age_by_each);
-  tcase_add_test(all, labels_are_escaped);
-  suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

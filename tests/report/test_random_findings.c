@@ -8,6 +8,7 @@
 #include "runtime/core/backend.h"
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
+#include "tests/common/suite.h"
 #include "ttprem/ttprem_measure.h"
 
 enum { FINDINGS = 300, COLUMNS = 5, MAX_ROWS = 90 };
@@ -181,7 +182,9 @@ static char *printed(const prem_findings *findings) {
   return all;
 }
 
-START_TEST(come_back_as_they_were) {
+GROUP("findings", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
+
+TEST(come_back_as_they_were) {
   prem_machine machine;
   ck_assert_int_eq(prem_backend_sim.probe(&machine, NULL), PREM_OK);
   for (int number = 0; number < FINDINGS; ++number) {
@@ -213,7 +216,6 @@ START_TEST(come_back_as_they_were) {
     prem_diag_free(diag);
   }
 }
-END_TEST
 
 static char *script_of(const prem_findings *findings) {
   prem_diag *diag = prem_diag_new();
@@ -224,7 +226,7 @@ static char *script_of(const prem_findings *findings) {
 }
 
 /* A band is drawn wherever its columns stand in the table, the first one as well. */
-START_TEST(a_band_of_any_columns_is_drawn) {
+TEST(a_band_of_any_columns_is_drawn) {
   static const char *const names[] = {"x", "y", "low", "high"};
   for (int turn = 0; turn < 4; ++turn) {
     prem_findings *findings = prem_findings_new("f", "F", "?");
@@ -248,11 +250,10 @@ START_TEST(a_band_of_any_columns_is_drawn) {
     prem_findings_free(findings);
   }
 }
-END_TEST
 
 /* 1400 pixels less 120 and 240 beside the drawing are 130 letters: labels of so many, and a space
  * behind each, stand side by side, with one more they slant. */
-START_TEST(labels_slant_where_there_is_no_room) {
+TEST(labels_slant_where_there_is_no_room) {
   static const int places[] = {5, 10, 13, 26};
   for (int i = 0; i < 4; ++i)
     for (int more = -1; more < 2; ++more) {
@@ -274,17 +275,4 @@ START_TEST(labels_slant_where_there_is_no_room) {
       free(script);
       prem_findings_free(findings);
     }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("random findings");
-  TCase *all = tcase_create("findings");
-  tcase_set_timeout(all, 240);
-  tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
-  tcase_add_test(all, come_back_as_they_were);
-  tcase_add_test(all, a_band_of_any_columns_is_drawn);
-  tcase_add_test(all, labels_slant_where_there_is_no_room);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

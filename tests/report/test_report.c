@@ -11,6 +11,8 @@
 
 #include "ttprem/report.h"
 
+#include "tests/common/suite.h"
+
 static char folder[64];
 static prem_diag *diag;
 static prem_report *report;
@@ -172,7 +174,9 @@ static json_t *path_of(json_t *root, const char *const *keys) {
 static const char header[] = "run,label,makespan_ns,\"a job 0 response_ns\",\"a job 1 "
                              "response_ns\",\"b response_ns\"\n";
 
-START_TEST(samples_become_distributions) {
+GROUP("data", .set_up = set_up, .tear_down = tear_down);
+
+TEST(samples_become_distributions) {
   char text[512];
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",30,9,9,7\n",
            header);
@@ -201,11 +205,10 @@ START_TEST(samples_become_distributions) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 /** Of a run with a disturbed job the result's numbers are of the other jobs, unless it mixes them.
  */
-START_TEST(disturbed_jobs_are_told_apart) {
+TESTS(disturbed_jobs_are_told_apart, 2) {
   static const char columns[] = "run,label,makespan_ns,\"a job 0 response_ns\",\"a job 1 "
                                 "response_ns\",\"b response_ns\",disturbed\n";
   static const char *const lines[] = {
@@ -235,7 +238,6 @@ START_TEST(disturbed_jobs_are_told_apart) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 /** A mode that computes nothing has a makespan and no responses. */
 static char *asset_text(const char *name) {
@@ -251,7 +253,7 @@ static char *asset_text(const char *name) {
   return all;
 }
 
-START_TEST(a_page_begins_with_what_it_may_do_and_is) {
+TEST(a_page_begins_with_what_it_may_do_and_is) {
   static const char *const head =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -273,9 +275,8 @@ START_TEST(a_page_begins_with_what_it_may_do_and_is) {
   free(license);
   free(page);
 }
-END_TEST
 
-START_TEST(a_page_is_not_written_over_its_result) {
+TEST(a_page_is_not_written_over_its_result) {
   char line[512], expected[512];
   write_json(make_result("a", 1), "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
@@ -287,10 +288,9 @@ START_TEST(a_page_is_not_written_over_its_result) {
            folder, folder);
   ck_assert_str_eq(line, expected);
 }
-END_TEST
 
 /* Later rules and scripts build on the earlier ones. */
-START_TEST(a_page_carries_styles_and_scripts_in_order) {
+TEST(a_page_carries_styles_and_scripts_in_order) {
   static const char *const names[] = {"uPlot.min.css", "report.css",  "uPlot.iife.js", "charts.js",
                                       "timeline.js",   "lateness.js", "report.js"};
   write_json(make_result("a", 1), "r.json");
@@ -312,11 +312,10 @@ START_TEST(a_page_carries_styles_and_scripts_in_order) {
   }
   free(page);
 }
-END_TEST
 
 /* Undisturbed jobs of runs that had disturbed ones as well are in the result alone: its samples are
  * this result's all the same, unless the result counts disturbed jobs too. */
-START_TEST(samples_of_runs_with_disturbed_jobs_are_drawn) {
+TESTS(samples_of_runs_with_disturbed_jobs_are_drawn, 2) {
   char text[512];
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n", header);
   write_text("r.samples.csv", text);
@@ -341,9 +340,8 @@ START_TEST(samples_of_runs_with_disturbed_jobs_are_drawn) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
-START_TEST(empty_responses_are_no_samples) {
+TEST(empty_responses_are_no_samples) {
   char text[512];
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n0,\"free\",20,,,\n", header);
   write_text("r.samples.csv", text);
@@ -362,11 +360,10 @@ START_TEST(empty_responses_are_no_samples) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 /** Samples that were compressed are read all the same; cut short they are left out with a warning.
  */
-START_TEST(compressed_samples_are_read) {
+TESTS(compressed_samples_are_read, 2) {
   char command[4096], path[1024];
   snprintf(path, sizeof path, "%s", in_folder("r.samples.csv"));
   char *text = NULL;
@@ -396,11 +393,10 @@ START_TEST(compressed_samples_are_read) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 /** 100 000 different samples of each of three curves in two rows: the page stays small, and keeps
  *  the smallest, the largest, and the largest but one. */
-START_TEST(many_samples_are_thinned_but_for_the_ends) {
+TEST(many_samples_are_thinned_but_for_the_ends) {
   enum { SAMPLES = 100000 };
   char *text = NULL;
   size_t bytes = 0;
@@ -437,7 +433,6 @@ START_TEST(many_samples_are_thinned_but_for_the_ends) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 static const struct {
   const char *text, *reason;
@@ -455,7 +450,7 @@ static const struct {
 };
 
 /* Of a result without tasks no column but the makespan's is one. */
-START_TEST(samples_of_no_task_are_left_out) {
+TEST(samples_of_no_task_are_left_out) {
   write_text("r.samples.csv", bad_samples[2].text);
   json_t *result = make_result("a", 1);
   for (size_t r = 0; r < 2; ++r)
@@ -465,9 +460,8 @@ START_TEST(samples_of_no_task_are_left_out) {
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, bad_samples[2].reason));
 }
-END_TEST
 
-START_TEST(bad_samples_are_left_out) {
+TESTS(bad_samples_are_left_out, sizeof bad_samples / sizeof bad_samples[0]) {
   write_text("r.samples.csv", bad_samples[_i].text);
   write_json(make_result("a", 1), "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
@@ -482,7 +476,6 @@ START_TEST(bad_samples_are_left_out) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 /** One sample more, less, longer, shorter, or other ones between the same ends. */
 static const struct {
@@ -501,7 +494,8 @@ static const struct {
      "1 samples of the makespan in row 'free', the result has 0"},
 };
 
-START_TEST(samples_of_another_run_are_refused) {
+TESTS(samples_of_another_run_are_refused,
+      (int)(sizeof foreign_samples / sizeof foreign_samples[0])) {
   char text[512];
   json_t *result = make_result("a", 1);
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",30,9,9,7\n",
@@ -523,7 +517,6 @@ START_TEST(samples_of_another_run_are_refused) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
@@ -542,7 +535,7 @@ static void write_with_phases(const char *text) {
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
 }
 
-START_TEST(phases_become_lists) {
+TEST(phases_become_lists) {
   write_with_phases(PHASES_HEADER "\"tt\",\"b\",0,5,3,prefetch,100,200,100,110,140,230\n"
                                   "\"tt\",\"a\",1,5,3,compute,,,,230,230,300\n");
   ck_assert_uint_eq(prem_diag_count(diag), 0);
@@ -559,10 +552,9 @@ START_TEST(phases_become_lists) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 /** As many phases as a result keeps, each late by another number, with times of milliseconds. */
-START_TEST(a_page_with_a_full_timeline_stays_small) {
+TEST(a_page_with_a_full_timeline_stays_small) {
   enum { PHASES = 20000, LINE = 120 };
   char *text = malloc((PHASES + 2) * LINE);
   char *at = text + sprintf(text, PHASES_HEADER);
@@ -579,7 +571,6 @@ START_TEST(a_page_with_a_full_timeline_stays_small) {
   ck_assert_uint_lt(strlen(page), 1500000);
   free(page);
 }
-END_TEST
 
 static const struct {
   const char *text, *reason;
@@ -593,7 +584,7 @@ static const struct {
 };
 
 /* All of them, those of good lines as well. */
-START_TEST(bad_phases_are_left_out) {
+TESTS(bad_phases_are_left_out, sizeof bad_phases / sizeof bad_phases[0]) {
   static const char good[] = "\"tt\",\"b\",0,5,3,prefetch,100,200,100,110,140,230\n";
   char text[512];
   snprintf(text, sizeof text, "%s%s", bad_phases[_i].text, good);
@@ -608,12 +599,13 @@ START_TEST(bad_phases_are_left_out) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 /* ---- the page ------------------------------------------------------------------------------- */
 
+GROUP("page", .set_up = set_up, .tear_down = tear_down);
+
 /** No name can end the element in which the page carries its data. */
-START_TEST(names_cannot_break_out) {
+TEST(names_cannot_break_out) {
   const char name[] = "</script><!--<script>\xe2\x80\xa8&\"";
   json_t *result = make_result(name, 1);
   name_no_samples(result);
@@ -627,10 +619,9 @@ START_TEST(names_cannot_break_out) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
 /** Its charts are uPlot's, whose licence asks for this in every copy. */
-START_TEST(the_notice_of_the_charts_is_in_the_page) {
+TEST(the_notice_of_the_charts_is_in_the_page) {
   json_t *result = make_result("a", 1);
   name_no_samples(result);
   write_json(result, "r.json");
@@ -641,9 +632,8 @@ START_TEST(the_notice_of_the_charts_is_in_the_page) {
   ck_assert_ptr_nonnull(strstr(page, "THE SOFTWARE IS PROVIDED \"AS IS\""));
   free(page);
 }
-END_TEST
 
-START_TEST(a_refused_one_is_named_in_the_page) {
+TEST(a_refused_one_is_named_in_the_page) {
   write_text("bad.json", "{\"schema\": \"ttprem.result/9\"}");
   json_t *result = make_result("a", 1);
   name_no_samples(result);
@@ -659,13 +649,11 @@ START_TEST(a_refused_one_is_named_in_the_page) {
   json_decref(root);
   free(page);
 }
-END_TEST
 
-START_TEST(nothing_to_report_writes_nothing) {
+TEST(nothing_to_report_writes_nothing) {
   ck_assert_int_eq(prem_report_write(report, in_folder("page.html"), diag), PREM_ERR_ARGUMENT);
   ck_assert_int_ne(access(in_folder("page.html"), F_OK), 0);
 }
-END_TEST
 
 /* ---- refusals ------------------------------------------------------------------------------- */
 
@@ -699,7 +687,7 @@ static const struct {
      "tables[0].rows[0] has 1 cells, the table 0 columns"},
 };
 
-START_TEST(broken_documents_are_refused) {
+TESTS(broken_documents_are_refused, sizeof refusals / sizeof refusals[0]) {
   write_text("d.json", refusals[_i].text);
   ck_assert_int_eq(prem_report_add(report, in_folder("d.json"), diag), PREM_ERR_PARSE);
   ck_assert_uint_eq(prem_diag_count(diag), 1);
@@ -707,10 +695,9 @@ START_TEST(broken_documents_are_refused) {
   ck_assert_str_eq(problem->file, in_folder("d.json"));
   ck_assert_msg(strstr(problem->reason, refusals[_i].reason) != NULL, "%s", problem->reason);
 }
-END_TEST
 
 /** What newer results have besides: taken where it is right, else refused. */
-START_TEST(first_causes_are_checked) {
+TEST(first_causes_are_checked) {
   static const struct {
     const char *text, *reason;
   } cases[] = {
@@ -737,9 +724,8 @@ START_TEST(first_causes_are_checked) {
     prem_diag_free(found);
   }
 }
-END_TEST
 
-START_TEST(padding_and_causes_are_checked) {
+TEST(padding_and_causes_are_checked) {
   static const struct {
     const char *key, *text, *reason;
   } cases[] = {
@@ -770,51 +756,9 @@ START_TEST(padding_and_causes_are_checked) {
     prem_diag_free(found);
   }
 }
-END_TEST
 
-START_TEST(good_findings_are_taken) {
+TEST(good_findings_are_taken) {
   write_text("d.json", FINDINGS TABLE CHART("heat_map", "t", "x"));
   ck_assert_int_eq(prem_report_add(report, in_folder("d.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-}
-END_TEST
-
-int main(void) {
-  TCase *data = tcase_create("data");
-  tcase_add_checked_fixture(data, set_up, tear_down);
-  tcase_add_test(data, samples_become_distributions);
-  tcase_add_loop_test(data, disturbed_jobs_are_told_apart, 0, 2);
-  tcase_add_test(data, a_page_carries_styles_and_scripts_in_order);
-  tcase_add_test(data, a_page_begins_with_what_it_may_do_and_is);
-  tcase_add_test(data, a_page_is_not_written_over_its_result);
-  tcase_add_loop_test(data, samples_of_runs_with_disturbed_jobs_are_drawn, 0, 2);
-  tcase_add_test(data, empty_responses_are_no_samples);
-  tcase_add_loop_test(data, compressed_samples_are_read, 0, 2);
-  tcase_add_test(data, many_samples_are_thinned_but_for_the_ends);
-  tcase_add_loop_test(data, samples_of_another_run_are_refused, 0,
-                      (int)(sizeof foreign_samples / sizeof foreign_samples[0]));
-  tcase_add_test(data, samples_of_no_task_are_left_out);
-  tcase_add_loop_test(data, bad_samples_are_left_out, 0,
-                      sizeof bad_samples / sizeof bad_samples[0]);
-  tcase_add_test(data, phases_become_lists);
-  tcase_add_test(data, a_page_with_a_full_timeline_stays_small);
-  tcase_add_loop_test(data, bad_phases_are_left_out, 0, sizeof bad_phases / sizeof bad_phases[0]);
-  TCase *page = tcase_create("page");
-  tcase_add_checked_fixture(page, set_up, tear_down);
-  tcase_add_test(page, names_cannot_break_out);
-  tcase_add_test(page, the_notice_of_the_charts_is_in_the_page);
-  tcase_add_test(page, a_refused_one_is_named_in_the_page);
-  tcase_add_test(page, nothing_to_report_writes_nothing);
-  tcase_add_loop_test(page, broken_documents_are_refused, 0, sizeof refusals / sizeof refusals[0]);
-  tcase_add_test(page, good_findings_are_taken);
-  tcase_add_test(page, first_causes_are_checked);
-  tcase_add_test(page, padding_and_causes_are_checked);
-  Suite *suite = suite_create("report");
-  suite_add_tcase(suite, data);
-  suite_add_tcase(suite, page);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

@@ -3,6 +3,7 @@
 #include "report/provenance.h"
 #include "report/result_phases.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "ttprem/ttprem_measure.h"
 
 #include <dlfcn.h>
@@ -214,7 +215,9 @@ static void assert_null(const json_t *object, const char *key) {
   ck_assert_msg(json_is_null(json_object_get(object, key)), "%s is not null", key);
 }
 
-START_TEST(json_says_where_it_comes_from) {
+GROUP("result", .set_up = set_up, .tear_down = tear_down);
+
+TEST(json_says_where_it_comes_from) {
   json_t *root = written();
   ck_assert_str_eq(string_at(root, "schema"), "ttprem.result/1");
   const json_t *provenance = json_object_get(root, "provenance");
@@ -232,9 +235,8 @@ START_TEST(json_says_where_it_comes_from) {
   ck_assert_int_eq(integer_at(of, "hyperperiod_ns"), 800);
   json_decref(root);
 }
-END_TEST
 
-START_TEST(json_rows_have_every_key) {
+TEST(json_rows_have_every_key) {
   static const char *const keys[] = {"label",
                                      "mode",
                                      "backend",
@@ -269,9 +271,8 @@ START_TEST(json_rows_have_every_key) {
       ck_assert_msg(json_object_get(json_array_get(rows, i), keys[k]) != NULL, "no %s", keys[k]);
   json_decref(root);
 }
-END_TEST
 
-START_TEST(json_numbers_are_those_of_the_row) {
+TEST(json_numbers_are_those_of_the_row) {
   json_t *root = written();
   const json_t *tt = json_array_get(json_object_get(root, "rows"), 1);
   ck_assert_str_eq(string_at(tt, "label"), "tt");
@@ -305,7 +306,6 @@ START_TEST(json_numbers_are_those_of_the_row) {
   assert_null(prefetch, "alone_ns");
   json_decref(root);
 }
-END_TEST
 
 /** prem_result_free() frees them. */
 static void add_first_causes(void) {
@@ -337,7 +337,7 @@ static void add_first_causes(void) {
   tt->late[PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_UNIT] = 75069;
 }
 
-START_TEST(json_names_first_causes) {
+TEST(json_names_first_causes) {
   add_first_causes();
   json_t *root = written();
   const json_t *rows = json_object_get(root, "rows");
@@ -360,7 +360,6 @@ START_TEST(json_names_first_causes) {
   ck_assert_str_eq(string_at(json_array_get(causes, 1), "phase"), "prefetch");
   json_decref(root);
 }
-END_TEST
 
 /** Two ways of the first task, one of the second; prem_result_free() frees them. */
 static void add_candidates(void) {
@@ -374,7 +373,7 @@ static void add_candidates(void) {
   result->launch_search.candidate_count = 4;
 }
 
-START_TEST(json_has_every_way_that_was_tried) {
+TEST(json_has_every_way_that_was_tried) {
   json_t *root = written();
   assert_null(root, "legacy_trials");
   json_decref(root);
@@ -394,9 +393,8 @@ START_TEST(json_has_every_way_that_was_tried) {
   ck_assert(json_is_false(json_object_get(wrong, "output_ok")));
   json_decref(root);
 }
-END_TEST
 
-START_TEST(json_has_null_where_there_is_no_number) {
+TEST(json_has_null_where_there_is_no_number) {
   prem_row *row = &result->rows[0];
   row->output_checked = false;
   row->violations_checked = 0;
@@ -412,9 +410,8 @@ START_TEST(json_has_null_where_there_is_no_number) {
   assert_null(json_array_get(json_object_get(written_row, "tasks"), 0), "published_ns");
   json_decref(root);
 }
-END_TEST
 
-START_TEST(json_says_how_a_mode_was_run_and_what_was_not) {
+TEST(json_says_how_a_mode_was_run_and_what_was_not) {
   strcpy(result->rows[0].mode_note, "32 SMs for each task");
   result->left_out[0] = (prem_left_out){.mode = PREM_MODE_PARTITION, .reason = "no driver"};
   result->left_out_count = 1;
@@ -427,10 +424,9 @@ START_TEST(json_says_how_a_mode_was_run_and_what_was_not) {
   ck_assert_str_eq(string_at(left_out, "reason"), "no driver");
   json_decref(root);
 }
-END_TEST
 
 /* The page leaves out what has no number. */
-START_TEST(samples_of_what_computes_nothing_have_no_responses) {
+TEST(samples_of_what_computes_nothing_have_no_responses) {
   result->rows[0].mode = PREM_MODE_COPY;
   json_decref(written());
   char *samples = contents(in_folder("r.samples.csv"));
@@ -438,11 +434,10 @@ START_TEST(samples_of_what_computes_nothing_have_no_responses) {
       strstr(samples, "\n0,\"free\",580,,,\n1,\"free\",617,,,\n0,\"tt\",580,180,"));
   free(samples);
 }
-END_TEST
 
 /* A task with one job needs no number of it, however many runs there are; each run has its own
  * response. */
-START_TEST(samples_of_one_job_are_a_column) {
+TEST(samples_of_one_job_are_a_column) {
   prem_schedule_free(schedule);
   schedule =
       schedule_from_text("version = 1; name = \"one\"; platform: { blocks = 1; };"
@@ -462,10 +457,9 @@ START_TEST(samples_of_one_job_are_a_column) {
                             "0,\"tt\",580,180\n1,\"tt\",617,181\n");
   free(samples);
 }
-END_TEST
 
 /* Of a run with a disturbed job all is written, and which job it was. */
-START_TEST(samples_tell_disturbed_jobs) {
+TEST(samples_tell_disturbed_jobs) {
   static prem_disturbed_sample apart = {.after = 1, .makespan_ns = 999, .away_ns = 400};
   static const int64_t away_ns[] = {0, 0, 0, 0, 400, 300, 0, 0, 0};
   prem_row *row = &result->rows[1];
@@ -488,10 +482,9 @@ START_TEST(samples_tell_disturbed_jobs) {
                                         "2,\"tt\",617,186,187,188,\n"));
   free(samples);
 }
-END_TEST
 
 /* With a sentinel, and without one. */
-START_TEST(stalls_are_written) {
+TEST(stalls_are_written) {
   prem_row *row = &result->rows[1];
   row->disturbed.unwatched = 4;
   row->stalls = (prem_stalls){.watched_ns = 7000000,
@@ -519,9 +512,8 @@ START_TEST(stalls_are_written) {
   ck_assert_int_eq(json_integer_value(json_array_get(json_array_get(list, 1), 2)), 50000);
   json_decref(root);
 }
-END_TEST
 
-START_TEST(samples_are_csv) {
+TEST(samples_are_csv) {
   json_decref(written());
   char *samples = contents(in_folder("r.samples.csv"));
   ck_assert_str_eq(samples, "run,label,makespan_ns,\"edge, \"\"fast\"\" job 0 response_ns\","
@@ -533,9 +525,8 @@ START_TEST(samples_are_csv) {
   free(samples);
   ck_assert_int_eq(entries_in_folder(), 3);
 }
-END_TEST
 
-START_TEST(phases_are_csv) {
+TEST(phases_are_csv) {
   json_t *root = written();
   const json_t *shown = json_object_get(root, "phases");
   ck_assert_str_eq(string_at(shown, "file"), "r.phases.csv");
@@ -557,7 +548,6 @@ START_TEST(phases_are_csv) {
                        "\"tt\",\"edge, \"\"fast\"\"\",1,0,0,prefetch,400,500,400,400,400,500\n");
   free(phases);
 }
-END_TEST
 
 /** Makes run 7 the worst of the second row, with the first phase of its example an hyperperiod on.
  */
@@ -577,7 +567,7 @@ static void add_worst(void) {
   tt->worst_ns = 61;
 }
 
-START_TEST(phases_of_the_worst_run_come_first) {
+TEST(phases_of_the_worst_run_come_first) {
   add_worst();
   json_t *root = written();
   const json_t *rows = json_object_get(root, "rows");
@@ -596,9 +586,8 @@ START_TEST(phases_of_the_worst_run_come_first) {
   ck_assert_int_eq(strncmp(tt, expected, strlen(expected)), 0);
   free(phases);
 }
-END_TEST
 
-START_TEST(json_names_the_release_that_broke_the_limit) {
+TEST(json_names_the_release_that_broke_the_limit) {
   json_t *root = written();
   ck_assert_ptr_null(json_object_get(root, "break")); /* not asked for */
   json_decref(root);
@@ -628,11 +617,10 @@ START_TEST(json_names_the_release_that_broke_the_limit) {
   assert_null(json_object_get(json_object_get(root, "break"), "at"), "run");
   json_decref(root);
 }
-END_TEST
 
 /* Of 100 late blocks, no two as late as each other, the latest 16, whenever they were released;
  * then the task's first ones. */
-START_TEST(phases_are_those_of_the_latest_blocks) {
+TEST(phases_are_those_of_the_latest_blocks) {
   enum { BLOCKS = 100, LATEST = 16, CHOSEN = 64 };
   prem_schedule *wide =
       prepared_schedule("version = 1; name = \"wide\"; platform: { blocks = 100;"
@@ -662,11 +650,10 @@ START_TEST(phases_are_those_of_the_latest_blocks) {
   prem_trace_free(trace);
   prem_schedule_free(wide);
 }
-END_TEST
 
 /* The first block that finds no room is the last one that is asked, though a smaller one behind it
  * would find some. */
-START_TEST(phases_end_at_the_block_without_room) {
+TESTS(phases_end_at_the_block_without_room, 2) {
   enum { FIRST = 15000, MOST = 20000 };
   const int64_t second = MOST - FIRST + _i, all = FIRST + second + 1;
   prem_schedule *narrow =
@@ -693,9 +680,8 @@ START_TEST(phases_end_at_the_block_without_room) {
   prem_trace_free(trace);
   prem_schedule_free(narrow);
 }
-END_TEST
 
-START_TEST(without_records_there_are_no_phases) {
+TEST(without_records_there_are_no_phases) {
   for (int32_t i = 0; i < result->row_count; ++i) {
     prem_trace_free(result->rows[i].example);
     result->rows[i].example = NULL;
@@ -705,18 +691,16 @@ START_TEST(without_records_there_are_no_phases) {
   json_decref(root);
   ck_assert_int_eq(entries_in_folder(), 2);
 }
-END_TEST
 
-START_TEST(a_name_without_extension_gets_one) {
+TEST(a_name_without_extension_gets_one) {
   ck_assert_int_eq(prem_result_write(result, schedule, NULL, in_folder("plain"), diag), PREM_OK);
   ck_assert_int_eq(access(in_folder("plain.samples.csv"), F_OK), 0);
   /* a name that begins with its only dot has none either */
   ck_assert_int_eq(prem_result_write(result, schedule, NULL, in_folder(".plain"), diag), PREM_OK);
   ck_assert_int_eq(access(in_folder(".plain.samples.csv"), F_OK), 0);
 }
-END_TEST
 
-START_TEST(an_old_result_is_replaced) {
+TEST(an_old_result_is_replaced) {
   json_decref(written());
   result->rows[0].samples_ns[0] = 600;
   json_decref(written());
@@ -725,9 +709,8 @@ START_TEST(an_old_result_is_replaced) {
   free(samples);
   ck_assert_int_eq(entries_in_folder(), 3);
 }
-END_TEST
 
-START_TEST(an_unwritable_result_is_told) {
+TEST(an_unwritable_result_is_told) {
   ck_assert_int_eq(prem_result_write(result, schedule, "", in_folder("no/r.json"), diag),
                    PREM_ERR_IO);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
@@ -736,14 +719,12 @@ START_TEST(an_unwritable_result_is_told) {
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0); /* breaks no rule of schedules */
   ck_assert_int_eq(entries_in_folder(), 0);
 }
-END_TEST
 
-START_TEST(nothing_is_left_if_the_samples_cannot_be_written) {
+TEST(nothing_is_left_if_the_samples_cannot_be_written) {
   ck_assert_int_eq(mkdir(in_folder("r.samples.csv"), 0777), 0);
   ck_assert_int_eq(prem_result_write(result, schedule, "", in_folder("r.json"), diag), PREM_ERR_IO);
   ck_assert_int_eq(entries_in_folder(), 1);
 }
-END_TEST
 
 /* ---- table ---------------------------------------------------------------------------------- */
 
@@ -758,7 +739,7 @@ static void assert_says(const char *text_found, const char *words) {
   ck_assert_msg(strstr(text_found, words) != NULL, "no '%s' in\n%.2000s", words, text_found);
 }
 
-START_TEST(the_table_says_how_modes_were_run_and_which_were_not) {
+TEST(the_table_says_how_modes_were_run_and_which_were_not) {
   strcpy(
       result->rows[0].mode_note,
       "1126400000 bytes read + 1126400000 written as half that copied, by float4 x 4, streaming, "
@@ -773,10 +754,9 @@ START_TEST(the_table_says_how_modes_were_run_and_which_were_not) {
   ck_assert_ptr_nonnull(strstr(table, "\npartition: LEFT OUT\n  no driver\n"));
   free(table);
 }
-END_TEST
 
 /* Nothing responds where nothing is computed. */
-START_TEST(the_table_shows_no_spread_of_a_copy) {
+TEST(the_table_shows_no_spread_of_a_copy) {
   prem_row *row = &result->rows[0];
   row->mode = PREM_MODE_COPY;
   strcpy(row->label, "copy");
@@ -790,10 +770,9 @@ START_TEST(the_table_shows_no_spread_of_a_copy) {
   ck_assert_str_eq(spread, "-");
   free(table);
 }
-END_TEST
 
 /* The unit is that of the widest of all rows. */
-START_TEST(the_table_shows_spreads_in_one_unit) {
+TEST(the_table_shows_spreads_in_one_unit) {
   for (int wide = 0; wide < 2; ++wide) {
     const int64_t before_ns = result->rows[wide].tasks[1].response_ns.max;
     result->rows[wide].tasks[1].response_ns.max = 180 + 2345678;
@@ -805,9 +784,8 @@ START_TEST(the_table_shows_spreads_in_one_unit) {
     result->rows[wide].tasks[1].response_ns.max = before_ns;
   }
 }
-END_TEST
 
-START_TEST(the_table_says_that_phases_were_only_counted) {
+TEST(the_table_says_that_phases_were_only_counted) {
   prem_row *tt = &result->rows[1];
   int64_t counted = 0;
   for (int32_t t = 0; t < tt->task_count; ++t)
@@ -826,9 +804,8 @@ START_TEST(the_table_says_that_phases_were_only_counted) {
   ck_assert_ptr_null(strstr(table, "found no room"));
   free(table);
 }
-END_TEST
 
-START_TEST(the_table_leads_lateness_back_to_first_causes) {
+TEST(the_table_leads_lateness_back_to_first_causes) {
   const char *name = result->rows[1].tasks[0].name;
   add_first_causes();
   char *table = printed();
@@ -844,10 +821,9 @@ START_TEST(the_table_leads_lateness_back_to_first_causes) {
   assert_says(table, "\n  what each waited for: 75069 unit not free, 2 without raw records\n");
   free(table);
 }
-END_TEST
 
 /* Ten are told of, the rest is counted. */
-START_TEST(the_table_tells_the_largest_causes) {
+TEST(the_table_tells_the_largest_causes) {
   prem_row *tt = &result->rows[1];
   tt->first.causes = calloc(12, sizeof *tt->first.causes);
   tt->first.count = 12;
@@ -859,9 +835,8 @@ START_TEST(the_table_tells_the_largest_causes) {
   assert_says(table, "\n  19: 2 other causes (--json names them)\n");
   free(table);
 }
-END_TEST
 
-START_TEST(the_table_fits_a_hundred_columns) {
+TEST(the_table_fits_a_hundred_columns) {
   add_first_causes();
   result->rows[1].releases = 1234567;
   result->rows[1].lateness_max_ns = 27169863;
@@ -875,9 +850,8 @@ START_TEST(the_table_fits_a_hundred_columns) {
                   line);
   free(table);
 }
-END_TEST
 
-START_TEST(the_table_leads_with_lateness_and_ends_with_jitter) {
+TEST(the_table_leads_with_lateness_and_ends_with_jitter) {
   char *table = printed();
   const char *lateness = strstr(table, "lateness "), *violations = strstr(table, "violations"),
              *makespan = strstr(table, "makespan"), *jitter = strstr(table, "jitter");
@@ -889,9 +863,8 @@ START_TEST(the_table_leads_with_lateness_and_ends_with_jitter) {
   assert_says(table, "37   6.182     ok");
   free(table);
 }
-END_TEST
 
-START_TEST(the_table_tells_what_is_in_doubt) {
+TEST(the_table_tells_what_is_in_doubt) {
   prem_row *tt = &result->rows[1];
   tt->output_ok = false;
   tt->verdict = (prem_verdict){.wrong = 4, .index = {0, 0, 7, 9}, .expected = 1, .found = 2};
@@ -914,9 +887,8 @@ START_TEST(the_table_tells_what_is_in_doubt) {
   assert_says(table, "interrupted");
   free(table);
 }
-END_TEST
 
-START_TEST(the_table_names_the_ways_that_won) {
+TEST(the_table_names_the_ways_that_won) {
   add_candidates();
   char *table = printed();
   assert_says(table, text("ordinary kernel of %s: float4 x 2; best of 3 ways, alone 500 ns\n"
@@ -931,9 +903,8 @@ START_TEST(the_table_names_the_ways_that_won) {
   assert_says(table, "float x 1; best of 3 ways, alone 900 ns\n");
   free(table);
 }
-END_TEST
 
-START_TEST(the_table_bounds_what_was_not_seen) {
+TEST(the_table_bounds_what_was_not_seen) {
   char *few = printed();
   assert_says(few, "too few to say");
   ck_assert_ptr_null(strstr(few, "confidence"));
@@ -943,9 +914,8 @@ START_TEST(the_table_bounds_what_was_not_seen) {
   assert_says(enough, "fewer than 1 % of makespans are longer");
   free(enough);
 }
-END_TEST
 
-START_TEST(no_nanosecond_is_lost_in_larger_units) {
+TEST(no_nanosecond_is_lost_in_larger_units) {
   result->rows[0].makespan_ns.max = 2670123;
   result->rows[0].makespan_ns.mean = 2670123;
   result->rows[0].jitter_ns = 100001;
@@ -966,7 +936,6 @@ START_TEST(no_nanosecond_is_lost_in_larger_units) {
   assert_says(table, "123456789.012 ");
   free(table);
 }
-END_TEST
 
 /* ---- picture -------------------------------------------------------------------------------- */
 
@@ -984,7 +953,7 @@ static bool drawn(const char *path) {
   return false;
 }
 
-START_TEST(the_picture_shows_the_worst_run_and_says_of_how_many) {
+TEST(the_picture_shows_the_worst_run_and_says_of_how_many) {
   add_worst();
   if (!drawn(in_folder("p.svg")))
     return;
@@ -993,9 +962,8 @@ START_TEST(the_picture_shows_the_worst_run_and_says_of_how_many) {
   ck_assert_ptr_null(strstr(picture, "the whole run"));
   free(picture);
 }
-END_TEST
 
-START_TEST(an_svg_shows_phases_and_marks) {
+TEST(an_svg_shows_phases_and_marks) {
   strcpy(result->schedule_name, "it's <a> \"camera\" & more");
   if (!drawn(in_folder("p.svg")))
     return;
@@ -1011,36 +979,32 @@ START_TEST(an_svg_shows_phases_and_marks) {
   free(picture);
   ck_assert_int_eq(entries_in_folder(), 1);
 }
-END_TEST
 
-START_TEST(a_png_is_a_png) {
+TEST(a_png_is_a_png) {
   if (!drawn(in_folder("p.png")))
     return;
   char *picture = contents(in_folder("p.png"));
   ck_assert_mem_eq(picture, "\x89PNG\r\n\x1a\n", 8);
   free(picture);
 }
-END_TEST
 
-START_TEST(another_extension_is_refused) {
+TEST(another_extension_is_refused) {
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.bmp"), NULL, diag),
                    PREM_ERR_ARGUMENT);
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("svg"), NULL, diag),
                    PREM_ERR_ARGUMENT);
   ck_assert_int_eq(entries_in_folder(), 0);
 }
-END_TEST
 
-START_TEST(without_records_there_is_nothing_to_draw) {
+TEST(without_records_there_is_nothing_to_draw) {
   result->rows[1].example->record_count = 0;
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
                    PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "raw records"));
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
 }
-END_TEST
 
-START_TEST(a_missing_gnuplot_is_named_with_its_package) {
+TEST(a_missing_gnuplot_is_named_with_its_package) {
   setenv("PATH", folder, 1);
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
                    PREM_ERR_UNAVAILABLE);
@@ -1049,7 +1013,6 @@ START_TEST(a_missing_gnuplot_is_named_with_its_package) {
   setenv("PATH", "/usr/bin:/bin", 1);
   ck_assert_int_eq(entries_in_folder(), 0);
 }
-END_TEST
 
 static bool forks_fail;
 
@@ -1064,7 +1027,7 @@ pid_t fork(void) {
 }
 
 /* Who has children of their own gets to know of their ends. */
-START_TEST(a_gnuplot_that_cannot_be_started_is_told) {
+TEST(a_gnuplot_that_cannot_be_started_is_told) {
   const pid_t child = fork();
   int status;
   if (child == 0)
@@ -1078,7 +1041,6 @@ START_TEST(a_gnuplot_that_cannot_be_started_is_told) {
   ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 3);
   ck_assert_int_eq(entries_in_folder(), 0);
 }
-END_TEST
 
 static int temporaries_left = -1; /* so many can be made; below 0: any number */
 static bool pipes_fail;
@@ -1102,32 +1064,29 @@ int pipe2(int ends[2], int flags) {
 }
 
 /* Of the script, and of what gnuplot complains about. */
-START_TEST(a_picture_without_a_temporary_file_is_told) {
+TESTS(a_picture_without_a_temporary_file_is_told, 2) {
   temporaries_left = _i;
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag), PREM_ERR_IO);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "no temporary file can be made");
   ck_assert_int_eq(entries_in_folder(), 0);
 }
-END_TEST
 
-START_TEST(a_picture_without_a_pipe_is_told) {
+TEST(a_picture_without_a_pipe_is_told) {
   pipes_fail = true;
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
                    PREM_ERR_UNAVAILABLE);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, strerror(EMFILE));
   ck_assert_int_eq(entries_in_folder(), 0);
 }
-END_TEST
 
-START_TEST(an_unwritable_picture_is_told) {
+TEST(an_unwritable_picture_is_told) {
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("no/p.svg"), NULL, diag),
                    PREM_ERR_IO);
   ck_assert_str_eq(prem_diag_at(diag, 0)->file, in_folder("no/p.svg"));
 }
-END_TEST
 
 /* All of it, and nothing where there is nothing to tell. */
-START_TEST(where_numbers_come_from) {
+TEST(where_numbers_come_from) {
   prem_machine machine = {.name = "m",
                           .backend = "cuda",
                           .cores = 1,
@@ -1164,59 +1123,4 @@ START_TEST(where_numbers_come_from) {
     free(text_of);
     json_decref(found);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("result");
-  TCase *cases = tcase_create("result");
-  tcase_set_timeout(cases, 240);
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, where_numbers_come_from);
-  tcase_add_test(cases, json_says_where_it_comes_from);
-  tcase_add_test(cases, json_rows_have_every_key);
-  tcase_add_test(cases, json_numbers_are_those_of_the_row);
-  tcase_add_test(cases, json_names_first_causes);
-  tcase_add_test(cases, json_has_every_way_that_was_tried);
-  tcase_add_test(cases, json_has_null_where_there_is_no_number);
-  tcase_add_test(cases, json_says_how_a_mode_was_run_and_what_was_not);
-  tcase_add_test(cases, samples_of_what_computes_nothing_have_no_responses);
-  tcase_add_test(cases, samples_of_one_job_are_a_column);
-  tcase_add_test(cases, samples_are_csv);
-  tcase_add_test(cases, samples_tell_disturbed_jobs);
-  tcase_add_test(cases, stalls_are_written);
-  tcase_add_test(cases, phases_are_csv);
-  tcase_add_test(cases, phases_of_the_worst_run_come_first);
-  tcase_add_test(cases, json_names_the_release_that_broke_the_limit);
-  tcase_add_test(cases, phases_are_those_of_the_latest_blocks);
-  tcase_add_loop_test(cases, phases_end_at_the_block_without_room, 0, 2);
-  tcase_add_test(cases, without_records_there_are_no_phases);
-  tcase_add_test(cases, a_name_without_extension_gets_one);
-  tcase_add_test(cases, an_old_result_is_replaced);
-  tcase_add_test(cases, an_unwritable_result_is_told);
-  tcase_add_test(cases, nothing_is_left_if_the_samples_cannot_be_written);
-  tcase_add_test(cases, the_table_says_how_modes_were_run_and_which_were_not);
-  tcase_add_test(cases, the_table_shows_no_spread_of_a_copy);
-  tcase_add_test(cases, the_table_shows_spreads_in_one_unit);
-  tcase_add_test(cases, the_table_says_that_phases_were_only_counted);
-  tcase_add_test(cases, the_table_leads_lateness_back_to_first_causes);
-  tcase_add_test(cases, the_table_tells_the_largest_causes);
-  tcase_add_test(cases, the_table_fits_a_hundred_columns);
-  tcase_add_test(cases, the_table_leads_with_lateness_and_ends_with_jitter);
-  tcase_add_test(cases, the_table_tells_what_is_in_doubt);
-  tcase_add_test(cases, the_table_names_the_ways_that_won);
-  tcase_add_test(cases, the_table_bounds_what_was_not_seen);
-  tcase_add_test(cases, no_nanosecond_is_lost_in_larger_units);
-  tcase_add_test(cases, an_svg_shows_phases_and_marks);
-  tcase_add_test(cases, the_picture_shows_the_worst_run_and_says_of_how_many);
-  tcase_add_test(cases, a_png_is_a_png);
-  tcase_add_test(cases, another_extension_is_refused);
-  tcase_add_test(cases, without_records_there_is_nothing_to_draw);
-  tcase_add_test(cases, a_missing_gnuplot_is_named_with_its_package);
-  tcase_add_test(cases, a_gnuplot_that_cannot_be_started_is_told);
-  tcase_add_loop_test(cases, a_picture_without_a_temporary_file_is_told, 0, 2);
-  tcase_add_test(cases, a_picture_without_a_pipe_is_told);
-  tcase_add_test(cases, an_unwritable_picture_is_told);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

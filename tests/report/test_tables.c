@@ -8,6 +8,7 @@
 
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
+#include "tests/common/suite.h"
 #include "ttprem/report.h"
 #include "ttprem/ttprem_measure.h"
 
@@ -424,7 +425,9 @@ static void tell_result(FILE *file, const prem_schedule *schedule, int number) {
   prem_result_free(result);
 }
 
-START_TEST(of_results) {
+GROUP("results", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
+
+TEST(of_results) {
   char *found = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&found, &bytes);
@@ -440,10 +443,9 @@ START_TEST(of_results) {
   fclose(file);
   golden_judge("tables.txt", found);
 }
-END_TEST
 
 /* A dot begins an extension, but not at the beginning of a name. */
-START_TEST(sides_have_the_name_of_their_result) {
+TEST(sides_have_the_name_of_their_result) {
   static const char *const names[][2] = {
       {"r", "r.samples.csv"},         {"r.json", "r.samples.csv"},
       {".r", ".r.samples.csv"},       {"d/.r", "d/.r.samples.csv"},
@@ -455,16 +457,4 @@ START_TEST(sides_have_the_name_of_their_result) {
     ck_assert_str_eq(side, names[i][1]);
     free(side);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("tables");
-  TCase *all = tcase_create("results");
-  tcase_set_timeout(all, 240);
-  tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
-  tcase_add_test(all, of_results);
-  tcase_add_test(all, sides_have_the_name_of_their_result);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

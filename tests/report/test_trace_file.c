@@ -9,6 +9,8 @@
 
 #include "ttprem/trace_file.h"
 
+#include "tests/common/suite.h"
+
 /* Traces without jobs are older ones; all of them are read. */
 #define HEADER      "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns\n"
 #define JOBS_HEADER "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job\n"
@@ -219,7 +221,9 @@ static void decode(void) {
 
 /* ---- Perfetto ------------------------------------------------------------------------------- */
 
-START_TEST(phases_are_slices_and_releases_instants) {
+GROUP("perfetto", .set_up = set_up, .tear_down = tear_down);
+
+TEST(phases_are_slices_and_releases_instants) {
   prem_trace_options options = all_of(PREM_TRACE_PERFETTO);
   options.late_ns = 10;
   ck_assert_int_eq(convert(HEADER "0,a,3,7,prefetch,100,90,140,200\n"
@@ -234,9 +238,8 @@ START_TEST(phases_are_slices_and_releases_instants) {
                                "200 begin block 3|a compute|tile=7|run=0\n"
                                "300 end block 3|\n");
 }
-END_TEST
 
-START_TEST(a_release_within_the_limit_is_not_late) {
+TEST(a_release_within_the_limit_is_not_late) {
   prem_trace_options options = all_of(PREM_TRACE_PERFETTO);
   options.late_ns = 40;
   ck_assert_int_eq(convert(HEADER "0,a,3,7,prefetch,100,120,140,200\n", options), PREM_OK);
@@ -244,9 +247,8 @@ START_TEST(a_release_within_the_limit_is_not_late) {
   ck_assert_ptr_nonnull(
       strstr(trace.text, "100 instant block 3|release a prefetch|tile=7|lateness_ns=40\n"));
 }
-END_TEST
 
-START_TEST(what_runs_at_once_stands_on_tracks_of_its_own) {
+TEST(what_runs_at_once_stands_on_tracks_of_its_own) {
   ck_assert_int_eq(convert(HEADER "0,a,0,0,prefetch,,0,0,10\n"
                                   "0,a,0,0,compute,,10,10,30\n"
                                   "0,a,0,1,prefetch,,10,10,25\n"
@@ -261,9 +263,8 @@ START_TEST(what_runs_at_once_stands_on_tracks_of_its_own) {
   ck_assert_ptr_nonnull(strstr(trace.text, "20 begin block 0 memory (2)|a writeback|tile=2"));
   ck_assert_ptr_nonnull(strstr(trace.text, "20 begin block 1|b prefetch|tile=0"));
 }
-END_TEST
 
-START_TEST(what_the_host_did_stands_in_a_group_of_its_own) {
+TEST(what_the_host_did_stands_in_a_group_of_its_own) {
   prem_array arrays[] = {{.name = "x"}, {.name = "y"}};
   prem_live_port ports[] = {{.array = 0}, {.array = 1, .is_output = true}};
   const prem_schedule schedule = {
@@ -308,7 +309,6 @@ START_TEST(what_the_host_did_stands_in_a_group_of_its_own) {
                                "310 end y (out)|\n"
                                "320 instant y (out)|shown|frame=4|shown after it was due, ns=0\n");
 }
-END_TEST
 
 /* ---- Chrome --------------------------------------------------------------------------------- */
 
@@ -336,7 +336,9 @@ static char *events_of_chrome(void) {
   return text;
 }
 
-START_TEST(chrome_gets_the_same_as_json) {
+GROUP("chrome", .set_up = set_up, .tear_down = tear_down);
+
+TEST(chrome_gets_the_same_as_json) {
   prem_trace_options options = all_of(PREM_TRACE_CHROME);
   options.late_ns = 10;
   ck_assert_int_eq(convert(HEADER "0,\"a \\\"\"b\"\"\",3,7,prefetch,100,90,140,2200\n"
@@ -357,9 +359,8 @@ START_TEST(chrome_gets_the_same_as_json) {
               "X 385 c compute 2.305 0.007 {\"tile\":0,\"run\":1}\n");
   free(events);
 }
-END_TEST
 
-START_TEST(slices_say_their_job) {
+TEST(slices_say_their_job) {
   const char text[] = JOBS_HEADER "0,a,0,0,prefetch,,0,5,9,2\n0,a,0,1,compute,,9,9,12,3\n";
   ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CSV)), PREM_OK);
   ck_assert_str_eq(written, text);
@@ -373,17 +374,17 @@ START_TEST(slices_say_their_job) {
   decode();
   ck_assert_ptr_nonnull(strstr(trace.text, "job=3"));
 }
-END_TEST
 
-START_TEST(an_empty_trace_is_json_as_well) {
+TEST(an_empty_trace_is_json_as_well) {
   ck_assert_int_eq(convert(HEADER, all_of(PREM_TRACE_CHROME)), PREM_OK);
   char *events = events_of_chrome();
   ck_assert_str_eq(events, "M 0 process_name 0.000 0.000 {\"name\":\"blocks\"}\n");
   free(events);
 }
-END_TEST
 
-START_TEST(launches_follow_each_other) {
+GROUP("perfetto");
+
+TEST(launches_follow_each_other) {
   ck_assert_int_eq(convert(HEADER "0,a,0,0,prefetch,0,0,5,100\n"
                                   "0,a,1,1,prefetch,20,0,20,90\n"
                                   "1,a,0,0,prefetch,0,0,3,80\n",
@@ -393,10 +394,9 @@ START_TEST(launches_follow_each_other) {
   ck_assert_ptr_nonnull(strstr(trace.text, "100 instant block 0|late release a prefetch|tile=0"));
   ck_assert_ptr_nonnull(strstr(trace.text, "103 begin block 0|a prefetch|tile=0|run=1\n180 end"));
 }
-END_TEST
 
 /* Launches are told apart from the second line on: these two were not at work at once. */
-START_TEST(a_launch_of_one_phase_ends_before_the_next_one) {
+TEST(a_launch_of_one_phase_ends_before_the_next_one) {
   ck_assert_int_eq(convert(HEADER "0,a,0,0,prefetch,,0,5,100\n"
                                   "1,a,0,0,compute,,0,3,80\n",
                            all_of(PREM_TRACE_PERFETTO)),
@@ -405,9 +405,8 @@ START_TEST(a_launch_of_one_phase_ends_before_the_next_one) {
   ck_assert_ptr_nonnull(strstr(trace.text, "5 begin block 0|a prefetch|tile=0"));
   ck_assert_ptr_nonnull(strstr(trace.text, "103 begin block 0|a compute|tile=0|run=1"));
 }
-END_TEST
 
-START_TEST(hyperperiods_of_one_launch_keep_their_times) {
+TEST(hyperperiods_of_one_launch_keep_their_times) {
   ck_assert_int_eq(convert(HEADER "0,a,0,0,prefetch,0,0,0,100\n"
                                   "1,a,0,0,prefetch,200,0,200,300\n"
                                   "0,a,1,1,writeback,200,0,210,290\n",
@@ -417,19 +416,19 @@ START_TEST(hyperperiods_of_one_launch_keep_their_times) {
   ck_assert_ptr_nonnull(strstr(trace.text, "200 begin block 0|a prefetch|tile=0|run=1\n300 end"));
   ck_assert_ptr_nonnull(strstr(trace.text, "210 begin block 1|a writeback|tile=1|run=0\n290 end"));
 }
-END_TEST
 
 /* ---- CSV, and what is chosen ---------------------------------------------------------------- */
 
-START_TEST(csv_comes_out_as_it_went_in) {
+GROUP("csv", .set_up = set_up, .tear_down = tear_down);
+
+TEST(csv_comes_out_as_it_went_in) {
   const char text[] = HEADER "0,\"edge, \"\"fast\"\"\",0,0,prefetch,0,0,0,1900\n"
                              "1,b,1,1,writeback,,4,5,6\n";
   ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CSV)), PREM_OK);
   ck_assert_str_eq(written, text);
 }
-END_TEST
 
-START_TEST(a_run_and_a_task_are_chosen) {
+TEST(a_run_and_a_task_are_chosen) {
   const char text[] = HEADER "0,a,0,0,prefetch,0,0,0,1\n0,b,0,0,prefetch,0,0,2,3\n"
                              "1,a,0,0,prefetch,0,0,0,1\n1,b,0,0,prefetch,0,0,2,4\n";
   prem_trace_options options = {.format = PREM_TRACE_CSV, .run = 1, .task = "b"};
@@ -439,16 +438,14 @@ START_TEST(a_run_and_a_task_are_chosen) {
   ck_assert_int_eq(convert(text, options), PREM_ERR_INVALID);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "of task 'c' of run 1"));
 }
-END_TEST
 
-START_TEST(a_trace_of_nothing_is_one) {
+TEST(a_trace_of_nothing_is_one) {
   ck_assert_int_eq(convert(HEADER, all_of(PREM_TRACE_PERFETTO)), PREM_OK);
   decode();
   ck_assert_int_eq(trace.begin_count, 0);
   ck_assert_int_eq(convert(HEADER, all_of(PREM_TRACE_CSV)), PREM_OK);
   ck_assert_str_eq(written, HEADER);
 }
-END_TEST
 
 /* ---- broken input --------------------------------------------------------------------------- */
 
@@ -483,7 +480,7 @@ static const struct {
     {HEADER "0,a,0,0,prefetch,0,0,50,60\n0,a,1,0,prefetch,0,0,40,45\n", 3, "not in order"},
 };
 
-START_TEST(broken_input_is_refused_at_its_line) {
+TESTS(broken_input_is_refused_at_its_line, sizeof broken / sizeof broken[0]) {
   ck_assert_int_eq(convert(broken[_i].text, all_of(PREM_TRACE_PERFETTO)), PREM_ERR_PARSE);
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   const prem_problem *problem = prem_diag_at(diag, 0);
@@ -491,9 +488,8 @@ START_TEST(broken_input_is_refused_at_its_line) {
   ck_assert_int_eq(problem->line, broken[_i].line);
   ck_assert_msg(strstr(problem->reason, broken[_i].reason) != NULL, "%s", problem->reason);
 }
-END_TEST
 
-START_TEST(limits_themselves_are_legal) {
+TEST(limits_themselves_are_legal) {
   const char *line = "0," LONG_63 ",65535,2147483647,prefetch,,4611686018427387904,"
                      "4611686018427387904,4611686018427387904\n";
   char text[512];
@@ -501,10 +497,11 @@ START_TEST(limits_themselves_are_legal) {
   ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CSV)), PREM_OK);
   ck_assert_str_eq(written, text);
 }
-END_TEST
+
+GROUP("perfetto");
 
 /* So many phases of a block at once have a track each; of more it is said where. */
-START_TEST(no_more_than_64_phases_at_once) {
+TEST(no_more_than_64_phases_at_once) {
   char text[8192];
   for (int count = 64; count <= 65; ++count) {
     size_t used = (size_t)sprintf(text, HEADER);
@@ -521,10 +518,9 @@ START_TEST(no_more_than_64_phases_at_once) {
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, 66);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "more than 64 phases of block 3 at once");
 }
-END_TEST
 
 /* Where one ends as another starts they share a track. */
-START_TEST(a_track_is_free_when_its_phase_ends) {
+TEST(a_track_is_free_when_its_phase_ends) {
   static const char *const lines[] = {"0,a,0,0,prefetch,,0,0,10\n", "0,a,0,1,prefetch,,0,10,20\n",
                                       "0,a,0,2,prefetch,,0,19,30\n"};
   int tracks[3];
@@ -539,10 +535,9 @@ START_TEST(a_track_is_free_when_its_phase_ends) {
   ck_assert_int_eq(tracks[1], tracks[0]);
   ck_assert_int_eq(tracks[2], tracks[1] + 1);
 }
-END_TEST
 
 /* The table of names grows: each line keeps the name of its task, whether it is new or not. */
-START_TEST(three_hundred_tasks_keep_their_names) {
+TEST(three_hundred_tasks_keep_their_names) {
   enum { TASKS = 300, ROUNDS_OF_ALL = 3, LINES = TASKS * ROUNDS_OF_ALL };
   char *text = malloc(LINES * 64 + sizeof HEADER);
   char *at = text + sprintf(text, HEADER);
@@ -568,9 +563,8 @@ START_TEST(three_hundred_tasks_keep_their_names) {
   }
   ck_assert_int_eq(begun, LINES);
 }
-END_TEST
 
-START_TEST(a_long_trace_is_whole) {
+TEST(a_long_trace_is_whole) {
   enum { RECORDS = 100000, LINE = 80 };
   char *text = malloc((RECORDS + 2) * LINE);
   char *at = text + sprintf(text, HEADER);
@@ -585,43 +579,4 @@ START_TEST(a_long_trace_is_whole) {
       events += part.number == 11;
   ck_assert_int_eq(events, 3 * RECORDS);
   free(text);
-}
-END_TEST
-
-int main(void) {
-  TCase *perfetto = tcase_create("perfetto");
-  tcase_add_checked_fixture(perfetto, set_up, tear_down);
-  tcase_add_test(perfetto, phases_are_slices_and_releases_instants);
-  tcase_add_test(perfetto, a_release_within_the_limit_is_not_late);
-  tcase_add_test(perfetto, what_the_host_did_stands_in_a_group_of_its_own);
-  tcase_add_test(perfetto, what_runs_at_once_stands_on_tracks_of_its_own);
-  tcase_add_test(perfetto, launches_follow_each_other);
-  tcase_add_test(perfetto, a_launch_of_one_phase_ends_before_the_next_one);
-  tcase_add_test(perfetto, hyperperiods_of_one_launch_keep_their_times);
-  tcase_add_test(perfetto, no_more_than_64_phases_at_once);
-  tcase_add_test(perfetto, a_track_is_free_when_its_phase_ends);
-  tcase_add_test(perfetto, three_hundred_tasks_keep_their_names);
-  tcase_add_test(perfetto, a_long_trace_is_whole);
-  TCase *csv = tcase_create("csv");
-  tcase_add_checked_fixture(csv, set_up, tear_down);
-  tcase_add_test(csv, csv_comes_out_as_it_went_in);
-  tcase_add_test(csv, a_run_and_a_task_are_chosen);
-  tcase_add_test(csv, a_trace_of_nothing_is_one);
-  tcase_add_test(csv, limits_themselves_are_legal);
-  tcase_add_loop_test(csv, broken_input_is_refused_at_its_line, 0,
-                      sizeof broken / sizeof broken[0]);
-  Suite *suite = suite_create("trace_file");
-  suite_add_tcase(suite, perfetto);
-  TCase *chrome = tcase_create("chrome");
-  tcase_add_checked_fixture(chrome, set_up, tear_down);
-  tcase_add_test(chrome, chrome_gets_the_same_as_json);
-  tcase_add_test(chrome, slices_say_their_job);
-  tcase_add_test(chrome, an_empty_trace_is_json_as_well);
-  suite_add_tcase(suite, chrome);
-  suite_add_tcase(suite, csv);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

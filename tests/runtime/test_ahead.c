@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SLOTS = 2, RING = 4, MOST_FRAMES = 3, NOTHING = 15 };
 
@@ -727,7 +728,7 @@ static void explore(exploration *of) {
   free(of->open);
 }
 
-START_TEST(each_frame_is_worked_once_and_as_it_was_wished) {
+TESTS(each_frame_is_worked_once_and_as_it_was_wished, 2) {
   exploration right = {.frames = _i == 0 ? 3 : 2, .wishes = 1, .timeouts = (uint8_t)_i};
   explore(&right);
   ck_assert(!right.is_wrong);
@@ -735,18 +736,16 @@ START_TEST(each_frame_is_worked_once_and_as_it_was_wished) {
             right.is_given_back && right.is_over);
   ck_assert_uint_gt(right.count, 1000000);
 }
-END_TEST
 
-START_TEST(each_frame_is_worked_with_the_sample_before_it) {
+TESTS(each_frame_is_worked_with_the_sample_before_it, 2) {
   exploration right = {.frames = 2, .samples = _i == 0 ? 2 : 1, .timeouts = (uint8_t)_i};
   explore(&right);
   ck_assert(!right.is_wrong);
   ck_assert(right.is_begun_ahead && right.is_renewed && right.is_given_back && right.is_over);
   ck_assert_uint_gt(right.count, 1000000);
 }
-END_TEST
 
-START_TEST(whoever_is_careless_is_found) {
+TESTS_FROM(whoever_is_careless_is_found, CAREFUL + 1, WAYS) {
   const bool is_of_samples = _i == LOOKS_AT_NO_SAMPLE || _i == RENEWS_BLINDLY;
   exploration wrong = {.how = (careless)_i,
                        .frames = 3,
@@ -755,16 +754,4 @@ START_TEST(whoever_is_careless_is_found) {
                        .timeouts = 1};
   explore(&wrong);
   ck_assert(wrong.is_wrong);
-}
-END_TEST
-
-int main(void) {
-  TCase *orders = tcase_create("orders");
-  tcase_set_timeout(orders, 120);
-  tcase_add_loop_test(orders, each_frame_is_worked_once_and_as_it_was_wished, 0, 2);
-  tcase_add_loop_test(orders, each_frame_is_worked_with_the_sample_before_it, 0, 2);
-  tcase_add_loop_test(orders, whoever_is_careless_is_found, CAREFUL + 1, WAYS);
-  Suite *suite = suite_create("ahead");
-  suite_add_tcase(suite, orders);
-  return run_suite(suite);
 }

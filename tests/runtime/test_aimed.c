@@ -6,6 +6,7 @@
 #include "tests/common/cpu_fixture.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { ROWS = 37, COLUMNS = 61, TILES = 6, HEIGHT = 5, WIDTH = 9 };
 
@@ -168,8 +169,10 @@ static void load(fixture *f, int32_t rows, int32_t columns, int32_t numbers, int
 
 /* ---- they look where they are told ----------------------------------------------------------- */
 
+GROUP("aimed");
+
 /* Random numbers of 32 bits: nearly all are far outside. */
-START_TEST(windows_go_where_numbers_say) {
+TESTS(windows_go_where_numbers_say, ROUNDS(30)) {
   usual_kernel();
   number_count = _i % 2 + 1;
   const int32_t rows = _i % 3 == 0 ? HEIGHT : ROWS, columns = _i % 5 == 0 ? WIDTH : COLUMNS;
@@ -183,9 +186,8 @@ START_TEST(windows_go_where_numbers_say) {
   }
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(the_place_is_held_within_the_array) {
+TEST(the_place_is_held_within_the_array) {
   ck_assert_int_eq(prem_aimed(0, 7, 5, 20), 7);
   ck_assert_int_eq(prem_aimed(-3, 7, 5, 20), 4);
   ck_assert_int_eq(prem_aimed(0, 15, 5, 20), 15);
@@ -196,11 +198,10 @@ START_TEST(the_place_is_held_within_the_array) {
   ck_assert_int_eq(prem_aimed(-9, INT32_MIN, 5, 20), 0);
   ck_assert_int_eq(prem_aimed(INT64_C(1) << 40, INT32_MIN, 5, 20), 15);
 }
-END_TEST
 
 /* What a plan reckons with does not depend on the numbers: as many pieces as the window can touch.
  */
-START_TEST(bytes_are_the_most_there_can_be) {
+TEST(bytes_are_the_most_there_can_be) {
   usual_kernel();
   fixture f;
   load(&f, ROWS, COLUMNS, 2, 1);
@@ -212,9 +213,10 @@ START_TEST(bytes_are_the_most_there_can_be) {
                      HEIGHT * 32 + numbers);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(a_work_area_takes_scratchpad) {
+GROUP("work areas");
+
+TEST(a_work_area_takes_scratchpad) {
   usual_kernel();
   fixture f;
   load(&f, ROWS, COLUMNS, 2, 1);
@@ -225,10 +227,9 @@ START_TEST(a_work_area_takes_scratchpad) {
   ck_assert_int_eq(prem_block_scratch_bytes(f.schedule, 0), 2 * (task->in_bytes + task->out_bytes));
   fixture_close(&f);
 }
-END_TEST
 
 /* Wherever it will begin: all of the array is between its first element and its last. */
-START_TEST(an_aimed_window_may_be_anywhere) {
+TEST(an_aimed_window_may_be_anywhere) {
   usual_kernel();
   fixture f;
   load(&f, ROWS, COLUMNS, 2, 1);
@@ -244,7 +245,6 @@ START_TEST(an_aimed_window_may_be_anywhere) {
   }
   fixture_close(&f);
 }
-END_TEST
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
@@ -256,7 +256,9 @@ static void expect_refused(int32_t rows, const char *words) {
   fixture_close(&f);
 }
 
-START_TEST(careless_kernels_are_refused) {
+GROUP("refusals");
+
+TEST(careless_kernels_are_refused) {
   static const char *const row =
       "aims the window of 'frame' by what is not a row of 1 to 4 numbers";
   usual_kernel();
@@ -280,29 +282,11 @@ START_TEST(careless_kernels_are_refused) {
   work_bytes = -1;
   expect_refused(ROWS, "wants a work area of -1 bytes");
 }
-END_TEST
 
-START_TEST(a_work_area_may_be_too_large) {
+GROUP("work areas");
+
+TEST(a_work_area_may_be_too_large) {
   usual_kernel();
   work_bytes = INT32_MAX - 300;
   expect_refused(ROWS, "more than 2 GiB of scratchpad");
-}
-END_TEST
-
-int main(void) {
-  TCase *aimed = tcase_create("aimed");
-  tcase_add_loop_test(aimed, windows_go_where_numbers_say, 0, ROUNDS(30));
-  tcase_add_test(aimed, the_place_is_held_within_the_array);
-  tcase_add_test(aimed, bytes_are_the_most_there_can_be);
-  TCase *work = tcase_create("work areas");
-  tcase_add_test(work, a_work_area_takes_scratchpad);
-  tcase_add_test(work, an_aimed_window_may_be_anywhere);
-  tcase_add_test(work, a_work_area_may_be_too_large);
-  TCase *refusals = tcase_create("refusals");
-  tcase_add_test(refusals, careless_kernels_are_refused);
-  Suite *suite = suite_create("aimed");
-  suite_add_tcase(suite, aimed);
-  suite_add_tcase(suite, work);
-  suite_add_tcase(suite, refusals);
-  return run_suite(suite);
 }

@@ -10,6 +10,8 @@
 
 #include "runtime/core/arrays.h"
 
+#include "tests/common/suite.h"
+
 enum { ARRAYS = 6, TASKS = 4 };
 
 /* out[i] = in[0] + in[i] + 1: on equal numbers its output tells how often it ran, and where `out`
@@ -120,7 +122,9 @@ static void assert_problem(size_t index, int code, int line, const char *key, co
 
 /* ---- storage and filling ----------------------------------------------------------------------*/
 
-START_TEST(rows_are_aligned) {
+GROUP("arrays", .set_up = make_world, .tear_down = free_world);
+
+TEST(rows_are_aligned) {
   static const int64_t columns[ARRAYS] = {1, 3, 4, 5, 1022, 1026};
   for (int32_t a = 0; a < ARRAYS; ++a) {
     memcpy(w.arrays[a].shape, (int64_t[4]){1, 2, 3, columns[a]}, sizeof w.arrays[a].shape);
@@ -142,10 +146,9 @@ START_TEST(rows_are_aligned) {
   }
   prem_arrays_free(opened);
 }
-END_TEST
 
 /* The numbers come from a program of its own in another language. */
-START_TEST(random_numbers_are_the_same_everywhere) {
+TEST(random_numbers_are_the_same_everywhere) {
   static const struct {
     uint64_t seed;
     float first[4], late;
@@ -181,9 +184,8 @@ START_TEST(random_numbers_are_the_same_everywhere) {
   }
   prem_arrays_free(opened);
 }
-END_TEST
 
-START_TEST(random_numbers_fill_their_interval) {
+TEST(random_numbers_fill_their_interval) {
   w.arrays[0].fill = PREM_FILL_RANDOM;
   w.arrays[0].shape[3] = 100000;
   prem_arrays *opened = open_world(1, 0);
@@ -202,15 +204,13 @@ START_TEST(random_numbers_fill_their_interval) {
   ck_assert_double_lt(fabs(sum), 1000.0);
   prem_arrays_free(opened);
 }
-END_TEST
 
-START_TEST(arrays_beyond_the_memory_are_refused) {
+TEST(arrays_beyond_the_memory_are_refused) {
   w.arrays[0].shape[2] = INT64_C(1) << 20;
   w.arrays[0].shape[3] = INT64_C(1) << 20;
   ck_assert_int_eq(open_fails(1, 0), PREM_ERR_MEMORY);
   assert_problem(0, 0, 10, "arrays", "need 4398.0 GB");
 }
-END_TEST
 
 static long machine_pages; /* 0: as it is */
 
@@ -222,7 +222,7 @@ long sysconf(int name) {
 }
 
 /* A row is a page. One array that is written, so that it has a reference, and one that is not. */
-START_TEST(arrays_may_fill_the_memory) {
+TEST(arrays_may_fill_the_memory) {
   const int64_t columns = sysconf(_SC_PAGESIZE) / (int64_t)sizeof(float);
   memcpy(w.arrays[0].shape, (int64_t[4]){1, 1, 3, columns}, sizeof w.arrays[0].shape);
   memcpy(w.arrays[1].shape, (int64_t[4]){1, 1, 2, columns}, sizeof w.arrays[1].shape);
@@ -234,11 +234,10 @@ START_TEST(arrays_may_fill_the_memory) {
   assert_problem(0, 0, 10, "arrays", "make them smaller");
   machine_pages = 0;
 }
-END_TEST
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-START_TEST(every_broken_file_is_reported) {
+TEST(every_broken_file_is_reported) {
   char missing[] = "/nowhere/frame.pgm", folder[] = "/tmp.png";
   w.arrays[1].fill = w.arrays[2].fill = PREM_FILL_FILE;
   w.arrays[1].file = missing;
@@ -248,9 +247,8 @@ START_TEST(every_broken_file_is_reported) {
   assert_problem(0, 24, 11, "arrays.array1.file", "cannot open /nowhere/frame.pgm: No such file");
   assert_problem(1, 24, 12, "arrays.array2.file", "/tmp.png");
 }
-END_TEST
 
-START_TEST(saving_goes_on_after_a_failure) {
+TEST(saving_goes_on_after_a_failure) {
   char nowhere[] = "/nowhere/a.f32", path[] = "/tmp/ttprem-arrays-XXXXXX.f32";
   close(mkstemps(path, 4));
   w.arrays[0].save = nowhere;
@@ -272,7 +270,6 @@ START_TEST(saving_goes_on_after_a_failure) {
   prem_arrays_free(opened);
   unlink(path);
 }
-END_TEST
 
 /* ---- references ------------------------------------------------------------------------------ */
 
@@ -281,7 +278,7 @@ static void assert_reference(const prem_arrays *opened, int32_t array, float exp
     ck_assert_float_eq(floats(&opened->reference[array])[i], expected);
 }
 
-START_TEST(references_follow_the_data) {
+TEST(references_follow_the_data) {
   use_adder(0, 3, 4); /* written upside down in the file */
   use_adder(1, 2, 3);
   use_adder(2, 1, 2);
@@ -294,9 +291,8 @@ START_TEST(references_follow_the_data) {
   ck_assert_ptr_null(opened->reference[0].base);
   prem_arrays_free(opened);
 }
-END_TEST
 
-START_TEST(references_follow_after) {
+TEST(references_follow_after) {
   use_nine(0, 1); /* last, and it says so */
   follow(0, 2);
   use_adder(1, 1, 2); /* between the two that write its input */
@@ -309,9 +305,8 @@ START_TEST(references_follow_after) {
   assert_reference(opened, 2, 3.0F);
   prem_arrays_free(opened);
 }
-END_TEST
 
-START_TEST(references_of_a_rewritten_array) {
+TEST(references_of_a_rewritten_array) {
   w.arrays[0].shape[3] = 4; /* a dense row, which references could use without a copy */
   use_nine(0, 0);
   use_adder(1, 0, 0); /* in place */
@@ -321,9 +316,8 @@ START_TEST(references_of_a_rewritten_array) {
     ck_assert_float_eq(floats(&opened->reference[0])[i], 19.0F);
   prem_arrays_free(opened);
 }
-END_TEST
 
-START_TEST(references_are_dense) {
+TEST(references_are_dense) {
   memcpy(w.arrays[0].shape, (int64_t[4]){1, 2, 3, 7}, sizeof w.arrays[0].shape);
   memcpy(w.arrays[1].shape, (int64_t[4]){1, 2, 3, 7}, sizeof w.arrays[1].shape);
   w.arrays[0].fill = PREM_FILL_RANDOM;
@@ -337,19 +331,17 @@ START_TEST(references_are_dense) {
   }
   prem_arrays_free(opened);
 }
-END_TEST
 
-START_TEST(feedback_is_refused) {
+TEST(feedback_is_refused) {
   use_adder(0, 1, 2);
   use_adder(1, 2, 1);
   ck_assert_int_eq(open_fails(3, 2), PREM_ERR_INVALID);
   assert_problem(0, 45, 20, "tasks.task0.arrays", "reads array \"array1\"");
   assert_problem(1, 45, 21, "tasks.task1.arrays", "reads array \"array2\"");
 }
-END_TEST
 
 /* Who only follows them has all that it reads, and is not named. */
-START_TEST(who_follows_feedback_is_not_named) {
+TEST(who_follows_feedback_is_not_named) {
   use_adder(0, 1, 2);
   use_adder(1, 2, 1);
   use_nine(2, 3);
@@ -359,7 +351,6 @@ START_TEST(who_follows_feedback_is_not_named) {
   assert_problem(1, 45, 21, "tasks.task1.arrays", "reads array \"array2\"");
   ck_assert_uint_eq(prem_diag_count(w.diag), 2);
 }
-END_TEST
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
@@ -383,7 +374,7 @@ static float *storage_float(const prem_storage *storage, int64_t i1, int64_t i2,
   return (float *)(void *)prem_storage_at(storage, at);
 }
 
-START_TEST(the_first_wrong_element_is_named) {
+TEST(the_first_wrong_element_is_named) {
   prem_arrays *opened = open_right(PREM_F32);
   prem_verdict verdict;
   *storage_float(&opened->storage[1], 1, 2, 4) = 3.0F;
@@ -397,9 +388,8 @@ START_TEST(the_first_wrong_element_is_named) {
   ck_assert_double_eq(verdict.expected, (double)*storage_float(&opened->reference[1], 1, 0, 3));
   prem_arrays_free(opened);
 }
-END_TEST
 
-START_TEST(a_wrong_element_of_four_dimensions_is_named) {
+TEST(a_wrong_element_of_four_dimensions_is_named) {
   const int64_t at[4] = {2, 1, 3, 4};
   memcpy(w.arrays[1].shape, (int64_t[4]){3, 2, 4, 5}, sizeof w.arrays[1].shape);
   use_nine(0, 1);
@@ -413,9 +403,8 @@ START_TEST(a_wrong_element_of_four_dimensions_is_named) {
   ck_assert_int_eq(memcmp(verdict.index, at, sizeof at), 0);
   prem_arrays_free(opened);
 }
-END_TEST
 
-START_TEST(both_parts_of_a_complex_number_count_once) {
+TEST(both_parts_of_a_complex_number_count_once) {
   prem_arrays *opened = open_right(PREM_C64);
   prem_verdict verdict;
   storage_float(&opened->storage[1], 0, 1, 2)[1] = 4.0F;
@@ -427,9 +416,8 @@ START_TEST(both_parts_of_a_complex_number_count_once) {
   ck_assert_double_eq(verdict.found, 4.0);
   prem_arrays_free(opened);
 }
-END_TEST
 
-START_TEST(poison_is_seen_everywhere) {
+TEST(poison_is_seen_everywhere) {
   prem_arrays *opened = open_right(PREM_F32);
   prem_verdict verdict;
   const float before = floats(&opened->storage[0])[0];
@@ -441,10 +429,9 @@ START_TEST(poison_is_seen_everywhere) {
   ck_assert(isnan(verdict.found));
   prem_arrays_free(opened);
 }
-END_TEST
 
 /** Also where the reference is a NaN: a GPU's, a CPU's and another one will do, the poison not. */
-START_TEST(poison_is_no_result) {
+TEST(poison_is_no_result) {
   static const struct {
     uint32_t found;
     bool right;
@@ -460,9 +447,8 @@ START_TEST(poison_is_no_result) {
     prem_arrays_free(opened);
   }
 }
-END_TEST
 
-START_TEST(tolerances) {
+TEST(tolerances) {
   static const struct {
     float expected, found;
     double tolerance;
@@ -491,36 +477,4 @@ START_TEST(tolerances) {
     ck_assert_msg(verdict.wrong == (cases[c].right ? 1 : 2), "case %zu", c);
     prem_arrays_free(opened);
   }
-}
-END_TEST
-
-int main(void) {
-  TCase *arrays = tcase_create("arrays");
-  tcase_add_checked_fixture(arrays, make_world, free_world);
-  tcase_add_test(arrays, rows_are_aligned);
-  tcase_add_test(arrays, random_numbers_are_the_same_everywhere);
-  tcase_add_test(arrays, random_numbers_fill_their_interval);
-  tcase_add_test(arrays, arrays_beyond_the_memory_are_refused);
-  tcase_add_test(arrays, arrays_may_fill_the_memory);
-  tcase_add_test(arrays, every_broken_file_is_reported);
-  tcase_add_test(arrays, saving_goes_on_after_a_failure);
-  tcase_add_test(arrays, references_follow_the_data);
-  tcase_add_test(arrays, references_follow_after);
-  tcase_add_test(arrays, references_of_a_rewritten_array);
-  tcase_add_test(arrays, references_are_dense);
-  tcase_add_test(arrays, feedback_is_refused);
-  tcase_add_test(arrays, who_follows_feedback_is_not_named);
-  tcase_add_test(arrays, the_first_wrong_element_is_named);
-  tcase_add_test(arrays, a_wrong_element_of_four_dimensions_is_named);
-  tcase_add_test(arrays, both_parts_of_a_complex_number_count_once);
-  tcase_add_test(arrays, poison_is_seen_everywhere);
-  tcase_add_test(arrays, poison_is_no_result);
-  tcase_add_test(arrays, tolerances);
-  Suite *suite = suite_create("arrays");
-  suite_add_tcase(suite, arrays);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -7,6 +7,7 @@
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SETS = ROUNDS(600), CHANGES = 8 };
 
@@ -94,7 +95,7 @@ static void try_changed(prem_schedule *schedule, int changes) {
   prem_diag_free(diag);
 }
 
-START_TEST(of_sets) {
+TEST(of_sets) {
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed + 7000);
     prem_schedule *schedule = schedule_from_text(random_set_text(&set));
@@ -108,14 +109,4 @@ START_TEST(of_sets) {
   }
   ck_assert_int_gt(legal, SETS / 2);
   ck_assert_int_gt(refused, SETS / 2);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("changed plans");
-  TCase *cases = tcase_create("sets");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, of_sets);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

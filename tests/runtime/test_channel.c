@@ -4,6 +4,7 @@
 /* ctest: threads */
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include "runtime/core/channel.h"
 
@@ -120,7 +121,7 @@ static void try_all(const sides *of, const model *m, int depth) {
 
 static const uint64_t firsts[] = {0, (1 << 16) - 2, (UINT64_C(1) << 32) - 2}; /* E18 */
 
-START_TEST(every_short_sequence_is_as_the_model) { /* E12 */
+TESTS(every_short_sequence_is_as_the_model, only_threads() ? 0 : 3) { /* E12 */
   for (int slots = 1; slots <= 3; ++slots)
     for (int queue = 0; queue < 2; ++queue) {
       sides of;
@@ -130,7 +131,6 @@ START_TEST(every_short_sequence_is_as_the_model) { /* E12 */
     }
   ck_assert_int_gt(compared, 20000);
 }
-END_TEST
 
 /* ---- two threads ---------------------------------------------------------------------------- */
 
@@ -187,7 +187,7 @@ static uint64_t consume(shared *s) {
   }
 }
 
-START_TEST(no_frame_is_torn_between_threads) { /* E17 */
+TESTS(no_frame_is_torn_between_threads, 6) { /* E17 */
   static shared s;
   const bool is_queue = _i & 1;
   const int32_t slots = _i / 2 + 2;
@@ -201,16 +201,4 @@ START_TEST(no_frame_is_torn_between_threads) { /* E17 */
     ck_assert_uint_eq(taken, FRAMES);
   ck_assert_uint_gt(taken, 0);
   ck_assert_uint_eq(s.of.consumer.first, FRAMES); /* the last one was seen */
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("channel");
-  TCase *cases = tcase_create("channel");
-  tcase_set_timeout(cases, 240);
-  if (!only_threads())
-    tcase_add_loop_test(cases, every_short_sequence_is_as_the_model, 0, 3);
-  tcase_add_loop_test(cases, no_frame_is_torn_between_threads, 0, 6);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -12,6 +12,7 @@
 #include "runtime/core/clock_match.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SETS = ROUNDS(200), QUESTIONS = 2000, STEP_NS = 32 };
 
@@ -51,7 +52,7 @@ static void assert_bounded(const other_clock *clock, const prem_clock_match *mat
   ck_assert_double_le(off, (double)prem_clock_match_bound_ns(&now) + 1);
 }
 
-START_TEST(the_bound_holds_at_all_times) { /* E20 */
+TEST(the_bound_holds_at_all_times) { /* E20 */
   for (int set = 0; set < SETS; ++set) {
     random_state = (uint64_t)set;
     other_clock clock = {.shown_ns = (double)pick(0, INT64_C(1) << 40),
@@ -70,9 +71,8 @@ START_TEST(the_bound_holds_at_all_times) { /* E20 */
     ck_assert_uint_eq(match.questions, QUESTIONS);
   }
 }
-END_TEST
 
-START_TEST(a_quick_answer_is_not_spoilt_by_slow_ones) {
+TEST(a_quick_answer_is_not_spoilt_by_slow_ones) {
   other_clock clock = {.shown_ns = 5e9, .ppm = 12};
   prem_clock_match match = {0};
   ask(&clock, &match, 500, 500);
@@ -85,9 +85,8 @@ START_TEST(a_quick_answer_is_not_spoilt_by_slow_ones) {
   const prem_clock_match now = prem_clock_match_at(&match, clock.host_ns);
   ck_assert_int_le(prem_clock_match_bound_ns(&now), 500 + STEP_NS + 23 * PREM_CLOCK_DRIFT_PPM + 50);
 }
-END_TEST
 
-START_TEST(a_clock_that_was_set_is_noticed_and_followed) {
+TEST(a_clock_that_was_set_is_noticed_and_followed) {
   other_clock clock = {.shown_ns = 5e9};
   prem_clock_match match = {0};
   for (int q = 0; q < 5; ++q) {
@@ -103,9 +102,8 @@ START_TEST(a_clock_that_was_set_is_noticed_and_followed) {
   ck_assert_uint_eq(match.contradictions, 1);
   assert_bounded(&clock, &match);
 }
-END_TEST
 
-START_TEST(the_bound_grows_with_the_time_since_the_last_answer) {
+TEST(the_bound_grows_with_the_time_since_the_last_answer) {
   other_clock clock = {.shown_ns = 0};
   prem_clock_match match = {0};
   ask(&clock, &match, 500, 500);
@@ -116,7 +114,6 @@ START_TEST(the_bound_grows_with_the_time_since_the_last_answer) {
   const prem_clock_match before = prem_clock_match_at(&match, match.at_ns - 1000);
   ck_assert_int_eq(before.at_ns, match.at_ns);
 }
-END_TEST
 
 static int64_t clock_ns(clockid_t clock) {
   struct timespec now;
@@ -126,7 +123,7 @@ static int64_t clock_ns(clockid_t clock) {
 
 /* Readings of the host's clock, of TAI, and of the host's again: what TAI stands above it lies
  * between. Somebody may set the clock meanwhile, so that one of several rounds is enough. */
-START_TEST(tai_is_as_far_ahead_as_is_said) {
+TEST(tai_is_as_far_ahead_as_is_said) {
   bool is_within = false;
   for (int i = 0; i < 100 && !is_within; ++i) {
     prem_live_tai tai = {.offset_ns = -1, .bound_ns = -1, .leap_s = -1};
@@ -145,7 +142,6 @@ START_TEST(tai_is_as_far_ahead_as_is_said) {
   }
   ck_assert(is_within);
 }
-END_TEST
 
 /* ---- clocks that are made up ------------------------------------------------------------------
  */
@@ -202,7 +198,7 @@ static prem_status compare_made_up(int best, int64_t width_ns, prem_live_tai *ta
 }
 
 /* Of all questions that which was interrupted least counts, of equal ones the first. */
-START_TEST(the_quickest_of_some_questions_counts) {
+TEST(the_quickest_of_some_questions_counts) {
   prem_live_tai tai;
   made_up.fails_at = -1;
   made_up.tai_s = 37;
@@ -218,9 +214,8 @@ START_TEST(the_quickest_of_some_questions_counts) {
   ck_assert_int_eq(tai.bound_ns, 11);
   ck_assert_int_eq(tai.offset_ns, 5000000000 - 11);
 }
-END_TEST
 
-START_TEST(what_cannot_be_asked_is_not_known) {
+TEST(what_cannot_be_asked_is_not_known) {
   prem_live_tai tai;
   made_up.tai_s = 37;
   for (made_up.fails_at = 0; made_up.fails_at < ASKED; ++made_up.fails_at) {
@@ -234,20 +229,4 @@ START_TEST(what_cannot_be_asked_is_not_known) {
   made_up.tai_s = -1;
   ck_assert_int_eq(compare_made_up(3, 20, &tai), PREM_OK);
   ck_assert_int_eq(tai.leap_s, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("clock_match");
-  TCase *cases = tcase_create("clock_match");
-  tcase_set_timeout(cases, 60);
-  tcase_add_test(cases, the_bound_holds_at_all_times);
-  tcase_add_test(cases, a_quick_answer_is_not_spoilt_by_slow_ones);
-  tcase_add_test(cases, a_clock_that_was_set_is_noticed_and_followed);
-  tcase_add_test(cases, the_bound_grows_with_the_time_since_the_last_answer);
-  tcase_add_test(cases, tai_is_as_far_ahead_as_is_said);
-  tcase_add_test(cases, the_quickest_of_some_questions_counts);
-  tcase_add_test(cases, what_cannot_be_asked_is_not_known);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

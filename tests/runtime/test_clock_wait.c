@@ -3,6 +3,7 @@
  * integers: wherever halves of the clock run over, however long the warp is kept away meanwhile. */
 #include "prem/base/random.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #define __device__
 #define __forceinline__ inline
@@ -60,24 +61,22 @@ static const int64_t edges_ns[] = {0,
                                    INT64_C(0x18d) << 52,
                                    (INT64_C(0x7ff) << 52) - 6000};
 
-START_TEST(an_instant_is_seen_at_every_edge_of_the_clock) {
+TESTS(an_instant_is_seen_at_every_edge_of_the_clock, sizeof edges_ns / sizeof *edges_ns) {
   for (int64_t before = -40 * STEP_NS; before <= 40 * STEP_NS; before += STEP_NS)
     for (int64_t wait = -3 * STEP_NS; wait <= 50 * STEP_NS; wait += 17) {
       const int64_t now_ns = edges_ns[_i] + (_i < 4 ? INT64_C(1) << 33 : 0) + before;
       assert_wait(now_ns, now_ns + wait, MOST_READINGS, 0);
     }
 }
-END_TEST
 
-START_TEST(an_instant_before_all_is_over) {
+TEST(an_instant_before_all_is_over) {
   const int64_t instants_ns[] = {INT64_MIN, INT64_MIN + 1, -(INT64_C(1) << 52), -32, -1, 0, 1};
   for (size_t i = 0; i < sizeof instants_ns / sizeof *instants_ns; ++i)
     assert_wait(INT64_C(1) << 33, instants_ns[i], MOST_READINGS, 0);
 }
-END_TEST
 
 /* The GPU is taken away for up to two seconds: the wait ends with the first reading behind that. */
-START_TEST(a_pause_does_not_run_over) {
+TEST(a_pause_does_not_run_over) {
   uint64_t random = 5;
   for (int i = 0; i < 20000; ++i) {
     const int64_t now_ns = (INT64_C(1) << 33) + prem_random_below(&random, INT64_C(1) << 34);
@@ -85,16 +84,4 @@ START_TEST(a_pause_does_not_run_over) {
     const int64_t pause_ns = prem_random_below(&random, 2000000000);
     assert_wait(now_ns, now_ns + wait, (int)prem_random_below(&random, 600), pause_ns);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("clock_wait");
-  TCase *cases = tcase_create("clock_wait");
-  tcase_add_loop_test(cases, an_instant_is_seen_at_every_edge_of_the_clock, 0,
-                      sizeof edges_ns / sizeof *edges_ns);
-  tcase_add_test(cases, an_instant_before_all_is_over);
-  tcase_add_test(cases, a_pause_does_not_run_over);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

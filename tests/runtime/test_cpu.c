@@ -4,6 +4,7 @@
 #include "runtime/cpu/cpu.h"
 #include "tests/common/cpu_fixture.h"
 #include "tests/common/schedule_text.h"
+#include "tests/common/suite.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -302,25 +303,23 @@ static void run_in_every_mode(fixture *f, int64_t hyperperiods) {
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-START_TEST(outputs_are_right_in_every_mode) {
+TESTS(outputs_are_right_in_every_mode, 6) {
   const char *const schedules[] = {convolution, sharing, succession, joined, periodic, warm_up};
   fixture f;
   fixture_load(&f, prem_registry_builtin(), "%s", schedules[_i]);
   run_in_every_mode(&f, 1);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(hyperperiods_follow_each_other) {
+TESTS(hyperperiods_follow_each_other, 5) {
   const char *const schedules[] = {convolution, sharing, joined, periodic, warm_up};
   fixture f;
   fixture_load(&f, prem_registry_builtin(), "%s", schedules[_i]);
   run_in_every_mode(&f, 7);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(a_resident_run_of_1000_hyperperiods) {
+TEST(a_resident_run_of_1000_hyperperiods) {
   fixture f;
   fixture_load(&f, prem_registry_builtin(),
                "version = 1; name = \"resident\"; platform: { blocks = 2; };"
@@ -334,9 +333,8 @@ START_TEST(a_resident_run_of_1000_hyperperiods) {
   ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].releases, 8000);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(discarded_hyperperiods_are_not_counted) {
+TEST(discarded_hyperperiods_are_not_counted) {
   fixture f;
   fixture_load(&f, prem_registry_builtin(), "%s", periodic);
   fixture_open(&f, 5, 100000);
@@ -347,9 +345,8 @@ START_TEST(discarded_hyperperiods_are_not_counted) {
   ck_assert_int_eq(f.trace->stats[2 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 1);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(warm_up_tiles_are_counted_apart) {
+TEST(warm_up_tiles_are_counted_apart) {
   fixture f;
   fixture_load(&f, prem_registry_builtin(), "%s", warm_up);
   fixture_open(&f, 3, 100000);
@@ -359,9 +356,8 @@ START_TEST(warm_up_tiles_are_counted_apart) {
     ck_assert_int_eq(f.trace->stats[p].count, 3 * 8);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(overruns_count_where_releases_are_kept) {
+TEST(overruns_count_where_releases_are_kept) {
   fixture f; /* windows of 1 ns: every compute ends after its own */
   fixture_load(&f, prem_registry_builtin(),
                "version = 1; name = \"tight\"; platform: { blocks = 1; };"
@@ -379,12 +375,11 @@ START_TEST(overruns_count_where_releases_are_kept) {
   ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].overruns, 0);
   fixture_close(&f);
 }
-END_TEST
 
 /* Each hyperperiod has windows of its own: what ends in time in the third one is no overrun of the
  * first one's. 20 ms are plenty; where the machine is taken away now and then, not for most of the
  * phases. */
-START_TEST(windows_move_on_with_the_hyperperiods) {
+TEST(windows_move_on_with_the_hyperperiods) {
   fixture f;
   fixture_load(&f, prem_registry_builtin(),
                "version = 1; name = \"wide\"; platform: { blocks = 1; };"
@@ -403,9 +398,8 @@ START_TEST(windows_move_on_with_the_hyperperiods) {
   ck_assert_int_lt(overruns, 6); /* of 12; with the windows of the first alone, at least 9 */
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(more_blocks_than_cores_yield) {
+TEST(more_blocks_than_cores_yield) {
   const prem_backend *cpu = prem_backend_find("cpu");
   prem_machine machine;
   ck_assert_int_eq(prem_backend_probe(cpu, &machine, NULL), PREM_OK);
@@ -417,9 +411,8 @@ START_TEST(more_blocks_than_cores_yield) {
   ck_assert(f.trace->oversubscribed);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(few_blocks_are_not_oversubscribed) {
+TEST(few_blocks_are_not_oversubscribed) {
   fixture f;
   fixture_load(&f, prem_registry_builtin(), "%s", joined);
   fixture_open(&f, 1, 1000);
@@ -427,7 +420,6 @@ START_TEST(few_blocks_are_not_oversubscribed) {
   ck_assert(!f.trace->oversubscribed);
   fixture_close(&f);
 }
-END_TEST
 
 /* Untiled: no phases, but outputs and the ends of jobs, in the order that `after` asks for. */
 /* A process that wants the core of block 0, and every other. */
@@ -439,7 +431,7 @@ static pid_t start_rival(void) {
   return rival;
 }
 
-START_TEST(a_core_that_is_taken_away_is_seen) {
+TEST(a_core_that_is_taken_away_is_seen) {
   enum { HYPERPERIODS = 400 }; /* half a second and more: many slices of any scheduler */
   pid_t others[64];
   prem_machine machine;
@@ -467,9 +459,8 @@ START_TEST(a_core_that_is_taken_away_is_seen) {
     ck_assert_int_gt(seen, 0);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(legacy_runs_whole_tasks) {
+TESTS(legacy_runs_whole_tasks, 4) {
   const char *const schedules[] = {convolution, sharing, succession, periodic};
   fixture f;
   fixture_load(&f, prem_registry_builtin(), "%s", schedules[_i]);
@@ -497,7 +488,6 @@ START_TEST(legacy_runs_whole_tasks) {
   }
   fixture_close(&f);
 }
-END_TEST
 
 static bool moves_memory(const prem_trace_record *record) {
   return record->phase != PREM_COMPUTE;
@@ -508,7 +498,7 @@ static bool overlap(const prem_trace_record *a, const prem_trace_record *b) {
 }
 
 /* One clock for all cores, and a token is handed on after the end was stamped: no tolerance. */
-START_TEST(a_token_has_one_holder) {
+TESTS(a_token_has_one_holder, 4) {
   const bool gang = _i % 2 == 1;
   fixture f;
   if (_i < 2)
@@ -528,9 +518,8 @@ START_TEST(a_token_has_one_holder) {
   }
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(records_that_find_no_room_are_counted) {
+TEST(records_that_find_no_room_are_counted) {
   fixture f;
   fixture_load(&f, prem_registry_builtin(), "%s", convolution);
   fixture_open(&f, 4, 100);
@@ -541,9 +530,8 @@ START_TEST(records_that_find_no_room_are_counted) {
   ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].count, 4 * 32);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(a_session_is_launched_again_and_again) {
+TEST(a_session_is_launched_again_and_again) {
   fixture f;
   fixture_load(&f, prem_registry_builtin(), "%s", sharing);
   fixture_open(&f, 1, 1000);
@@ -551,9 +539,8 @@ START_TEST(a_session_is_launched_again_and_again) {
     run(&f, PREM_MODE_FREE, 1);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(the_machine_is_described) {
+TEST(the_machine_is_described) {
   const prem_backend *cpu = prem_backend_find("cpu");
   prem_machine machine;
   ck_assert_int_eq(prem_backend_probe(cpu, &machine, NULL), PREM_OK);
@@ -566,9 +553,8 @@ START_TEST(the_machine_is_described) {
   ck_assert(machine.yields);
   ck_assert_ptr_nonnull(strstr(machine.name, "core"));
 }
-END_TEST
 
-START_TEST(an_abstract_task_is_refused) {
+TEST(an_abstract_task_is_refused) {
   fixture f;
   fixture_load(&f, prem_registry_builtin(),
                "version = 1; name = \"abstract\"; platform: { blocks = 1; };"
@@ -584,13 +570,12 @@ START_TEST(an_abstract_task_is_refused) {
   fixture_expect_said(&f, "task 'ghost' has no kernel");
   fixture_close(&f);
 }
-END_TEST
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
 /* A pair of one task asks for what `joined` says, without it for the larger of both; a phase alone
  * for its own. */
-START_TEST(a_pair_asks_for_the_demand_of_a_pair) {
+TEST(a_pair_asks_for_the_demand_of_a_pair) {
   static const char one[] = "version = 1; name = \"pair\";"
                             "platform: { blocks = 1; buffers = 2; resources = ( { name = "
                             "\"memory\"; capacity = 9; } ); };"
@@ -611,34 +596,4 @@ START_TEST(a_pair_asks_for_the_demand_of_a_pair) {
     prem_cpu_tokens_free(&tokens);
     prem_schedule_free(schedule);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("cpu");
-  TCase *runs = tcase_create("runs");
-  tcase_set_timeout(runs, 240);
-  tcase_add_loop_test(runs, outputs_are_right_in_every_mode, 0, 6);
-  tcase_add_loop_test(runs, hyperperiods_follow_each_other, 0, 5);
-  tcase_add_test(runs, a_resident_run_of_1000_hyperperiods);
-  tcase_add_test(runs, discarded_hyperperiods_are_not_counted);
-  tcase_add_test(runs, warm_up_tiles_are_counted_apart);
-  tcase_add_test(runs, overruns_count_where_releases_are_kept);
-  tcase_add_test(runs, windows_move_on_with_the_hyperperiods);
-  tcase_add_test(runs, more_blocks_than_cores_yield);
-  tcase_add_test(runs, a_core_that_is_taken_away_is_seen);
-  tcase_add_loop_test(runs, legacy_runs_whole_tasks, 0, 4);
-  tcase_add_test(runs, few_blocks_are_not_oversubscribed);
-  tcase_add_loop_test(runs, a_token_has_one_holder, 0, 4);
-  tcase_add_test(runs, records_that_find_no_room_are_counted);
-  tcase_add_test(runs, a_session_is_launched_again_and_again);
-  tcase_add_test(runs, the_machine_is_described);
-  tcase_add_test(runs, an_abstract_task_is_refused);
-  tcase_add_test(runs, a_pair_asks_for_the_demand_of_a_pair);
-  suite_add_tcase(suite, runs);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/cpu/cpu.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* ---- what the system says -------------------------------------------------------------------- */
 
@@ -77,16 +78,17 @@ static const struct {
     {"core:3 pu:1", "", 0, {0}},
 };
 
-START_TEST(each_core_has_one_before_any_has_two) {
+GROUP("cores", .set_up = set_up, .tear_down = tear_down);
+
+TESTS(each_core_has_one_before_any_has_two, (int)(sizeof machines / sizeof *machines)) {
   find(machines[_i].machine, machines[_i].allowed);
   ck_assert_int_eq(cores.count, machines[_i].count);
   for (int32_t i = 0; i < cores.count; ++i)
     ck_assert_uint_eq(cores.units[i], machines[_i].units[i]);
 }
-END_TEST
 
 /* More blocks than there are begin again with the first. */
-START_TEST(blocks_go_round) {
+TEST(blocks_go_round) {
   static const char *const places[] = {"1", "2", "7", "3", "1", "2"};
   find("core:4 pu:2", "1-3,7");
   for (int32_t block = 0; block < 6; ++block) {
@@ -94,25 +96,11 @@ START_TEST(blocks_go_round) {
     ck_assert_str_eq(pinned, places[block]);
   }
 }
-END_TEST
 
-START_TEST(who_is_told_nothing_pins_nothing) {
+TESTS_FROM(who_is_told_nothing_pins_nothing, MAKING, TELLING + 1) {
   refused = (refusing)_i;
   find("core:4 pu:2", "0-7");
   ck_assert_int_eq(cores.count, 0);
   prem_cpu_cores_pin(&cores, 1);
   ck_assert_int_eq(pins, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("cpu cores");
-  TCase *cases = tcase_create("cores");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_loop_test(cases, each_core_has_one_before_any_has_two, 0,
-                      (int)(sizeof machines / sizeof *machines));
-  tcase_add_test(cases, blocks_go_round);
-  tcase_add_loop_test(cases, who_is_told_nothing_pins_nothing, MAKING, TELLING + 1);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
  * that are wrong. */
 /* ctest: threads alone timing */
 #include "tests/common/cpu_fixture.h"
+#include "tests/common/suite.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -133,7 +134,7 @@ static int64_t now_ms(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-START_TEST(the_stop_flag_ends_a_long_run) {
+TESTS(the_stop_flag_ends_a_long_run, 2) {
   fixture f;
   fixture_load(&f, &hang_registry, "%s", hanging);
   fixture_open(&f, 100000, 1000); /* 40 s */
@@ -158,9 +159,8 @@ START_TEST(the_stop_flag_ends_a_long_run) {
   ck_assert_int_eq(f.trace->hyperperiods, 3);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(the_stop_flag_ends_a_wait_for_a_far_release) {
+TEST(the_stop_flag_ends_a_wait_for_a_far_release) {
   fixture f;
   fixture_load(&f, prem_registry_builtin(), idle, 61000000000LL, 60000000000LL);
   fixture_open(&f, 1, 1000);
@@ -174,9 +174,8 @@ START_TEST(the_stop_flag_ends_a_wait_for_a_far_release) {
   ck_assert_int_eq(f.trace->hyperperiods, 0);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(the_stop_flag_ends_a_run_whose_compute_hangs) {
+TEST(the_stop_flag_ends_a_run_whose_compute_hangs) {
   fixture f;
   fixture_load(&f, &hang_registry, "%s", hanging);
   fixture_open(&f, 1, 1000);
@@ -195,11 +194,10 @@ START_TEST(the_stop_flag_ends_a_run_whose_compute_hangs) {
   ck_assert_int_eq(prem_session_run(f.session, &again, f.trace, f.diag), PREM_ERR_MACHINE);
   fixture_close(&f);
 }
-END_TEST
 
 /* ---- the watchdog --------------------------------------------------------------------------- */
 
-START_TEST(the_watchdog_names_a_compute_that_hangs) {
+TESTS(the_watchdog_names_a_compute_that_hangs, 3) {
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
   fixture f;
   fixture_load(&f, &hang_registry, "%s", hanging);
@@ -224,10 +222,9 @@ START_TEST(the_watchdog_names_a_compute_that_hangs) {
   fixture_close(&f);
   ck_assert_int_lt(now_ms() - closing_ms, SOON_MS);
 }
-END_TEST
 
 /* A whole task on a thread of its own. */
-START_TEST(the_watchdog_names_an_untiled_task_that_dwells) {
+TEST(the_watchdog_names_an_untiled_task_that_dwells) {
   fixture f;
   fixture_load(&f, &hang_registry, "%s", hanging);
   fixture_open(&f, 2, 1000);
@@ -239,9 +236,8 @@ START_TEST(the_watchdog_names_an_untiled_task_that_dwells) {
   fixture_expect_said(&f, "task 'work', untiled, job 0 of hyperperiod 0");
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(a_compute_that_comes_back_late_touches_nothing) {
+TEST(a_compute_that_comes_back_late_touches_nothing) {
   fixture f;
   fixture_load(&f, &hang_registry, "%s", hanging);
   fixture_open(&f, 1, 1000);
@@ -259,11 +255,10 @@ START_TEST(a_compute_that_comes_back_late_touches_nothing) {
   nanosleep(&nap, NULL);
   ck_assert_int_eq(atomic_load(&computes), 4);
 }
-END_TEST
 
 /* On a busy machine blocks may stand still for that long indeed, after the release; not each time.
  */
-START_TEST(a_far_release_is_no_standstill) {
+TEST(a_far_release_is_no_standstill) {
   enum { ATTEMPTS = 10 };
   prem_status status = PREM_ERR_MACHINE;
   for (int i = 0; i < ATTEMPTS && status == PREM_ERR_MACHINE; ++i) {
@@ -278,11 +273,10 @@ START_TEST(a_far_release_is_no_standstill) {
   }
   ck_assert_int_eq(status, PREM_OK);
 }
-END_TEST
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-START_TEST(a_record_before_its_turn_is_a_fault) {
+TEST(a_record_before_its_turn_is_a_fault) {
   fixture f;
   fixture_load(&f, &hang_registry, "%s", hanging);
   prem_program *program;
@@ -311,25 +305,4 @@ START_TEST(a_record_before_its_turn_is_a_fault) {
   prem_arrays_free(arrays);
   prem_program_free(program);
   fixture_close(&f);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("cpu_ends");
-  TCase *ends = tcase_create("ends");
-  tcase_set_timeout(ends, 240);
-  tcase_add_loop_test(ends, the_stop_flag_ends_a_long_run, 0, 2);
-  tcase_add_test(ends, the_stop_flag_ends_a_wait_for_a_far_release);
-  tcase_add_test(ends, the_stop_flag_ends_a_run_whose_compute_hangs);
-  tcase_add_loop_test(ends, the_watchdog_names_a_compute_that_hangs, 0, 3);
-  tcase_add_test(ends, the_watchdog_names_an_untiled_task_that_dwells);
-  tcase_add_test(ends, a_compute_that_comes_back_late_touches_nothing);
-  tcase_add_test(ends, a_far_release_is_no_standstill);
-  tcase_add_test(ends, a_record_before_its_turn_is_a_fault);
-  suite_add_tcase(suite, ends);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/cpu/cpu.h"
 #include "tests/common/live.h"
+#include "tests/common/suite.h"
 
 /* ---- what the system says -------------------------------------------------------------------- */
 
@@ -68,7 +69,9 @@ static void tear_down(void) {
 
 static const int32_t cores[] = {4, 0, 1025};
 
-START_TEST(each_block_has_its_core_and_priority) {
+GROUP("blocks", .set_up = set_up, .tear_down = tear_down);
+
+TEST(each_block_has_its_core_and_priority) {
   ck_assert_int_eq(
       set_up_blocks(&(prem_cpu_setup){.cores = cores, .core_count = 3, .fifo_priority = 7}),
       PREM_OK);
@@ -78,27 +81,24 @@ START_TEST(each_block_has_its_core_and_priority) {
   for (int b = 0; b < BLOCKS; ++b)
     ck_assert_int_eq(asked_cores[b], cores[b]);
 }
-END_TEST
 
-START_TEST(what_is_not_asked_for_is_not_set) {
+TEST(what_is_not_asked_for_is_not_set) {
   ck_assert_int_eq(set_up_blocks(&(prem_cpu_setup){0}), PREM_OK);
   ck_assert_int_eq(affinities + priorities, 0);
   ck_assert_int_eq(set_up_blocks(&(prem_cpu_setup){.fifo_priority = 1}), PREM_OK);
   ck_assert_int_eq(affinities, 0);
   ck_assert_int_eq(priorities, 3);
 }
-END_TEST
 
-START_TEST(a_core_for_each_is_needed) {
+TEST(a_core_for_each_is_needed) {
   ck_assert_int_eq(set_up_blocks(&(prem_cpu_setup){.cores = cores, .core_count = 2}),
                    PREM_ERR_UNAVAILABLE);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "2 for 3 threads; name a core for each");
   ck_assert_int_eq(affinities, 0);
 }
-END_TEST
 
 /* The second block's: the third one is not asked for. */
-START_TEST(a_core_that_is_refused_is_told) {
+TESTS(a_core_that_is_refused_is_told, 2) {
   affinity_says = _i ? EPERM : EINVAL;
   ck_assert_int_eq(
       set_up_blocks(&(prem_cpu_setup){.cores = cores, .core_count = 3, .fifo_priority = 7}),
@@ -108,16 +108,14 @@ START_TEST(a_core_that_is_refused_is_told) {
   ck_assert_int_eq(affinities, 2);
   ck_assert_int_eq(priorities, 1);
 }
-END_TEST
 
-START_TEST(a_priority_that_is_refused_is_told) {
+TESTS(a_priority_that_is_refused_is_told, 2) {
   priority_says = _i ? EPERM : EINVAL;
   ck_assert_int_eq(set_up_blocks(&(prem_cpu_setup){.fifo_priority = 7}), PREM_ERR_UNAVAILABLE);
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "SCHED_FIFO takes CAP_SYS_NICE"));
   ck_assert_int_eq(priorities, 1);
 }
-END_TEST
 
 static void assert_one_problem(const char *reason) {
   ck_assert_uint_eq(prem_diag_count(diag), 1);
@@ -126,7 +124,7 @@ static void assert_one_problem(const char *reason) {
 }
 
 /* Those that were started before it come home. */
-START_TEST(a_thread_that_cannot_be_started_is_told) {
+TESTS(a_thread_that_cannot_be_started_is_told, 3) {
   prem_schedule *schedule = prepared_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; } );"
@@ -142,10 +140,9 @@ START_TEST(a_thread_that_cannot_be_started_is_told) {
       "cannot start thread %d of 3: Resource temporarily unavailable; use fewer blocks", _i + 1));
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Nor the one that a live session has beside its blocks'. */
-START_TEST(a_courier_that_cannot_be_started_is_told) {
+TEST(a_courier_that_cannot_be_started_is_told) {
   prem_schedule *schedule =
       checked_schedule(increment_file(1000000, 1000, "", "inputs = ( { array = \"x\"; } );"));
   prem_live *live = open_live_on("cpu", schedule);
@@ -155,10 +152,9 @@ START_TEST(a_courier_that_cannot_be_started_is_told) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Time that was lost before the block could look, since it should have begun, counts as well. */
-START_TEST(a_core_is_watched_from_the_common_start_on) {
+TEST(a_core_is_watched_from_the_common_start_on) {
   prem_cpu cpu = {0};
   prem_cpu_block block = {.cpu = &cpu};
   const int64_t before_ns = prem_host_clock_ns();
@@ -174,21 +170,4 @@ START_TEST(a_core_is_watched_from_the_common_start_on) {
   block.common_start_ns = 1;
   prem_cpu_away_begin(&block);
   ck_assert_int_ge(block.last_look.at_ns, before_ns);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("cpu setup");
-  TCase *cases = tcase_create("blocks");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, each_block_has_its_core_and_priority);
-  tcase_add_test(cases, what_is_not_asked_for_is_not_set);
-  tcase_add_test(cases, a_core_for_each_is_needed);
-  tcase_add_loop_test(cases, a_core_that_is_refused_is_told, 0, 2);
-  tcase_add_loop_test(cases, a_priority_that_is_refused_is_told, 0, 2);
-  tcase_add_loop_test(cases, a_thread_that_cannot_be_started_is_told, 0, 3);
-  tcase_add_test(cases, a_courier_that_cannot_be_started_is_told);
-  tcase_add_test(cases, a_core_is_watched_from_the_common_start_on);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

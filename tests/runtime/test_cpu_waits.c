@@ -10,6 +10,7 @@
 #include "runtime/core/record_rules.h"
 #include "runtime/cpu/cpu.h"
 #include "tests/common/golden.h"
+#include "tests/common/suite.h"
 
 /* ---- a clock and a scheduler that are made up ----------------------------------------------- */
 
@@ -203,7 +204,7 @@ static void tell_tokens(FILE *file, int turns) {
   prem_cpu_tokens_free(&cpu.tokens);
 }
 
-START_TEST(of_all) {
+TEST(of_all) {
   static const int64_t lefts_ns[] = {-5,      0,       1,       40,      41,     5000,    100000,
                                      199999,  200000,  200001,  200039,  200041, 1099999, 1100000,
                                      1100041, 1100099, 1200000, 2500000, 9000000};
@@ -226,14 +227,4 @@ START_TEST(of_all) {
     tell_tokens(file, turns);
   fclose(file);
   golden_judge("waits.txt", found);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("cpu waits");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 20);
-  tcase_add_test(all, of_all);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -11,6 +11,7 @@
 #include "tests/common/plan_order.h"
 #include "tests/common/random_schedule.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* ---- kernels that tell one frame from the next ----------------------------------------------- */
 
@@ -132,7 +133,9 @@ static prem_program *compile(const prem_schedule *schedule) {
   return program;
 }
 
-START_TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
+GROUP("edges");
+
+TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
   fixture f;
   fixture_load(&f, &registry, "%s", one_rate);
   assert_checked(f.schedule);
@@ -153,10 +156,9 @@ START_TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
   prem_program_free(program);
   fixture_close(&f);
 }
-END_TEST
 
 /* What the plan ends before a writeback is awaited, what it does not end is not. */
-START_TEST(edges_keep_the_plans_order_and_no_other) {
+TESTS(edges_keep_the_plans_order_and_no_other, 4) {
   static const struct {
     long start_ns;      /* of the reader's first tile; it ends 50 us later */
     int32_t awaited[2]; /* readers before the writebacks at 10 us and 110 us */
@@ -172,10 +174,9 @@ START_TEST(edges_keep_the_plans_order_and_no_other) {
   prem_program_free(program);
   fixture_close(&f);
 }
-END_TEST
 
 /* The reader's instance is the first frame, but the plan has it read behind the second. */
-START_TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
+TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
   fixture f;
   fixture_load(&f, &registry, two_rates, 130000L);
   prem_program *program = compile(f.schedule);
@@ -189,11 +190,10 @@ START_TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
   prem_program_free(program);
   fixture_close(&f);
 }
-END_TEST
 
 /* The writeback comes a hyperperiod and more after the reader's first job has ended. Nobody waits
  * for a job of the hyperperiod behind: the run may end before it. */
-START_TEST(no_job_of_a_later_hyperperiod_is_awaited) {
+TEST(no_job_of_a_later_hyperperiod_is_awaited) {
   fixture f;
   fixture_load(
       &f, &registry, "%s",
@@ -218,10 +218,9 @@ START_TEST(no_job_of_a_later_hyperperiod_is_awaited) {
   prem_program_free(program);
   fixture_close(&f);
 }
-END_TEST
 
 /* A compatible interval touches arrays while it computes. */
-START_TEST(a_compatible_interval_waits_before_its_compute) {
+TEST(a_compatible_interval_waits_before_its_compute) {
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = 1L; };"
       "arrays = ( { name = \"maze\"; type = \"f32\"; shape = [ 1000 ]; fill = \"random\"; } );"
@@ -249,9 +248,8 @@ START_TEST(a_compatible_interval_waits_before_its_compute) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(arrays_that_nobody_writes_cost_nothing) {
+TEST(arrays_that_nobody_writes_cost_nothing) {
   prem_schedule *schedule = checked_schedule(
       PLATFORM
       "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 16 ];"
@@ -271,10 +269,9 @@ START_TEST(arrays_that_nobody_writes_cost_nothing) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Tiles of a warm-up come before all others: nothing of their hyperperiod is before them. */
-START_TEST(warm_up_waits_for_the_hyperperiod_before) {
+TEST(warm_up_waits_for_the_hyperperiod_before) {
   prem_schedule *schedule = checked_schedule(
       PLATFORM
       "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
@@ -299,7 +296,6 @@ START_TEST(warm_up_waits_for_the_hyperperiod_before) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- runs in which a reader is late ---------------------------------------------------------- */
 
@@ -355,25 +351,25 @@ static const struct {
   int frames; /* in a hyperperiod */
 } rates[] = {{one_rate, 1}, {two_rates, 2}};
 
-START_TEST(the_simulator_lets_no_writer_overtake_a_reader) {
+GROUP("runs");
+
+TESTS(the_simulator_lets_no_writer_overtake_a_reader, 2) {
   fixture f;
   fixture_load(&f, &registry, rates[_i].schedule, 40000L);
   watch_frames(&prem_backend_sim, &f, 500000, rates[_i].frames);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(the_cpu_lets_no_writer_overtake_a_reader) {
+TESTS(the_cpu_lets_no_writer_overtake_a_reader, 2) {
   fixture f;
   fixture_load(&f, &registry, rates[_i].schedule, 40000L);
   nap_ns = 2000000;
   watch_frames(&prem_backend_cpu, &f, 10000, rates[_i].frames);
   fixture_close(&f);
 }
-END_TEST
 
 /* The one that test_cuda.c runs on a GPU. */
-START_TEST(nobody_overtakes_on_a_machine_that_is_too_slow) {
+TEST(nobody_overtakes_on_a_machine_that_is_too_slow) {
   prem_schedule *schedule = planned_schedule(SOURCE_DIR "/tests/cuda/late_reader.cfg");
   prem_session *session = open_on("cpu", schedule);
   for (int m = 0; m < MODES; ++m) {
@@ -386,10 +382,9 @@ START_TEST(nobody_overtakes_on_a_machine_that_is_too_slow) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Where nobody is late the edges are never felt. */
-START_TEST(a_plan_that_is_kept_is_not_delayed) {
+TESTS(a_plan_that_is_kept_is_not_delayed, 4) {
   static const long starts_ns[] = {40000, 70000, 130000, 165000};
   fixture f;
   fixture_load(&f, &registry, two_rates, starts_ns[_i]);
@@ -402,7 +397,6 @@ START_TEST(a_plan_that_is_kept_is_not_delayed) {
   prem_trace_free(trace);
   fixture_close(&f);
 }
-END_TEST
 
 /* ---- random plans whose phases take longer than planned -------------------------------------- */
 
@@ -445,7 +439,7 @@ static int64_t run_late(prem_schedule *schedule, uint64_t seed, prem_mode mode) 
   return counts.pairs;
 }
 
-START_TEST(late_random_plans_end_and_keep_their_order) {
+TEST(late_random_plans_end_and_keep_their_order) {
   int64_t pairs = 0;
   for (uint64_t seed = 1; seed <= PLANS; ++seed) {
     prem_schedule *schedule = NULL;
@@ -455,27 +449,4 @@ START_TEST(late_random_plans_end_and_keep_their_order) {
     prem_schedule_free(schedule);
   }
   ck_assert_int_gt(pairs, PLANS);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("data_edges");
-  TCase *edges = tcase_create("edges");
-  tcase_add_test(edges, a_writer_follows_the_readers_of_the_hyperperiod_before);
-  tcase_add_loop_test(edges, edges_keep_the_plans_order_and_no_other, 0, 4);
-  tcase_add_test(edges, a_reader_follows_the_writers_that_the_plan_puts_before_it);
-  tcase_add_test(edges, no_job_of_a_later_hyperperiod_is_awaited);
-  tcase_add_test(edges, a_compatible_interval_waits_before_its_compute);
-  tcase_add_test(edges, arrays_that_nobody_writes_cost_nothing);
-  tcase_add_test(edges, warm_up_waits_for_the_hyperperiod_before);
-  suite_add_tcase(suite, edges);
-  TCase *runs = tcase_create("runs");
-  tcase_set_timeout(runs, 240);
-  tcase_add_loop_test(runs, the_simulator_lets_no_writer_overtake_a_reader, 0, 2);
-  tcase_add_loop_test(runs, the_cpu_lets_no_writer_overtake_a_reader, 0, 2);
-  tcase_add_test(runs, nobody_overtakes_on_a_machine_that_is_too_slow);
-  tcase_add_loop_test(runs, a_plan_that_is_kept_is_not_delayed, 0, 4);
-  tcase_add_test(runs, late_random_plans_end_and_keep_their_order);
-  suite_add_tcase(suite, runs);
-  return run_suite(suite);
 }

@@ -60,6 +60,7 @@ static inline int32_t min(int32_t a, int32_t b) {
 #include "runtime/core/windows.h"
 #include "tests/common/lane_crew.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* ---- a tile by lanes ------------------------------------------------------------------------- */
 
@@ -264,7 +265,7 @@ static const struct {
              "arrays: { vector = \"v\"; out = \"new\"; };"},
 };
 
-START_TEST(lanes_give_the_references_bits) {
+TESTS(lanes_give_the_references_bits, (int)(sizeof cases / sizeof *cases)) {
   static const unsigned lane_counts[] = {1, 5, 32, 96};
   prem_schedule *schedule = schedule_from_text(
       text("version = 1; name = \"lanes\"; platform: { blocks = 1; };\narrays = ( %s );\n"
@@ -275,9 +276,8 @@ START_TEST(lanes_give_the_references_bits) {
       assert_parity(schedule, lane_counts[l]);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(every_kernel_has_a_case) {
+TEST(every_kernel_has_a_case) {
   const prem_registry *registry = prem_registry_builtin();
   for (int32_t k = 0; k < registry->count; ++k) {
     bool found = false;
@@ -285,16 +285,4 @@ START_TEST(every_kernel_has_a_case) {
       found = found || strcmp(cases[c].kernel, registry->kernels[k]->name) == 0;
     ck_assert_msg(found, "kernel %s is not tried", registry->kernels[k]->name);
   }
-}
-END_TEST
-
-int main(void) {
-  TCase *lanes = tcase_create("lanes");
-  tcase_set_timeout(lanes, 240);
-  tcase_add_loop_test(lanes, lanes_give_the_references_bits, 0,
-                      (int)(sizeof cases / sizeof *cases));
-  tcase_add_test(lanes, every_kernel_has_a_case);
-  Suite *suite = suite_create("device_code");
-  suite_add_tcase(suite, lanes);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
  * before anybody has written. Runs of every length are right, and wrong ones are still found. */
 /* ctest: threads */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static const char *const backends[] = {"sim", "cpu"};
 
@@ -41,7 +42,7 @@ static prem_verdict run_and_judge(prem_session *session, const prem_schedule *sc
 }
 
 /* Longer and shorter ones by turns: what an early job finds is never that of the run before. */
-START_TEST(runs_of_every_length_are_right) {
+TESTS(runs_of_every_length_are_right, 2) {
   static const int64_t lengths[] = {1, 2, 3, 1, 40, 2};
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK, PREM_MODE_LEGACY};
   prem_schedule *schedule = prepared_schedule(chain("vector_increment"));
@@ -58,7 +59,6 @@ START_TEST(runs_of_every_length_are_right) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A task that writes too little: where the fill still stands nothing was written. */
 static void add_two(const void *params, const prem_view *views) {
@@ -67,7 +67,7 @@ static void add_two(const void *params, const prem_view *views) {
     ((float *)views[1].data)[i] = ((const float *)views[0].data)[i] + 2;
 }
 
-START_TEST(wrong_outputs_are_found) {
+TESTS(wrong_outputs_are_found, 2) {
   const prem_kernel *increment = prem_registry_find(prem_registry_builtin(), "vector_increment");
   prem_kernel wrong = *increment;
   wrong.name = "wrong";
@@ -88,7 +88,6 @@ START_TEST(wrong_outputs_are_found) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* The second tile of b is fetched when a has written: the checker warns. Nothing is said of what b
  * makes before it has settled, and all of it then. */
@@ -120,7 +119,7 @@ static const char *overlapping(const char *kernel) {
       kernel);
 }
 
-START_TEST(a_mixture_is_judged_when_it_has_settled) {
+TEST(a_mixture_is_judged_when_it_has_settled) {
   const prem_kernel *increment = prem_registry_find(prem_registry_builtin(), "vector_increment");
   prem_kernel wrong = *increment;
   wrong.name = "wrong";
@@ -146,16 +145,4 @@ START_TEST(a_mixture_is_judged_when_it_has_settled) {
     prem_schedule_free(schedule);
     prem_diag_free(diag);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("early_reads");
-  TCase *cases = tcase_create("early_reads");
-  tcase_set_timeout(cases, 60);
-  tcase_add_loop_test(cases, runs_of_every_length_are_right, 0, 2);
-  tcase_add_loop_test(cases, wrong_outputs_are_found, 0, 2);
-  tcase_add_test(cases, a_mixture_is_judged_when_it_has_settled);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "kernels/elements.h"
 #include "runtime/core/elements.h"
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 
 /* ---- halves ---------------------------------------------------------------------------------- */
 
@@ -47,7 +48,7 @@ static const struct {
 } halves[2] = {{"f16", 10, 15, 0x7C00U, 0x7E00U, f16_to, f16_from},
                {"bf16", 7, 127, 0x7F80U, 0x7FC0U, bf16_to, bf16_from}};
 
-START_TEST(every_half_is_a_float_and_back) {
+TESTS(every_half_is_a_float_and_back, 2) {
   for (uint32_t half = 0; half <= 0xFFFFU; ++half) {
     const double value = half_value(half, halves[_i].digits, halves[_i].bias);
     const float found = halves[_i].to((uint16_t)half);
@@ -62,7 +63,6 @@ START_TEST(every_half_is_a_float_and_back) {
     }
   }
 }
-END_TEST
 
 /* The half that is found is at least as near as both of its neighbours, and the even one if two are
  * equally near. What is behind the largest counts as if exponents went on. */
@@ -88,7 +88,7 @@ static void assert_nearest(int kind, float value) {
     ck_abort_msg("%s: %a becomes %04" PRIX32 ", %a", halves[kind].name, (double)value, found, here);
 }
 
-START_TEST(floats_become_the_nearest_half) {
+TESTS(floats_become_the_nearest_half, 2) {
   static const uint32_t near[] = {0U,      1U,      0x7FU,   0xFFFU, 0x1000U,
                                   0x1001U, 0x7FFFU, 0x8000U, 0x8001U};
   const size_t offsets = sizeof near / sizeof *near;
@@ -119,11 +119,10 @@ START_TEST(floats_become_the_nearest_half) {
       assert_nearest(_i, value);
   }
 }
-END_TEST
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-START_TEST(floats_become_integers_by_rounding_and_saturation) {
+TEST(floats_become_integers_by_rounding_and_saturation) {
   static const struct {
     float value;
     uint8_t u8;
@@ -157,11 +156,10 @@ START_TEST(floats_become_integers_by_rounding_and_saturation) {
     ck_assert_msg(element_i32(cases[c].value) == cases[c].i32, "i32 of %g", (double)cases[c].value);
   }
 }
-END_TEST
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-START_TEST(types_have_names_and_bytes) {
+TEST(types_have_names_and_bytes) {
   static const struct {
     prem_type type;
     const char *name;
@@ -175,12 +173,11 @@ START_TEST(types_have_names_and_bytes) {
     ck_assert_int_eq(prem_type_bytes(cases[c].type), cases[c].bytes);
   }
 }
-END_TEST
 
 enum { COUNT = 4096 };
 
 /* Values go through the whole range, and are the same wherever a fill begins. */
-START_TEST(random_values_fill_the_range) {
+TESTS(random_values_fill_the_range, PREM_TYPE_COUNT) {
   static const double least[] = {
       [PREM_U8] = 0, [PREM_U16] = 0, [PREM_I32] = -0x1p31, [PREM_F16] = -1, [PREM_BF16] = -1};
   static const double most[] = {
@@ -203,10 +200,9 @@ START_TEST(random_values_fill_the_range) {
   ck_assert(min >= low && min < low + near);
   ck_assert(max <= high && max > high - near);
 }
-END_TEST
 
 /* What is poisoned is wrong everywhere, whatever is expected; and what is expected is right. */
-START_TEST(poison_is_wrong_whatever_is_expected) {
+TESTS(poison_is_wrong_whatever_is_expected, PREM_TYPE_COUNT) {
   const prem_type type = (prem_type)_i;
   static unsigned char expected[65536 * 8], found[65536 * 8];
   const size_t bytes = (size_t)prem_type_bytes(type), count = 65536;
@@ -222,9 +218,8 @@ START_TEST(poison_is_wrong_whatever_is_expected) {
       ck_abort_msg("%s %zu", prem_type_name(type), i);
   }
 }
-END_TEST
 
-START_TEST(tolerances_hold_of_all_types) {
+TEST(tolerances_hold_of_all_types) {
   const uint16_t one = prem_f16_from_f32(1.0F), more = (uint16_t)(one + 1);
   const uint16_t bone = prem_bf16_from_f32(1.0F), bmore = (uint16_t)(bone + 1);
   const uint8_t low = 100, high = 101;
@@ -241,10 +236,9 @@ START_TEST(tolerances_hold_of_all_types) {
   ck_assert_double_eq(prem_element_value(PREM_I32, &above, 0), -1001);
   ck_assert_double_eq(prem_element_value(PREM_F16, &more, 0), 1.0009765625);
 }
-END_TEST
 
 /* Any NaN is right for a NaN, of halves too, but the poison is not. */
-START_TEST(any_nan_but_the_poison_is_right_for_a_nan) {
+TEST(any_nan_but_the_poison_is_right_for_a_nan) {
   const uint16_t expected = 0x7E00, other = 0xFFC1, poison = 0xFFFF, number = 0x3C00;
   for (int type = PREM_F16; type <= PREM_BF16; ++type) {
     const uint16_t nan = type == PREM_F16 ? expected : 0x7FC0;
@@ -252,25 +246,4 @@ START_TEST(any_nan_but_the_poison_is_right_for_a_nan) {
     ck_assert_int_eq(prem_element_wrong_part((prem_type)type, &poison, &nan, 0.0), 0);
     ck_assert_int_eq(prem_element_wrong_part((prem_type)type, &number, &nan, 0.0), 0);
   }
-}
-END_TEST
-
-int main(void) {
-  TCase *elements = tcase_create("elements");
-  tcase_set_timeout(elements, 120);
-  tcase_add_loop_test(elements, every_half_is_a_float_and_back, 0, 2);
-  tcase_add_loop_test(elements, floats_become_the_nearest_half, 0, 2);
-  tcase_add_test(elements, floats_become_integers_by_rounding_and_saturation);
-  tcase_add_test(elements, types_have_names_and_bytes);
-  tcase_add_loop_test(elements, random_values_fill_the_range, 0, PREM_TYPE_COUNT);
-  tcase_add_loop_test(elements, poison_is_wrong_whatever_is_expected, 0, PREM_TYPE_COUNT);
-  tcase_add_test(elements, tolerances_hold_of_all_types);
-  tcase_add_test(elements, any_nan_but_the_poison_is_right_for_a_nan);
-  Suite *suite = suite_create("elements");
-  suite_add_tcase(suite, elements);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -14,6 +14,7 @@
 #define PREM_FFT_SLIDES 1
 #include "kernels/fft.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #define TOLERANCE 3e-7 /* of relative L2 errors; promised are 1e-6 */
 
@@ -135,7 +136,7 @@ static void assert_near(const form *of, const char *what, const prem_c64 *found,
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 /* Folded to the first eighth of a turn, where long doubles lose nothing. */
-START_TEST(the_table_is_of_rounded_cosines) {
+TEST(the_table_is_of_rounded_cosines) {
   ck_assert_int_eq((int)(sizeof prem_fft_cosines / sizeof *prem_fft_cosines),
                    512 / 8 * 7 + PREM_FFT_QUARTER);
   for (int k = 0; k < (int)(sizeof prem_fft_cosines / sizeof *prem_fft_cosines); ++k) {
@@ -146,9 +147,8 @@ START_TEST(the_table_is_of_rounded_cosines) {
     ck_assert_float_eq(prem_fft_cosines[k], (float)(half > 128 ? -cosine : cosine));
   }
 }
-END_TEST
 
-START_TEST(transforms_are_what_defines_them) {
+TESTS(transforms_are_what_defines_them, FORMS) {
   const form *of = &forms[_i];
   prem_c64 *in = random_points(elements(of), 1);
   for (int inverse = 0; inverse < 2; ++inverse) {
@@ -160,9 +160,8 @@ START_TEST(transforms_are_what_defines_them) {
   }
   free(in);
 }
-END_TEST
 
-START_TEST(there_and_back_is_where_it_began) {
+TESTS(there_and_back_is_where_it_began, FORMS) {
   const form *of = &forms[_i];
   prem_c64 *in = random_points(elements(of), 2);
   prem_c64 *there = transformed(of, in, false), *back = transformed(of, there, true);
@@ -175,9 +174,8 @@ START_TEST(there_and_back_is_where_it_began) {
   free(back);
   free(right);
 }
-END_TEST
 
-START_TEST(a_sum_is_transformed_to_the_sum) {
+TESTS(a_sum_is_transformed_to_the_sum, FORMS) {
   const form *of = &forms[_i];
   const int count = elements(of);
   prem_c64 *a = random_points(count, 3), *b = random_points(count, 4);
@@ -198,11 +196,10 @@ START_TEST(a_sum_is_transformed_to_the_sum) {
   free(of_sum);
   free(right);
 }
-END_TEST
 
 /* A 1 in front is 1 everywhere, exactly; one in another place has the magnitude 1 everywhere, and
  * other lines and planes stay 0. */
-START_TEST(a_point_is_transformed_to_a_wave) {
+TESTS(a_point_is_transformed_to_a_wave, FORMS) {
   const form *of = &forms[_i];
   const int plane = of->rows * of->columns;
   for (int at = 0; at < plane; at += 1 + plane / 7) {
@@ -223,10 +220,9 @@ START_TEST(a_point_is_transformed_to_a_wave) {
     free(found);
   }
 }
-END_TEST
 
 /* fft2_plane transforms columns, then rows: what two tasks make of larger planes has its bits. */
-START_TEST(columns_and_rows_make_planes) {
+TEST(columns_and_rows_make_planes) {
   for (int inverse = 0; inverse < 2; ++inverse)
     for (int side = 16; side <= 64; side *= 2) {
       const form planes = {"fft2_plane", PLANES, side, side};
@@ -243,11 +239,10 @@ START_TEST(columns_and_rows_make_planes) {
       free(then);
     }
 }
-END_TEST
 
 /* Slid or not, by the table or not, the bits are the same; and rows may be further apart than they
  * are long. */
-START_TEST(slid_planes_are_the_same) {
+TESTS(slid_planes_are_the_same, 2) {
   enum { APART = 3 };
   const bool is_known = _i == 1;
   for (int inverse = 0; inverse < 2; ++inverse)
@@ -284,20 +279,4 @@ START_TEST(slid_planes_are_the_same) {
       free(points);
       free(found);
     }
-}
-END_TEST
-
-int main(void) {
-  TCase *fft = tcase_create("fft");
-  tcase_set_timeout(fft, 60);
-  tcase_add_test(fft, the_table_is_of_rounded_cosines);
-  tcase_add_loop_test(fft, transforms_are_what_defines_them, 0, FORMS);
-  tcase_add_loop_test(fft, there_and_back_is_where_it_began, 0, FORMS);
-  tcase_add_loop_test(fft, a_sum_is_transformed_to_the_sum, 0, FORMS);
-  tcase_add_loop_test(fft, a_point_is_transformed_to_a_wave, 0, FORMS);
-  tcase_add_test(fft, columns_and_rows_make_planes);
-  tcase_add_loop_test(fft, slid_planes_are_the_same, 0, 2);
-  Suite *suite = suite_create("fft");
-  suite_add_tcase(suite, fft);
-  return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* Hyperperiods of a live session that keep to the host's clock, on a GPU whose clock goes by steps
  * and otherwise: where each one begins. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -51,30 +52,19 @@ static void assert_follows(int64_t hyperperiod_ns, int64_t step_ns, int64_t drif
   }
 }
 
-START_TEST(hyperperiods_follow_by_whole_steps) {
+TEST(hyperperiods_follow_by_whole_steps) {
   const int64_t steps_ns[] = {1, 32, 1000}, lengths_ns[] = {32000, 1000000, 5000000};
   for (size_t s = 0; s < sizeof steps_ns / sizeof *steps_ns; ++s)
     for (size_t l = 0; l < sizeof lengths_ns / sizeof *lengths_ns; ++l)
       for (int64_t drift_ns = -3; drift_ns <= 3; ++drift_ns)
         assert_follows(lengths_ns[l], steps_ns[s], drift_ns);
 }
-END_TEST
 
 /* Without a step it is what it was: to the nanosecond, 1/10000 at most. */
-START_TEST(a_clock_of_nanoseconds_is_followed_to_the_nanosecond) {
+TEST(a_clock_of_nanoseconds_is_followed_to_the_nanosecond) {
   static int64_t epochs[COUNT];
   epochs_of(1000000, 1, 7, epochs);
   ck_assert_int_eq(epochs[19], 64 + 19 * INT64_C(1000000));
   ck_assert_int_eq(epochs[20], 64 + 20 * INT64_C(1000000) + 101); /* of 140 */
   ck_assert_int_eq(epochs[21], 64 + 21 * INT64_C(1000000) + 140);
-}
-END_TEST
-
-int main(void) {
-  TCase *cases = tcase_create("follow_host");
-  tcase_add_test(cases, hyperperiods_follow_by_whole_steps);
-  tcase_add_test(cases, a_clock_of_nanoseconds_is_followed_to_the_nanosecond);
-  Suite *suite = suite_create("follow_host");
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

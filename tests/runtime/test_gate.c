@@ -7,6 +7,7 @@
 
 #include "runtime/core/gate.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { MAX_HYPERPERIOD = 7, MAX_OVER_EARLY = 5, HYPERPERIODS = 4 };
 
@@ -100,11 +101,10 @@ static void try_hyperperiod(int32_t hyperperiod) {
     }
 }
 
-START_TEST(it_opens_at_the_first_possible_instant_and_never_before) {
+TEST(it_opens_at_the_first_possible_instant_and_never_before) {
   for (int32_t hyperperiod = 1; hyperperiod <= MAX_HYPERPERIOD; ++hyperperiod)
     try_hyperperiod(hyperperiod);
 }
-END_TEST
 
 /* Of each window of the list so much is used, in every hyperperiod. */
 typedef struct early {
@@ -156,7 +156,7 @@ static void try_early(early *e, int32_t w) {
       ask_each_instant(e, first, bound);
 }
 
-START_TEST(it_opens_as_soon_as_a_window_is_over) {
+TEST(it_opens_as_soon_as_a_window_is_over) {
   for (int32_t hyperperiod = 1; hyperperiod <= MAX_OVER_EARLY; ++hyperperiod)
     for (uint32_t bits = 1; bits < 1u << hyperperiod; ++bits) {
       const closed_set set = {bits, hyperperiod};
@@ -166,9 +166,8 @@ START_TEST(it_opens_as_soon_as_a_window_is_over) {
       try_early(&e, 0);
     }
 }
-END_TEST
 
-START_TEST(the_first_hyperperiod_is_closed_by_what_reaches_over_the_end) {
+TEST(the_first_hyperperiod_is_closed_by_what_reaches_over_the_end) {
   const prem_gate_window window = {95, 103};
   const prem_gate_list list = {&window, 1, 100};
   prem_memory_gate gate = prem_gate_new(&list, 5000);
@@ -177,37 +176,21 @@ START_TEST(the_first_hyperperiod_is_closed_by_what_reaches_over_the_end) {
   ck_assert_int_eq(prem_gate_ask(&gate, &list, 5085, 10), 5085);
   ck_assert_int_eq(prem_gate_ask(&gate, &list, 5086, 10), 5103);
 }
-END_TEST
 
-START_TEST(without_windows_it_is_open) {
+TEST(without_windows_it_is_open) {
   const prem_gate_list list = {NULL, 0, 100};
   prem_memory_gate gate = prem_gate_new(&list, 0);
   for (int64_t now = 0; now < 1000; now += 7)
     ck_assert_int_eq(prem_gate_ask(&gate, &list, now, 1 << 20), now);
   ck_assert_int_eq(prem_gate_overrun_ns(&gate, INT64_MAX / 2), 0);
 }
-END_TEST
 
 /* A block that computed for a second has a few steps to make, not millions. */
-START_TEST(it_catches_up_at_once) {
+TEST(it_catches_up_at_once) {
   const prem_gate_window windows[] = {{10, 20}, {50, 60}};
   const prem_gate_list list = {windows, 2, 100};
   prem_memory_gate gate = prem_gate_new(&list, 0);
   const int64_t late = INT64_C(4000000000000000000) + 35; /* 35 in its hyperperiod */
   ck_assert_int_eq(prem_gate_ask(&gate, &list, late, 15), late);
   ck_assert_int_eq(prem_gate_ask(&gate, &list, late, 16), late + 25);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("gate");
-  TCase *cases = tcase_create("gate");
-  tcase_set_timeout(cases, 60);
-  tcase_add_test(cases, it_opens_at_the_first_possible_instant_and_never_before);
-  tcase_add_test(cases, it_opens_as_soon_as_a_window_is_over);
-  tcase_add_test(cases, the_first_hyperperiod_is_closed_by_what_reaches_over_the_end);
-  tcase_add_test(cases, without_windows_it_is_open);
-  tcase_add_test(cases, it_catches_up_at_once);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -11,6 +11,7 @@
 #include "runtime/core/best_effort.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SETS = ROUNDS(3000), TEXT_BYTES = 8192, MAX_WINDOWS = 8, MAX_PHASES = 2 * MAX_WINDOWS };
 
@@ -193,7 +194,9 @@ static void assert_undisturbed(const prem_trace *trace, int32_t tasks) {
   }
 }
 
-START_TEST(no_phase_is_in_a_closed_window) {
+GROUP("gated", .timeout_s = getenv("TTPREM_GATED_SETS") ? 0 : 60);
+
+TEST(no_phase_is_in_a_closed_window) {
   const char *wanted = getenv("TTPREM_GATED_SETS"); /* 1000000, by hand */
   const int64_t sets = wanted ? atoll(wanted) : SETS;
   int64_t gated = 0, waited = 0, idle = 0, inside_free = 0, early = 0;
@@ -228,7 +231,6 @@ START_TEST(no_phase_is_in_a_closed_window) {
   ck_assert_int_lt(idle, sets / 4);        /* mostly, */
   ck_assert_int_gt(inside_free, sets / 8); /* and would not have without a gate */
 }
-END_TEST
 
 /* ---- known instants -------------------------------------------------------------------------- */
 
@@ -256,7 +258,7 @@ static void assert_record(const prem_trace *trace, int64_t i, prem_phase phase, 
   ck_assert_int_eq(r->end_ns, end_ns);
 }
 
-START_TEST(a_phase_stands_back_until_the_window_is_over) {
+TEST(a_phase_stands_back_until_the_window_is_over) {
   prem_schedule *schedule =
       one_window("tiles = 1; prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 25L; };");
   prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 2, 0, NULL);
@@ -276,10 +278,9 @@ START_TEST(a_phase_stands_back_until_the_window_is_over) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The bound and a step of the clock fit from 69 on no more. */
-START_TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
+TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
   for (int64_t length_ns = 68; length_ns <= 70; ++length_ns) {
     prem_schedule *schedule =
         one_window(text("tiles = 1; compute: { wcet_ns = %lldL; }; writeback: { wcet_ns = "
@@ -297,7 +298,6 @@ START_TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* ---- windows that are over ------------------------------------------------------------------- */
 
@@ -332,7 +332,7 @@ static int64_t first_start(int64_t at_ns) {
   "{ task = \"" name "\"; phase = \"" phase "\"; block = 0; start_ns = [ " instants " ]; "         \
   "}"
 
-START_TEST(a_window_is_over_when_all_its_jobs_are) {
+TEST(a_window_is_over_when_all_its_jobs_are) {
   prem_trace *trace = run_windows(
       PREFETCHING("a", "0", "20L", "") ", " PREFETCHING("b", "1", "30L", ""),
       "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "100L") ", " BEGINS(
@@ -346,10 +346,9 @@ START_TEST(a_window_is_over_when_all_its_jobs_are) {
   ck_assert_int_eq(beside->counts[0].waits, 2);
   prem_trace_free(trace);
 }
-END_TEST
 
 /* Its prefetch is done, its writeback is to come in another window. */
-START_TEST(a_window_with_a_job_that_goes_on_lasts_as_planned) {
+TEST(a_window_with_a_job_that_goes_on_lasts_as_planned) {
   prem_trace *trace = run_windows(
       PREFETCHING("a", "0", "20L", "writeback: { wcet_ns = 20L; };"),
       "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "100L") ", " BEGINS(
@@ -361,9 +360,8 @@ START_TEST(a_window_with_a_job_that_goes_on_lasts_as_planned) {
   ck_assert_int_eq(first_start(490), 550);
   prem_trace_free(trace);
 }
-END_TEST
 
-START_TEST(each_job_of_a_task_has_its_own_window) {
+TEST(each_job_of_a_task_has_its_own_window) {
   prem_trace *trace = run_windows(
       PREFETCHING("a", "0", "20L", "period_ns = 200L;") ", " PREFETCHING("b", "1", "5L",
                                                                          "period_ns = 400L;"),
@@ -377,9 +375,8 @@ START_TEST(each_job_of_a_task_has_its_own_window) {
   }
   prem_trace_free(trace);
 }
-END_TEST
 
-START_TEST(a_window_of_two_jobs_is_over_with_the_second) {
+TEST(a_window_of_two_jobs_is_over_with_the_second) {
   prem_trace *trace = run_windows(
       PREFETCHING("b", "1", "5L", "period_ns = 400L;") ", " PREFETCHING("a", "0", "20L",
                                                                         "period_ns = 200L;"),
@@ -391,10 +388,9 @@ START_TEST(a_window_of_two_jobs_is_over_with_the_second) {
   ck_assert_int_eq(first_start(432), 660);
   prem_trace_free(trace);
 }
-END_TEST
 
 /* What a phase of the load outlived its bound into. */
-START_TEST(windows_are_those_of_the_task_that_opens_them) {
+TESTS(windows_are_those_of_the_task_that_opens_them, 2) {
   static const char *const plans[] = {
       BEGINS("a", "prefetch", "100L") ", " BEGINS("b", "prefetch", "110L"),
       BEGINS("a", "prefetch", "110L") ", " BEGINS("b", "prefetch", "100L")};
@@ -412,10 +408,9 @@ START_TEST(windows_are_those_of_the_task_that_opens_them) {
   prem_free_part_free(part);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* [190, 220) of 200, cut in two: the first part is over with the second, the second early. */
-START_TEST(a_phase_may_reach_over_the_hyperperiods_end) {
+TEST(a_phase_may_reach_over_the_hyperperiods_end) {
   prem_trace *trace =
       run_windows(PREFETCHING("a", "0", "30L", "period_ns = 200L;"),
                   "hyperperiod_ns = 200L; starts = ( " BEGINS(
@@ -428,10 +423,9 @@ START_TEST(a_phase_may_reach_over_the_hyperperiods_end) {
     ck_assert_int_eq(first_start(h * 200 - 9), h * 200 + 20);
   prem_trace_free(trace);
 }
-END_TEST
 
 /* Nobody says when warm-up tiles are done, nor whose a window is that no phase is in. */
-START_TEST(windows_of_nobody_last_as_planned) {
+TEST(windows_of_nobody_last_as_planned) {
   prem_trace *trace = run_windows(
       PREFETCHING("a", "0", "20L", ""),
       "hyperperiod_ns = 400L; starts = ( " BEGINS(
@@ -464,9 +458,8 @@ START_TEST(windows_of_nobody_last_as_planned) {
   ck_assert_int_eq(first_start(0), 200);
   prem_trace_free(trace);
 }
-END_TEST
 
-START_TEST(without_a_gate_the_critical_phase_takes_longer) {
+TEST(without_a_gate_the_critical_phase_takes_longer) {
   prem_schedule *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 30L; };");
   prem_trace *trace = run_beside(schedule, PREM_MODE_FREE, 1, 0, NULL);
   ck_assert(!trace->best_effort->gated);
@@ -478,9 +471,8 @@ START_TEST(without_a_gate_the_critical_phase_takes_longer) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_rate_is_kept_while_there_is_room) {
+TEST(a_rate_is_kept_while_there_is_room) {
   prem_schedule *schedule =
       one_window("tiles = 1; period_ns = 400L; prefetch: { wcet_ns = 30L; };");
   prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 10, 0, NULL);
@@ -491,9 +483,8 @@ START_TEST(a_rate_is_kept_while_there_is_room) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(what_never_fits_never_begins_and_the_run_ends) {
+TEST(what_never_fits_never_begins_and_the_run_ends) {
   prem_schedule *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 151L; };");
   prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 50, 0, NULL);
   ck_assert_int_eq(trace->best_effort->trace->record_count, 0);
@@ -501,9 +492,8 @@ START_TEST(what_never_fits_never_begins_and_the_run_ends) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(other_modes_say_that_they_run_none) {
+TEST(other_modes_say_that_they_run_none) {
   prem_schedule *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 30L; };");
   prem_session *session = open_on("sim", schedule);
   prem_trace *trace = NULL;
@@ -522,11 +512,10 @@ START_TEST(other_modes_say_that_they_run_none) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-START_TEST(outputs_of_both_classes_are_right) {
+TEST(outputs_of_both_classes_are_right) {
   prem_schedule *schedule = planned_schedule(SOURCE_DIR "/schedules/examples/beside_a_load.cfg");
   prem_verdict verdict;
   clock_step_ns = 1;
@@ -542,28 +531,4 @@ START_TEST(outputs_of_both_classes_are_right) {
     prem_trace_free(trace);
   }
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("gated");
-  TCase *cases = tcase_create("gated");
-  tcase_set_timeout(cases, getenv("TTPREM_GATED_SETS") ? 0 : 60);
-  tcase_add_test(cases, no_phase_is_in_a_closed_window);
-  tcase_add_test(cases, a_phase_stands_back_until_the_window_is_over);
-  tcase_add_test(cases, the_last_instant_is_a_bound_and_a_step_before_the_window);
-  tcase_add_test(cases, a_window_is_over_when_all_its_jobs_are);
-  tcase_add_test(cases, a_window_with_a_job_that_goes_on_lasts_as_planned);
-  tcase_add_test(cases, each_job_of_a_task_has_its_own_window);
-  tcase_add_test(cases, a_window_of_two_jobs_is_over_with_the_second);
-  tcase_add_loop_test(cases, windows_are_those_of_the_task_that_opens_them, 0, 2);
-  tcase_add_test(cases, a_phase_may_reach_over_the_hyperperiods_end);
-  tcase_add_test(cases, windows_of_nobody_last_as_planned);
-  tcase_add_test(cases, without_a_gate_the_critical_phase_takes_longer);
-  tcase_add_test(cases, a_rate_is_kept_while_there_is_room);
-  tcase_add_test(cases, what_never_fits_never_begins_and_the_run_ends);
-  tcase_add_test(cases, other_modes_say_that_they_run_none);
-  tcase_add_test(cases, outputs_of_both_classes_are_right);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/core/best_effort.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static volatile sig_atomic_t stop;
 
@@ -102,15 +103,14 @@ static void run_both(int32_t loads) {
   prem_schedule_free(schedule);
 }
 
-START_TEST(they_run_beside_the_others) {
+TEST(they_run_beside_the_others) {
   run_both(1);
   run_both(3);
 }
-END_TEST
 
 /* The filter takes some microseconds of the 300 that its windows are long together; its last one is
  * over then, while the others wait for the job's end. */
-START_TEST(a_window_is_over_when_its_job_has_ended) {
+TEST(a_window_is_over_when_its_job_has_ended) {
   prem_schedule *schedule = filter_and_load(1, 20000);
   prem_session *session = open_on("cpu", schedule);
   prem_trace *trace = trace_of(session, 50);
@@ -124,10 +124,9 @@ START_TEST(a_window_is_over_when_its_job_has_ended) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A bound of 1 ns lets copies begin right before a window; it cannot hold. */
-START_TEST(what_outlives_its_bound_is_counted_and_named) {
+TEST(what_outlives_its_bound_is_counted_and_named) {
   prem_schedule *schedule = filter_and_load(1, 1);
   prem_session *session = open_on("cpu", schedule);
   prem_trace *trace = trace_of(session, 50);
@@ -147,7 +146,6 @@ START_TEST(what_outlives_its_bound_is_counted_and_named) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static void stop_now(int number) {
   (void)number;
@@ -169,7 +167,7 @@ static void stop_a_run(prem_session *session, prem_trace *trace) {
   } while (trace->best_effort->counts[0].tiles == 0 && after_us < 10000000);
 }
 
-START_TEST(what_was_measured_is_kept_when_the_run_is_stopped) {
+TEST(what_was_measured_is_kept_when_the_run_is_stopped) {
   prem_schedule *schedule = filter_and_load(2, 20000);
   prem_session *session = open_on("cpu", schedule);
   prem_trace *trace = trace_of(session, 60000);
@@ -183,9 +181,8 @@ START_TEST(what_was_measured_is_kept_when_the_run_is_stopped) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_mode_without_phases_says_that_it_runs_none) {
+TEST(a_mode_without_phases_says_that_it_runs_none) {
   prem_schedule *schedule = filter_and_load(1, 20000);
   prem_session *session = open_on("cpu", schedule);
   prem_trace *trace = trace_of(session, 1);
@@ -195,18 +192,4 @@ START_TEST(a_mode_without_phases_says_that_it_runs_none) {
   prem_trace_free(trace);
   prem_session_close(session);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("gated_cpu");
-  TCase *cases = tcase_create("gated_cpu");
-  tcase_set_timeout(cases, 60);
-  tcase_add_test(cases, they_run_beside_the_others);
-  tcase_add_test(cases, a_window_is_over_when_its_job_has_ended);
-  tcase_add_test(cases, what_outlives_its_bound_is_counted_and_named);
-  tcase_add_test(cases, what_was_measured_is_kept_when_the_run_is_stopped);
-  tcase_add_test(cases, a_mode_without_phases_says_that_it_runs_none);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

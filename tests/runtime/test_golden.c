@@ -7,6 +7,7 @@
  * read the difference before it is committed.
  */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include <glob.h>
 
@@ -60,7 +61,9 @@ static void write_text(const char *path, const char *text) {
   ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(trace_equals_the_golden_text) {
+GROUP("text");
+
+TESTS(trace_equals_the_golden_text, CASE_COUNT) {
   const golden_case *golden = &cases[_i];
   char path[512];
   snprintf(path, sizeof path, SOURCE_DIR "/tests/golden/%s.%s.csv", golden->name,
@@ -74,7 +77,6 @@ START_TEST(trace_equals_the_golden_text) {
   free(expected);
   free(text);
 }
-END_TEST
 
 /* ---- the thesis ----------------------------------------------------------------------------- */
 
@@ -145,7 +147,9 @@ static void simulate_thesis(const char *path) {
   prem_schedule_free(schedule);
 }
 
-START_TEST(thesis_schedules_equal_the_formulas) {
+GROUP("thesis");
+
+TEST(thesis_schedules_equal_the_formulas) {
   glob_t files;
   ck_assert_int_eq(glob(SOURCE_DIR "/schedules/figures/thesis_*.cfg", 0, NULL, &files), 0);
   const char *policies[] = {"tile_kernelwise", "tile_blockwise", "phase_kernelwise",
@@ -160,17 +164,4 @@ START_TEST(thesis_schedules_equal_the_formulas) {
     ck_assert_msg(found, "no schedules/figures/thesis_*%s*.cfg", policies[p]);
   }
   globfree(&files);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("golden");
-  TCase *golden = tcase_create("text");
-  tcase_add_loop_test(golden, trace_equals_the_golden_text, 0, CASE_COUNT);
-  suite_add_tcase(suite, golden);
-  TCase *thesis = tcase_create("thesis");
-  tcase_set_timeout(thesis, 240);
-  tcase_add_test(thesis, thesis_schedules_equal_the_formulas);
-  suite_add_tcase(suite, thesis);
-  return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include "tests/common/graph_times.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static graph_setting setting_on(const char *backend, graph_bounds bounds) {
   graph_setting setting = {.backend = prem_backend_find(backend),
@@ -16,7 +17,9 @@ static graph_setting setting_on(const char *backend, graph_bounds bounds) {
   return setting;
 }
 
-START_TEST(the_simulator_keeps_the_plan) {
+GROUP("runs");
+
+TESTS(the_simulator_keeps_the_plan, only_threads() ? 0 : 1) {
   graph_setting setting = setting_on(
       "sim",
       (graph_bounds){.sms = 132, .blocks = 132, .max_elements = 1 << 15, .period_ns = 1024000});
@@ -35,10 +38,9 @@ START_TEST(the_simulator_keeps_the_plan) {
     ck_assert_double_eq(to_plan->list[i], 1);
   graph_totals_free(&totals);
 }
-END_TEST
 
 /* Its times are the operating system's: what it measures on a busy machine may leave no plan. */
-START_TEST(the_cpu_makes_right_outputs) {
+TEST(the_cpu_makes_right_outputs) {
   enum { TURNS = 8 };
   graph_setting setting = setting_on(
       "cpu", (graph_bounds){
@@ -56,14 +58,15 @@ START_TEST(the_cpu_makes_right_outputs) {
   }
   ck_assert_int_ge(graphs, setting.graphs / 2);
 }
-END_TEST
 
 /* ---- what is drawn --------------------------------------------------------------------------- */
 
 static const graph_bounds drawn = {
     .sms = 132, .blocks = 132, .max_elements = 1 << 17, .period_ns = 204800};
 
-START_TEST(every_kernel_is_drawn) {
+GROUP("draws");
+
+TEST(every_kernel_is_drawn) {
   bool seen[GRAPH_KERNELS] = {false};
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     const random_graph graph = random_graph_draw(seed, drawn);
@@ -74,9 +77,8 @@ START_TEST(every_kernel_is_drawn) {
     ck_assert_msg(seen[k] && prem_registry_find(prem_registry_builtin(), graph_kernels[k].name),
                   "%s", graph_kernels[k].name);
 }
-END_TEST
 
-START_TEST(graphs_are_of_all_kinds) {
+TEST(graphs_are_of_all_kinds) {
   int levels[GRAPH_LEVELS + 1] = {0}, relations[3] = {0}, buffers[4] = {0};
   int forks = 0, joins = 0, shared = 0, all_blocks = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -113,7 +115,6 @@ START_TEST(graphs_are_of_all_kinds) {
   ck_assert_int_gt(shared, 50);
   ck_assert_int_gt(all_blocks, 50);
 }
-END_TEST
 
 /* ---- the judge ------------------------------------------------------------------------------- */
 
@@ -121,7 +122,9 @@ static graph_totals good_totals(void) {
   return (graph_totals){.graphs = 1, .phases = 1000000, .releases = 1000000, .jobs = 10000};
 }
 
-START_TEST(the_judge_finds_what_is_wrong) {
+GROUP("judge");
+
+TEST(the_judge_finds_what_is_wrong) {
   const graph_limits *limits = &graph_limits_measured;
   graph_totals totals = good_totals();
   ck_assert(graphs_judge(&totals, limits));
@@ -152,10 +155,9 @@ START_TEST(the_judge_finds_what_is_wrong) {
   totals.failed = 1;
   ck_assert(!graphs_judge(&totals, limits));
 }
-END_TEST
 
 /* Windows shorter than what the phases take: what a plan for another machine would be. */
-START_TEST(a_plan_too_short_is_seen) {
+TEST(a_plan_too_short_is_seen) {
   graph_totals totals = {.lateness_max_ns = INT64_MIN, .job_late_max_ns = INT64_MIN};
   graph_setting setting =
       setting_on("cpu", (graph_bounds){.blocks = 4, .max_elements = 4096, .period_ns = 20000000});
@@ -168,25 +170,4 @@ START_TEST(a_plan_too_short_is_seen) {
   ck_assert_int_gt(totals.jobs_late, 0);
   ck_assert(!graphs_judge(&totals, &graph_limits_measured));
   graph_totals_free(&totals);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("graphs");
-  TCase *runs = tcase_create("runs");
-  tcase_set_timeout(runs, 100);
-  if (!only_threads())
-    tcase_add_test(runs, the_simulator_keeps_the_plan);
-  tcase_add_test(runs, the_cpu_makes_right_outputs);
-  suite_add_tcase(suite, runs);
-  TCase *draws = tcase_create("draws");
-  tcase_add_test(draws, every_kernel_is_drawn);
-  tcase_add_test(draws, graphs_are_of_all_kinds);
-  suite_add_tcase(suite, draws);
-  TCase *judge = tcase_create("judge");
-  tcase_set_timeout(judge, 240);
-  tcase_add_test(judge, the_judge_finds_what_is_wrong);
-  tcase_add_test(judge, a_plan_too_short_is_seen);
-  suite_add_tcase(suite, judge);
-  return run_suite(suite);
 }

@@ -15,6 +15,8 @@
 
 #include "runtime/core/image.h"
 
+#include "tests/common/suite.h"
+
 enum { GUARD = 0x5A };
 
 static char folder[] = "/tmp/ttprem-image-XXXXXX";
@@ -114,7 +116,9 @@ static void assert_refused(const char *path, int64_t rows, int64_t columns, cons
 
 static const int64_t shapes[][2] = {{1, 1}, {1, 7}, {5, 1}, {3, 4}, {13, 17}};
 
-START_TEST(pictures_survive_a_round_trip) {
+GROUP("files", .set_up = make_folder, .tear_down = remove_folder);
+
+TESTS(pictures_survive_a_round_trip, sizeof shapes / sizeof *shapes) {
   static const char *const names[] = {"a.pgm", "a.png", "A.PNG"};
   for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
     const int64_t *shape = shapes[_i];
@@ -131,10 +135,9 @@ START_TEST(pictures_survive_a_round_trip) {
     free(out.base);
   }
 }
-END_TEST
 
 /* Of integers a pixel is the number itself, and none is lost. */
-START_TEST(pictures_of_integers_keep_every_pixel) {
+TESTS(pictures_of_integers_keep_every_pixel, sizeof shapes / sizeof *shapes) {
   static const char *const names[] = {"i.pgm", "i.png"};
   static const prem_type types[] = {PREM_U8, PREM_U16};
   for (size_t n = 0; n < 4; ++n) {
@@ -152,11 +155,10 @@ START_TEST(pictures_of_integers_keep_every_pixel) {
     free(out.base);
   }
 }
-END_TEST
 
 /* Whatever a picture's maximum is, and of colours the luma. A picture that is too wide is refused
  * by its maximum, so that it does not depend on the frame. */
-START_TEST(integers_are_the_pixels_themselves) {
+TEST(integers_are_the_pixels_themselves) {
   prem_storage bytes = new_storage(PREM_U8, 1, 3), words = new_storage(PREM_U16, 1, 3);
   const char *path = in_folder("small.pgm");
   put_text(path, "P2\n3 1\n100\n0 7 100\n");
@@ -181,9 +183,8 @@ START_TEST(integers_are_the_pixels_themselves) {
   free(words.base);
   free(out.base);
 }
-END_TEST
 
-START_TEST(pictures_have_limits) {
+TEST(pictures_have_limits) {
   prem_storage widest = new_storage(PREM_U8, 1, PNG_USER_WIDTH_MAX),
                wider = new_storage(PREM_U8, 1, PNG_USER_WIDTH_MAX + 1),
                tallest = new_storage(PREM_U8, PNG_USER_HEIGHT_MAX, 1),
@@ -200,9 +201,8 @@ START_TEST(pictures_have_limits) {
   free(tallest.base);
   free(taller.base);
 }
-END_TEST
 
-START_TEST(pictures_hold_no_other_types) {
+TEST(pictures_hold_no_other_types) {
   static const prem_type types[] = {PREM_C64, PREM_I32, PREM_F16, PREM_BF16};
   for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
     prem_storage storage = new_storage(types[t], 2, 2);
@@ -212,9 +212,8 @@ START_TEST(pictures_hold_no_other_types) {
     free(storage.base);
   }
 }
-END_TEST
 
-START_TEST(raw_files_keep_every_bit) {
+TESTS(raw_files_keep_every_bit, sizeof shapes / sizeof *shapes) {
   static const struct {
     const char *name;
     prem_type type;
@@ -239,9 +238,8 @@ START_TEST(raw_files_keep_every_bit) {
     free(out.base);
   }
 }
-END_TEST
 
-START_TEST(written_pixels_are_clamped_and_rounded) {
+TEST(written_pixels_are_clamped_and_rounded) {
   static const float values[] = {-1.0F, 0.0F, 0.5F, 1.0F, 7.0F, NAN, INFINITY, -INFINITY, 0.999F};
   static const unsigned char pixels[] = {0, 0, 128, 255, 255, 0, 255, 0, 255};
   prem_storage out = new_storage(PREM_F32, 1, 9);
@@ -257,9 +255,8 @@ START_TEST(written_pixels_are_clamped_and_rounded) {
   free(bytes);
   free(out.base);
 }
-END_TEST
 
-START_TEST(pgm_flavours) {
+TEST(pgm_flavours) {
   static const struct {
     const char *bytes;
     size_t count;
@@ -283,9 +280,8 @@ START_TEST(pgm_flavours) {
     free(in.base);
   }
 }
-END_TEST
 
-START_TEST(broken_pgms) {
+TEST(broken_pgms) {
   static const struct {
     const char *text, *words;
   } cases[] = {
@@ -319,9 +315,8 @@ START_TEST(broken_pgms) {
     ck_assert_ptr_nonnull(strstr(reason, path));
   }
 }
-END_TEST
 
-START_TEST(another_shape_is_named) {
+TEST(another_shape_is_named) {
   char expected[256];
   const char *path = in_folder("frame.pgm");
   put_text(path, "P5 768 576 255\n");
@@ -342,9 +337,8 @@ START_TEST(another_shape_is_named) {
   snprintf(expected, sizeof expected, "%s has 17 bytes, the array needs 16", path);
   assert_refused(path, 2, 2, expected);
 }
-END_TEST
 
-START_TEST(what_cannot_be_opened) {
+TEST(what_cannot_be_opened) {
   const char *path = in_folder("missing.png");
   char expected[256];
   snprintf(expected, sizeof expected, "cannot open %s: No such file or directory", path);
@@ -368,7 +362,6 @@ START_TEST(what_cannot_be_opened) {
   ck_assert_ptr_nonnull(strstr(reason, "more than 2 dimensions"));
   free(volume.base);
 }
-END_TEST
 
 /* ---- PNG --------------------------------------------------------------------------------------*/
 
@@ -400,7 +393,7 @@ static void put_png(const char *path, const png_flavour *flavour) {
   fclose(file);
 }
 
-START_TEST(png_flavours) {
+TEST(png_flavours) {
   static const png_flavour cases[] = {
       {PNG_COLOR_TYPE_GRAY, 1, 0, {0x40}, 0.0F, 1.0F},
       {PNG_COLOR_TYPE_GRAY, 4, 0, {0x3F}, 0.2F, 1.0F},
@@ -426,10 +419,9 @@ START_TEST(png_flavours) {
     free(in.base);
   }
 }
-END_TEST
 
 /* Cut at every byte and with every byte changed, a file never passes for a whole one. */
-START_TEST(damaged_pictures_are_refused) {
+TEST(damaged_pictures_are_refused) {
   static const png_flavour noise = {PNG_COLOR_TYPE_RGB, 8, 1, {1, 20, 3, 40, 5, 60}, 0, 0};
   const char *path = in_folder("damaged.png");
   put_png(path, &noise);
@@ -465,9 +457,8 @@ START_TEST(damaged_pictures_are_refused) {
   free(bytes);
   free(out.base);
 }
-END_TEST
 
-START_TEST(garbage_never_harms) {
+TEST(garbage_never_harms) {
   static const char *const heads[] = {"", "P5 4 4 255 ", "P2 4 4 65535 ", "\x89PNG\r\n\x1a\n"};
   static const char *const names[] = {"g.pgm", "g.png", "g.raw"};
   unsigned seed = 1;
@@ -486,7 +477,6 @@ START_TEST(garbage_never_harms) {
     free(in.base);
   }
 }
-END_TEST
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -504,7 +494,7 @@ static void assert_unwritable(const char *path, const char *words) {
   free(out.base);
 }
 
-START_TEST(what_cannot_be_written) {
+TEST(what_cannot_be_written) {
   assert_unwritable(in_folder("nowhere/a.pgm"), "No such file or directory");
   assert_unwritable("/dev/full/a.png", "Not a directory");
   const char *path = in_folder("folder.pgm");
@@ -512,10 +502,9 @@ START_TEST(what_cannot_be_written) {
   assert_unwritable(path, "it is a directory");
   assert_unwritable(in_folder("a.txt"), "the name says no known format");
 }
-END_TEST
 
 /* A full disk, played by a limit on the size of files; Check's own messages must stay below it. */
-START_TEST(a_full_disk_leaves_the_old_file) {
+TEST(a_full_disk_leaves_the_old_file) {
   static const char *const names[] = {"a.pgm", "a.png", "a.f32"};
   signal(SIGXFSZ, SIG_IGN);
   for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
@@ -532,9 +521,8 @@ START_TEST(a_full_disk_leaves_the_old_file) {
     free(bytes);
   }
 }
-END_TEST
 
-START_TEST(files_are_replaced_whole) {
+TEST(files_are_replaced_whole) {
   const char *path = in_folder("a.f32");
   put_text(path, "something longer than the array that comes");
   prem_storage out = new_storage(PREM_F32, 1, 1);
@@ -544,35 +532,4 @@ START_TEST(files_are_replaced_whole) {
   ck_assert_uint_eq(count, 4);
   ck_assert_int_eq(files_in_folder(), 1);
   free(out.base);
-}
-END_TEST
-
-int main(void) {
-  const int shape_count = sizeof shapes / sizeof *shapes;
-  TCase *files = tcase_create("files");
-  tcase_add_checked_fixture(files, make_folder, remove_folder);
-  tcase_add_loop_test(files, pictures_survive_a_round_trip, 0, shape_count);
-  tcase_add_loop_test(files, pictures_of_integers_keep_every_pixel, 0, shape_count);
-  tcase_add_test(files, integers_are_the_pixels_themselves);
-  tcase_add_test(files, pictures_have_limits);
-  tcase_add_test(files, pictures_hold_no_other_types);
-  tcase_add_loop_test(files, raw_files_keep_every_bit, 0, shape_count);
-  tcase_add_test(files, written_pixels_are_clamped_and_rounded);
-  tcase_add_test(files, pgm_flavours);
-  tcase_add_test(files, broken_pgms);
-  tcase_add_test(files, another_shape_is_named);
-  tcase_add_test(files, what_cannot_be_opened);
-  tcase_add_test(files, png_flavours);
-  tcase_add_test(files, damaged_pictures_are_refused);
-  tcase_add_test(files, garbage_never_harms);
-  tcase_add_test(files, what_cannot_be_written);
-  tcase_add_test(files, a_full_disk_leaves_the_old_file);
-  tcase_add_test(files, files_are_replaced_whole);
-  Suite *suite = suite_create("image");
-  suite_add_tcase(suite, files);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

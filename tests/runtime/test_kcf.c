@@ -7,6 +7,7 @@
  */
 /* ctest: threads */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include <complex.h>
 #include <math.h>
@@ -254,7 +255,9 @@ static void run_and_save(prem_session *session, const prem_schedule *schedule, p
   prem_diag_free(diag);
 }
 
-START_TEST(operators_are_right_and_the_same_everywhere) {
+GROUP("kcf", .set_up = make_folder, .tear_down = remove_folder);
+
+TESTS(operators_are_right_and_the_same_everywhere, (int)(sizeof shapes / sizeof *shapes)) {
   static const char *const backends[] = {"sim", "cpu"};
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
   const shape *of = &shapes[_i];
@@ -284,11 +287,10 @@ START_TEST(operators_are_right_and_the_same_everywhere) {
   free(in.b);
   free(in.one);
 }
-END_TEST
 
 /* A sum of as many small numbers as fit behind a large one, which floats added one after the other
  * would lose. */
-START_TEST(long_sums_keep_small_terms) {
+TESTS(long_sums_keep_small_terms, 2) {
   enum { COUNT = 100000 };
   const char *name = _i ? "tile_sum" : "vector_sum";
   const prem_kernel *kernel = prem_registry_find(prem_registry_builtin(), name);
@@ -307,17 +309,4 @@ START_TEST(long_sums_keep_small_terms) {
   ck_assert_double_le(fabs((double)out - right), TOLERANCE * right);
   prem_schedule_free(schedule);
   free(terms);
-}
-END_TEST
-
-int main(void) {
-  TCase *kcf = tcase_create("kcf");
-  tcase_set_timeout(kcf, 240);
-  tcase_add_checked_fixture(kcf, make_folder, remove_folder);
-  tcase_add_loop_test(kcf, operators_are_right_and_the_same_everywhere, 0,
-                      (int)(sizeof shapes / sizeof *shapes));
-  tcase_add_loop_test(kcf, long_sums_keep_small_terms, 0, 2);
-  Suite *suite = suite_create("kcf");
-  suite_add_tcase(suite, kcf);
-  return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/core/windows.h"
 #include "tests/common/golden.h"
+#include "tests/common/suite.h"
 
 enum { GUARD = 0xA5, GUARD_BYTES = 128 };
 
@@ -448,7 +449,7 @@ static const struct {
 };
 
 /* A new kernel fails here until it has its shapes above. */
-START_TEST(every_kernel_equals_its_reference) {
+TESTS(every_kernel_equals_its_reference, prem_registry_builtin()->count) {
   const char *kernel = prem_registry_builtin()->kernels[_i]->name;
   for (size_t p = 0; p < sizeof parities / sizeof *parities; ++p)
     if (strcmp(parities[p].kernel, kernel) == 0) {
@@ -457,10 +458,9 @@ START_TEST(every_kernel_equals_its_reference) {
     }
   ck_abort_msg("kernel %s has no parity test", kernel);
 }
-END_TEST
 
 /* Who changes what a kernel gives or costs raises its version, by which older plans are refused. */
-START_TEST(kernels_are_declared_as_they_were) {
+TEST(kernels_are_declared_as_they_were) {
   const prem_registry *registry = prem_registry_builtin();
   char *found = NULL;
   size_t bytes = 0;
@@ -478,11 +478,10 @@ START_TEST(kernels_are_declared_as_they_were) {
   fclose(file);
   golden_judge("kernels_declared.txt", found);
 }
-END_TEST
 
 /* ---- known answers: parity alone would pass if reference and compute shared a mistake -------- */
 
-START_TEST(conv2d_weighs_the_neighbours_in_order) {
+TEST(conv2d_weighs_the_neighbours_in_order) {
   /* one coefficient at a time picks one neighbour */
   for (int k = 0; k < 9; ++k) {
     const char *coefficients = "";
@@ -510,9 +509,8 @@ START_TEST(conv2d_weighs_the_neighbours_in_order) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
-START_TEST(conv2d_begins_with_the_polybench_coefficients) {
+TEST(conv2d_begins_with_the_polybench_coefficients) {
   static const float coefficients[] = {0.2F, 0.5F, -0.8F, -0.3F, 0.6F, -0.9F, 0.4F, 0.7F, 0.1F};
   prem_schedule *schedule = schedule_from_text(
       schedule_of("{ name = \"a\"; type = \"f32\"; shape = [ 3, 3 ]; }",
@@ -522,9 +520,8 @@ START_TEST(conv2d_begins_with_the_polybench_coefficients) {
     ck_assert_float_eq(bound[i], coefficients[i]);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(vector_increment_adds) {
+TEST(vector_increment_adds) {
   const prem_kernel *kernel = prem_registry_find(prem_registry_builtin(), "vector_increment");
   const float increment = 2.5F;
   float in[] = {1, 2}, out[2];
@@ -533,7 +530,6 @@ START_TEST(vector_increment_adds) {
   ck_assert_float_eq(out[0], 3.5F);
   ck_assert_float_eq(out[1], 4.5F);
 }
-END_TEST
 
 /* ---- what bind refuses ------------------------------------------------------------------------*/
 
@@ -659,7 +655,7 @@ static const struct {
     {"kernel = \"noop\"; tile = [ 3 ]; tiles = 4;", "has no arrays to cut"},
 };
 
-START_TEST(a_wrong_task_is_refused_with_reason) {
+TESTS(a_wrong_task_is_refused_with_reason, (int)(sizeof refusals / sizeof *refusals)) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule =
       schedule_from_text_lenient(schedule_of(refused_arrays, refusals[_i].task), diag);
@@ -673,11 +669,10 @@ START_TEST(a_wrong_task_is_refused_with_reason) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* ---- cutting into tiles ---------------------------------------------------------------------- */
 
-START_TEST(tiles_are_numbered_row_by_row) {
+TEST(tiles_are_numbered_row_by_row) {
   prem_bind bind = {.tile_rank = 3, .tile = {2, 100, 4}};
   const int64_t shape[4] = {1, 5, 9, 10};
   prem_window window;
@@ -699,9 +694,8 @@ START_TEST(tiles_are_numbered_row_by_row) {
       ck_assert_int_eq(origin[3], last);
     }
 }
-END_TEST
 
-START_TEST(tiles_that_no_grid_holds_are_refused) {
+TEST(tiles_that_no_grid_holds_are_refused) {
   const int64_t shape[4] = {4, 4, 4, 4}, large[4] = {1, 1, 1 << 20, 1 << 20};
   prem_window window;
   prem_bind fits = {.tile_rank = 4, .tile = {2, 4, 2, 2}};
@@ -718,11 +712,10 @@ START_TEST(tiles_that_no_grid_holds_are_refused) {
   prem_bind none = {.tile_rank = 1, .tile = {0}};
   ck_assert_int_ne(prem_bind_tile(&none, 1, shape, &window), PREM_OK);
 }
-END_TEST
 
 /* ---- the registry ---------------------------------------------------------------------------- */
 
-START_TEST(kernels_keep_the_contract) {
+TEST(kernels_keep_the_contract) {
   const prem_registry *registry = prem_registry_builtin();
   for (int32_t i = 0; i < registry->count; ++i) {
     const prem_kernel *kernel = registry->kernels[i];
@@ -733,28 +726,4 @@ START_TEST(kernels_keep_the_contract) {
     ck_assert(kernel->bind && (kernel->reference || kernel->port_count == 0));
   }
   ck_assert_ptr_null(prem_registry_find(registry, "conv3d"));
-}
-END_TEST
-
-int main(void) {
-  TCase *kernels = tcase_create("kernels");
-  tcase_set_timeout(kernels, 240);
-  tcase_add_loop_test(kernels, every_kernel_equals_its_reference, 0,
-                      prem_registry_builtin()->count);
-  tcase_add_test(kernels, kernels_are_declared_as_they_were);
-  tcase_add_test(kernels, conv2d_weighs_the_neighbours_in_order);
-  tcase_add_test(kernels, conv2d_begins_with_the_polybench_coefficients);
-  tcase_add_test(kernels, vector_increment_adds);
-  tcase_add_loop_test(kernels, a_wrong_task_is_refused_with_reason, 0,
-                      (int)(sizeof refusals / sizeof *refusals));
-  tcase_add_test(kernels, tiles_are_numbered_row_by_row);
-  tcase_add_test(kernels, tiles_that_no_grid_holds_are_refused);
-  tcase_add_test(kernels, kernels_keep_the_contract);
-  Suite *suite = suite_create("kernels");
-  suite_add_tcase(suite, kernels);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

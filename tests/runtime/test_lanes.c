@@ -20,6 +20,8 @@ static float quotient_far(float a, float b) {
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/common/suite.h"
+
 enum { MAX = 70 };
 
 static unsigned char visits[MAX * MAX];
@@ -58,7 +60,7 @@ static void assert_all_once(int32_t rows, int32_t columns) {
 
 static const unsigned lane_counts[] = {1, 2, 31, 32, 64, 96, 480};
 
-START_TEST(a_line_is_shared_without_gap) {
+TESTS(a_line_is_shared_without_gap, sizeof lane_counts / sizeof *lane_counts) {
   blockDim.x = lane_counts[_i] + PREM_MEMORY_THREADS;
   for (int32_t n = 0; n <= MAX; ++n) {
     for (threadIdx.x = PREM_MEMORY_THREADS; threadIdx.x < blockDim.x; ++threadIdx.x)
@@ -66,9 +68,8 @@ START_TEST(a_line_is_shared_without_gap) {
     assert_all_once(1, n);
   }
 }
-END_TEST
 
-START_TEST(a_rectangle_is_shared_without_gap) {
+TESTS(a_rectangle_is_shared_without_gap, sizeof lane_counts / sizeof *lane_counts) {
   blockDim.x = lane_counts[_i] + PREM_MEMORY_THREADS;
   for (int32_t rows = 0; rows <= MAX; rows += 7)
     for (int32_t columns = 1; columns <= MAX; columns += columns < 4 ? 1 : 5) {
@@ -77,10 +78,9 @@ START_TEST(a_rectangle_is_shared_without_gap) {
       assert_all_once(rows, columns);
     }
 }
-END_TEST
 
 /* Around every multiple: the last one that belongs to it, and the first of the next. */
-START_TEST(quotients_are_exact) {
+TESTS(quotients_are_exact, 2) {
   static const int32_t divisors[] = {1, 2, 3, 7, 33, 96, 1000, 1023, 65537, 1 << 20, (1 << 24) - 1};
   enum { MAX_DIVIDED = 1 << 20 };
   quotient_error = _i ? 2.4e-7F : -2.4e-7F;
@@ -91,20 +91,4 @@ START_TEST(quotients_are_exact) {
       if (prem_lane_quotient(multiple, b) != multiple / b || prem_lane_quotient(a, b) != a / b)
         ck_abort_msg("%d or %d / %d is not exact", (int)multiple, (int)a, (int)b);
     }
-}
-END_TEST
-
-int main(void) {
-  const int counts = sizeof lane_counts / sizeof *lane_counts;
-  TCase *lanes = tcase_create("lanes");
-  tcase_add_loop_test(lanes, a_line_is_shared_without_gap, 0, counts);
-  tcase_add_loop_test(lanes, a_rectangle_is_shared_without_gap, 0, counts);
-  tcase_add_loop_test(lanes, quotients_are_exact, 0, 2);
-  Suite *suite = suite_create("lanes");
-  suite_add_tcase(suite, lanes);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -12,6 +12,7 @@
 
 #include "runtime/core/channel.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SLOTS = 3, MOST_HELD = 2, NOTHING = 7 };
 
@@ -205,21 +206,19 @@ static void explore(exploration *of) {
   free(open);
 }
 
-START_TEST(no_slot_is_filled_that_is_held) {
+TEST(no_slot_is_filled_that_is_held) {
   exploration right = {.frames = 6};
   explore(&right);
   ck_assert(!right.is_torn);
   ck_assert_uint_gt(right.count, 100000);
 }
-END_TEST
 
 /* Whoever takes an older look for a newer one is found. */
-START_TEST(an_older_look_is_not_enough) {
+TEST(an_older_look_is_not_enough) {
   exploration wrong = {.frames = 6, .trusts_old = true};
   explore(&wrong);
   ck_assert(wrong.is_torn);
 }
-END_TEST
 
 /* ---- what is said last ----------------------------------------------------------------------- */
 
@@ -322,22 +321,10 @@ static bool is_always_heard(careless how, size_t *count) {
   return is_heard;
 }
 
-START_TEST(a_wish_is_heard_with_the_frame_behind_it) {
+TEST(a_wish_is_heard_with_the_frame_behind_it) {
   size_t count;
   ck_assert(is_always_heard(CAREFUL, &count));
   ck_assert_uint_gt(count, 1000);
   for (careless how = LOOKS_ONCE; how <= HEARS_WISH_FIRST; ++how)
     ck_assert(!is_always_heard(how, &count));
-}
-END_TEST
-
-int main(void) {
-  TCase *orders = tcase_create("orders");
-  tcase_set_timeout(orders, 60);
-  tcase_add_test(orders, no_slot_is_filled_that_is_held);
-  tcase_add_test(orders, an_older_look_is_not_enough);
-  tcase_add_test(orders, a_wish_is_heard_with_the_frame_behind_it);
-  Suite *suite = suite_create("listener");
-  suite_add_tcase(suite, orders);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
  * hyperperiods. */
 /* ctest: threads timing */
 #include "tests/common/live.h"
+#include "tests/common/suite.h"
 
 enum { MS = 1000000, X = 0, Y = 1, Z = 2, A = 0, B = 1 };
 
@@ -48,7 +49,7 @@ static int64_t snapshot_of(const prem_live *live) {
   return state.snapshot;
 }
 
-START_TEST(a_snapshot_holds_from_the_next_hyperperiod) {
+TEST(a_snapshot_holds_from_the_next_hyperperiod) {
   prem_schedule *schedule = load("trigger");
   prem_live *live = open_live_on("sim", schedule);
   prem_live_event event;
@@ -84,9 +85,8 @@ START_TEST(a_snapshot_holds_from_the_next_hyperperiod) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_session_can_begin_with_one) {
+TEST(a_session_can_begin_with_one) {
   prem_schedule *schedule = load("trigger");
   prem_live *live = open_live_on("sim", schedule);
   ck_assert_int_eq(set(live, B, 6), PREM_OK);
@@ -98,9 +98,8 @@ START_TEST(a_session_can_begin_with_one) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(no_snapshot_is_written_over_one_in_use) {
+TEST(no_snapshot_is_written_over_one_in_use) {
   prem_schedule *schedule = load("trigger");
   prem_live *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
@@ -130,7 +129,6 @@ START_TEST(no_snapshot_is_written_over_one_in_use) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 typedef struct wrong {
   int32_t task;
@@ -150,7 +148,7 @@ static const wrong wrongs[] = {
      PREM_ERR_ARGUMENT, "a name of 1 to 63 bytes"},
 };
 
-START_TEST(what_is_wrong_is_refused_and_changes_nothing) {
+TESTS(what_is_wrong_is_refused_and_changes_nothing, (int)(sizeof wrongs / sizeof *wrongs)) {
   prem_schedule *schedule = load("trigger");
   prem_live *live = open_live_on("sim", schedule);
   prem_diag *diag = prem_diag_new();
@@ -171,11 +169,10 @@ START_TEST(what_is_wrong_is_refused_and_changes_nothing) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* y + z is 2 x in every snapshot, and y - x is the same in both tiles. A machine that is busy may
  * let both queues drop other jobs for long, so rounds go on until pairs of one job were seen. */
-START_TEST(a_hyperperiod_has_one_snapshot) {
+TESTS(a_hyperperiod_has_one_snapshot, 2) {
   enum { ROUNDS = 300, JOBS = 4096 };
   prem_schedule *schedule = load("sampling");
   prem_live *live = open_live_on(backends[_i], schedule);
@@ -218,19 +215,4 @@ START_TEST(a_hyperperiod_has_one_snapshot) {
   ck_assert_int_gt(different, 1);
   prem_live_close(live);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_args");
-  TCase *cases = tcase_create("live_args");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, a_snapshot_holds_from_the_next_hyperperiod);
-  tcase_add_test(cases, a_session_can_begin_with_one);
-  tcase_add_test(cases, no_snapshot_is_written_over_one_in_use);
-  tcase_add_loop_test(cases, what_is_wrong_is_refused_and_changes_nothing, 0,
-                      (int)(sizeof wrongs / sizeof *wrongs));
-  tcase_add_loop_test(cases, a_hyperperiod_has_one_snapshot, 0, 2);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

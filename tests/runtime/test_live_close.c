@@ -5,6 +5,7 @@
 #define LIVE_BACKEND "cpu"
 #include "tests/common/live_threads.h"
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 
 #include <dlfcn.h>
 #include <sys/resource.h>
@@ -75,7 +76,7 @@ static void wait_for_phase(const bench *b, prem_live_phase phase) {
 }
 
 /* The one that drains knows nothing of the one that closes. */
-START_TEST(close_ends_a_drain) {
+TEST(close_ends_a_drain) {
   for (int i = 0; i < 5; ++i) {
     caller c = {.b = start_far_ahead(), .call = drain};
     ck_assert_int_eq(pthread_create(&c.thread, NULL, make_call, &c), 0);
@@ -86,9 +87,8 @@ START_TEST(close_ends_a_drain) {
     prem_schedule_free(c.b.schedule);
   }
 }
-END_TEST
 
-START_TEST(close_ends_every_wait) {
+TEST(close_ends_every_wait) {
   static prem_status (*const calls[])(const bench *) = {await_buffer, await_frame, await_event,
                                                         oversleep, drain};
   enum { CALLS = sizeof calls / sizeof *calls };
@@ -109,10 +109,9 @@ START_TEST(close_ends_every_wait) {
   }
   prem_schedule_free(b.schedule);
 }
-END_TEST
 
 /* Which thread ends first is for the machine to say. */
-START_TEST(close_meets_a_stop_at_its_end) {
+TEST(close_meets_a_stop_at_its_end) {
   for (int i = 0; i < 40; ++i) {
     caller c = {.b = start_bench(queues(2)), .call = drain};
     feed(c.b.live, c.b.x, 1, NULL);
@@ -126,7 +125,6 @@ START_TEST(close_meets_a_stop_at_its_end) {
     prem_schedule_free(c.b.schedule);
   }
 }
-END_TEST
 
 /* ---- a forked process ------------------------------------------------------------------------ */
 
@@ -165,7 +163,7 @@ static int try_inherited(const bench *b, prem_frame *in_hand) {
   return 0;
 }
 
-START_TEST(a_child_leaves_a_session_to_its_parent) {
+TESTS(a_child_leaves_a_session_to_its_parent, 2) {
   bench b = {.schedule = checked_schedule(queues(4))};
   prem_frame in_hand;
   float value;
@@ -186,9 +184,8 @@ START_TEST(a_child_leaves_a_session_to_its_parent) {
   ck_assert_float_eq(value, 7);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(a_child_leaves_a_run_s_session_to_its_parent) {
+TESTS(a_child_leaves_a_run_s_session_to_its_parent, 2) {
   prem_schedule *schedule = checked_schedule(queues(4));
   prem_session *session = NULL;
   ck_assert_int_eq(prem_session_open(prem_backend_find(both[_i]), schedule, &session, NULL),
@@ -203,11 +200,10 @@ START_TEST(a_child_leaves_a_run_s_session_to_its_parent) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- instants of every size ------------------------------------------------------------------ */
 
-START_TEST(an_instant_in_the_past_means_not_to_wait) {
+TESTS(an_instant_in_the_past_means_not_to_wait, 2) {
   static const int64_t past[] = {INT64_MIN, INT64_MIN + 1, INT64_MIN / 2, -1, 0};
   bench b = {.schedule = checked_schedule(queues(2))};
   prem_frame frame;
@@ -228,9 +224,8 @@ START_TEST(an_instant_in_the_past_means_not_to_wait) {
   prem_live_close(b.live);
   prem_schedule_free(b.schedule);
 }
-END_TEST
 
-START_TEST(an_instant_that_never_comes_is_no_limit) {
+TESTS(an_instant_that_never_comes_is_no_limit, 2) {
   bench b = {.schedule = checked_schedule(queues(2))};
   float value;
   b.live = open_live_on(both[_i], b.schedule);
@@ -243,10 +238,9 @@ START_TEST(an_instant_that_never_comes_is_no_limit) {
   prem_live_close(b.live);
   prem_schedule_free(b.schedule);
 }
-END_TEST
 
 /* All times are at most 2^62 ns, the simulator's as well. */
-START_TEST(virtual_time_has_an_end) {
+TEST(virtual_time_has_an_end) {
   prem_schedule *schedule = checked_schedule(queues(2));
   prem_live *live = open_live_on("sim", schedule);
   prem_live_sleep_until(live, INT64_MIN);
@@ -256,7 +250,6 @@ START_TEST(virtual_time_has_an_end) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- nothing to do --------------------------------------------------------------------------- */
 
@@ -320,26 +313,8 @@ static void assert_idle(const char *input) {
   close_bench(&b);
 }
 
-START_TEST(who_is_fed_nothing_leaves_the_cores_alone) {
+TESTS(who_is_fed_nothing_leaves_the_cores_alone, 2) {
   static const char *const inputs[] = {"kind = \"trigger\"; missing = \"wait\";",
                                        "kind = \"queuing\"; missing = \"skip\";"};
   assert_idle(inputs[_i]);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_close");
-  TCase *cases = tcase_create("live_close");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, close_ends_a_drain);
-  tcase_add_test(cases, close_ends_every_wait);
-  tcase_add_test(cases, close_meets_a_stop_at_its_end);
-  tcase_add_loop_test(cases, a_child_leaves_a_session_to_its_parent, 0, 2);
-  tcase_add_loop_test(cases, a_child_leaves_a_run_s_session_to_its_parent, 0, 2);
-  tcase_add_loop_test(cases, an_instant_in_the_past_means_not_to_wait, 0, 2);
-  tcase_add_loop_test(cases, an_instant_that_never_comes_is_no_limit, 0, 2);
-  tcase_add_test(cases, virtual_time_has_an_end);
-  tcase_add_loop_test(cases, who_is_fed_nothing_leaves_the_cores_alone, 0, 2);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

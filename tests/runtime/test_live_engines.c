@@ -7,6 +7,7 @@
 
 #include "runtime/core/courier.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { BUFFERS = 3, SLOT_BYTES = 256, IN = 0, OUT = 1 };
 
@@ -124,7 +125,9 @@ static void start(void) {
                    PREM_OK);
 }
 
-START_TEST(it_is_made_ready_at_the_opening) {
+GROUP("all", .set_up = set_up, .tear_down = tear_down);
+
+TEST(it_is_made_ready_at_the_opening) {
   ck_assert_int_eq(asked.opened, 1);
   ck_assert_ptr_eq(courier, live->courier);
   prem_diag *diag = prem_diag_new();
@@ -136,9 +139,8 @@ START_TEST(it_is_made_ready_at_the_opening) {
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "not today");
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(frames_lie_where_it_has_them) {
+TEST(frames_lie_where_it_has_them) {
   prem_frame frame, result;
   ck_assert_int_eq(prem_live_keep_on_device(live, IN, NULL), PREM_OK);
   start();
@@ -158,9 +160,8 @@ START_TEST(frames_lie_where_it_has_them) {
   ck_assert_int_eq(result.pitch_bytes[0], 64);
   ck_assert_int_eq(prem_live_release(live, &result, NULL), PREM_OK);
 }
-END_TEST
 
-START_TEST(it_hands_frames_on) {
+TEST(it_hands_frames_on) {
   prem_frame frame;
   start();
   for (int i = 0; i < BUFFERS; ++i) {
@@ -184,9 +185,8 @@ START_TEST(it_hands_frames_on) {
   prem_diag_free(diag);
   asked.answer = PREM_OK;
 }
-END_TEST
 
-START_TEST(it_compares_clocks_once_it_runs) {
+TEST(it_compares_clocks_once_it_runs) {
   prem_live_clocks clocks = {.offset_ns = 1,
                              .bound_ns = 1,
                              .questions = 1,
@@ -209,19 +209,17 @@ START_TEST(it_compares_clocks_once_it_runs) {
   prem_live_compare_clocks(live, &clocks);
   ck_assert_int_eq(clocks.bound_ns, 0);
 }
-END_TEST
 
 /* It is asked for the end where frames in hand are to be worked off, else the courier is at once.
  */
-START_TEST(it_is_asked_for_the_end) {
+TESTS(it_is_asked_for_the_end, 2) {
   start();
   ck_assert_int_eq(prem_live_stop(live, _i == 0, 99999, NULL), PREM_OK);
   ck_assert_int_eq(asked.drained, _i == 0);
   ck_assert_uint_eq(prem_word_far(&courier->face->request.value), PREM_COURIER_DRAIN);
 }
-END_TEST
 
-START_TEST(memory_is_left_and_taken) {
+TEST(memory_is_left_and_taken) {
   static float own[BUFFERS][16];
   void *buffers[] = {own[0], own[1], own[2]};
   ck_assert_int_eq(prem_live_adopt(live, IN, buffers, BUFFERS, 64, NULL), PREM_OK);
@@ -239,10 +237,9 @@ START_TEST(memory_is_left_and_taken) {
   ck_assert_str_eq(prem_diag_at(diag, 1)->reason, "frames of 'y' stay on the GPU");
   prem_diag_free(diag);
 }
-END_TEST
 
 /* A courier that promises an instant tells later how far behind it a result was. */
-START_TEST(results_behind_their_promise) {
+TEST(results_behind_their_promise) {
   static const int64_t behind_ns[] = {0, 1, 12345, PREM_MAX_BEHIND_NS};
   prem_frame frame, result;
   start();
@@ -266,20 +263,4 @@ START_TEST(results_behind_their_promise) {
     ck_assert_uint_eq(result.flags & PREM_NOTE_PROMISED, 0);
     ck_assert_int_eq(prem_live_release(live, &result, NULL), PREM_OK);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live engines");
-  TCase *all = tcase_create("all");
-  tcase_add_checked_fixture(all, set_up, tear_down);
-  tcase_add_test(all, it_is_made_ready_at_the_opening);
-  tcase_add_test(all, frames_lie_where_it_has_them);
-  tcase_add_test(all, it_hands_frames_on);
-  tcase_add_test(all, it_compares_clocks_once_it_runs);
-  tcase_add_loop_test(all, it_is_asked_for_the_end, 0, 2);
-  tcase_add_test(all, memory_is_left_and_taken);
-  tcase_add_test(all, results_behind_their_promise);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -11,6 +11,7 @@
 #include "runtime/core/backend.h"
 #include "runtime/core/events.h"
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 
 enum { ROOM = 1 << 14, PAGE_BYTES = 4096 };
 
@@ -34,7 +35,7 @@ static void *write_events(void *rounds) {
   return NULL;
 }
 
-START_TEST(a_reader_sees_whole_events_and_knows_what_it_missed) {
+TEST(a_reader_sees_whole_events_and_knows_what_it_missed) {
   uint64_t rounds = ROUNDS(WRITTEN), next = 0, lost = 0, read = 0;
   pthread_t writer;
   memset(&ring, 0, sizeof ring);
@@ -50,10 +51,9 @@ START_TEST(a_reader_sees_whole_events_and_knows_what_it_missed) {
   pthread_join(writer, NULL);
   ck_assert_uint_eq(read + lost, rounds);
 }
-END_TEST
 
 /* One that always wants the event that is written over next, and one that wants the newest. */
-START_TEST(a_reader_at_each_end_of_the_ring_sees_whole_events) {
+TESTS(a_reader_at_each_end_of_the_ring_sees_whole_events, 2) {
   const uint64_t behind = _i ? 1 : PREM_EVENTS;
   uint64_t rounds = ROUNDS(WRITTEN), written = 0, lost = 0, next = 0;
   pthread_t writer;
@@ -70,10 +70,9 @@ START_TEST(a_reader_at_each_end_of_the_ring_sees_whole_events) {
   }
   pthread_join(writer, NULL);
 }
-END_TEST
 
 /* The writer has begun to write over the oldest event, and has come to its first word. */
-START_TEST(an_event_that_is_being_written_over_is_lost) {
+TEST(an_event_that_is_being_written_over_is_lost) {
   uint64_t rounds = PREM_EVENTS, next = 0, lost = 0, words[PREM_EVENT_WORDS],
            expected[PREM_EVENT_WORDS];
   memset(&ring, 0, sizeof ring);
@@ -86,7 +85,6 @@ START_TEST(an_event_that_is_being_written_over_is_lost) {
   ck_assert_uint_eq(lost, 1);
   ck_assert_uint_eq(next, 2);
 }
-END_TEST
 
 /* Who writes an entry has claimed it, and says that it is written only behind it: the page of the
  * entries cannot be written, so that its first store stops the writer for a look. */
@@ -104,7 +102,7 @@ static void look_and_go_on(int signal) {
   mprotect(stopped.pages + PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE); /* NOLINT */
 }
 
-START_TEST(an_event_is_claimed_before_and_told_behind) {
+TEST(an_event_is_claimed_before_and_told_behind) {
   const size_t words_at = offsetof(prem_event_ring, words);
   const uint64_t words[PREM_EVENT_WORDS] = {1, 2, 3, 4};
   stopped.pages =
@@ -121,9 +119,8 @@ START_TEST(an_event_is_claimed_before_and_told_behind) {
   ck_assert_uint_eq(prem_word_far(&stopped.ring->written.value), 1);
   munmap(stopped.pages, 8 * PAGE_BYTES);
 }
-END_TEST
 
-START_TEST(of_events_that_nobody_reads_the_last_are_kept) {
+TEST(of_events_that_nobody_reads_the_last_are_kept) {
   uint64_t rounds = 3 * PREM_EVENTS + 7, next = 0, lost = 0, words[PREM_EVENT_WORDS];
   memset(&ring, 0, sizeof ring);
   write_events(&rounds);
@@ -134,7 +131,6 @@ START_TEST(of_events_that_nobody_reads_the_last_are_kept) {
   }
   ck_assert(!prem_events_read(&ring, &next, &lost, words));
 }
-END_TEST
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
@@ -213,7 +209,7 @@ static const told sessions[] = {
      "3300 dropped task -1 stream 1 job 3 value 0 lost 0\n"},
 };
 
-START_TEST(each_event_is_told_at_its_instant) {
+TESTS(each_event_is_told_at_its_instant, (int)(sizeof sessions / sizeof *sessions)) {
   char log[ROOM] = "";
   prem_schedule *schedule;
   prem_live_event event;
@@ -235,9 +231,8 @@ START_TEST(each_event_is_told_at_its_instant) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(who_listens_too_late_is_told_how_much_is_lost) {
+TEST(who_listens_too_late_is_told_how_much_is_lost) {
   enum { HYPERPERIODS = 1000 };
   prem_schedule *schedule;
   prem_live *live = open_increment(
@@ -258,9 +253,8 @@ START_TEST(who_listens_too_late_is_told_how_much_is_lost) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(who_did_not_ask_hears_nothing) {
+TEST(who_did_not_ask_hears_nothing) {
   prem_schedule *schedule;
   prem_live *live = open_increment(
       "", "inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } );", &schedule);
@@ -277,7 +271,6 @@ START_TEST(who_did_not_ask_hears_nothing) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
@@ -297,7 +290,7 @@ static int64_t next_silence(prem_live *live, int64_t until_ns) {
   return -1;
 }
 
-START_TEST(a_courier_that_is_silent_is_told_of_once) { /* E6 */
+TEST(a_courier_that_is_silent_is_told_of_once) { /* E6 */
   static prem_live_engine engine;
   static prem_backend backend;
   engine = *prem_backend_sim.live;
@@ -322,7 +315,6 @@ START_TEST(a_courier_that_is_silent_is_told_of_once) { /* E6 */
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- on threads ------------------------------------------------------------------------------ */
 
@@ -346,7 +338,7 @@ static void *listen_to(void *argument) {
   return NULL;
 }
 
-START_TEST(a_monitor_on_its_own_thread_hears_all) {
+TEST(a_monitor_on_its_own_thread_hears_all) {
   enum { MS = 1000000 };
   prem_schedule *schedule = checked_schedule(increment_file(
       100000, 100, "",
@@ -371,24 +363,4 @@ START_TEST(a_monitor_on_its_own_thread_hears_all) {
   ck_assert_uint_eq(m.missing + m.lost, x.missing + y.missing + y.dropped);
   prem_live_close(m.live);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_events");
-  TCase *cases = tcase_create("live_events");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, a_reader_sees_whole_events_and_knows_what_it_missed);
-  tcase_add_loop_test(cases, a_reader_at_each_end_of_the_ring_sees_whole_events, 0, 2);
-  tcase_add_test(cases, an_event_is_claimed_before_and_told_behind);
-  tcase_add_test(cases, an_event_that_is_being_written_over_is_lost);
-  tcase_add_test(cases, of_events_that_nobody_reads_the_last_are_kept);
-  tcase_add_loop_test(cases, each_event_is_told_at_its_instant, 0,
-                      (int)(sizeof sessions / sizeof *sessions));
-  tcase_add_test(cases, who_listens_too_late_is_told_how_much_is_lost);
-  tcase_add_test(cases, who_did_not_ask_hears_nothing);
-  tcase_add_test(cases, a_courier_that_is_silent_is_told_of_once);
-  tcase_add_test(cases, a_monitor_on_its_own_thread_hears_all);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

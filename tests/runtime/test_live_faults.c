@@ -6,6 +6,7 @@
  */
 #include "tests/common/live.h"
 #include "tests/common/longer.h"
+#include "tests/common/suite.h"
 
 enum {
   OPEN = 3,
@@ -143,7 +144,7 @@ static int64_t assert_healthy(const doings *found, const doings *expected) {
   return done;
 }
 
-START_TEST(healthy_blocks_do_not_shift) {
+TESTS(healthy_blocks_do_not_shift, sizeof policies / sizeof *policies) {
   static const int64_t planned_ns[PREM_PHASE_COUNT] = {100, 100, 100};
   const int policy = _i;
   prem_schedule *schedule = prepared_schedule(file_of(policies[policy]));
@@ -171,14 +172,4 @@ START_TEST(healthy_blocks_do_not_shift) {
   ck_assert_int_gt(cut, LENGTHS);
   ck_assert_int_gt(overruns, LENGTHS * LENGTHS);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_faults");
-  TCase *cases = tcase_create("live_faults");
-  tcase_set_timeout(cases, 120);
-  tcase_add_loop_test(cases, healthy_blocks_do_not_shift, 0, sizeof policies / sizeof *policies);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -2,31 +2,28 @@
 /* Live frames in memory of the application: nothing is copied, nothing beside them is touched. */
 /* ctest: threads timing */
 #include "tests/common/live_memory.h"
+#include "tests/common/suite.h"
 
 static const char *const backends[] = {"sim", "cpu"};
 
-START_TEST(results_are_the_same_wherever_frames_lie) {
+TESTS(results_are_the_same_wherever_frames_lie, 2) {
   assert_results_are_the_same_wherever_frames_lie(backends[_i]);
 }
-END_TEST
 
-START_TEST(a_result_without_a_buffer_touches_none) {
+TESTS(a_result_without_a_buffer_touches_none, 2) {
   assert_a_result_without_a_buffer_touches_none(backends[_i]);
 }
-END_TEST
 
-START_TEST(frames_stay_where_blocks_have_them) {
+TESTS(frames_stay_where_blocks_have_them, 2) {
   assert_frames_stay(backends[_i], copy_on_host);
 }
-END_TEST
 
-START_TEST(frames_of_the_host_are_fetched) {
+TESTS(frames_of_the_host_are_fetched, 2) {
   assert_frames_of_the_host_are_fetched(backends[_i], 200);
 }
-END_TEST
 
 /* A camera is given all buffers, and fills them in its own order. */
-START_TEST(several_can_be_in_hand) {
+TEST(several_can_be_in_hand) {
   prem_schedule *schedule = prepared_schedule(blurred);
   prem_live *live = open_live_on("sim", schedule);
   camera in = camera_new();
@@ -53,9 +50,8 @@ START_TEST(several_can_be_in_hand) {
   camera_free(&in);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(memory_that_does_not_fit_is_refused) {
+TEST(memory_that_does_not_fit_is_refused) {
   prem_schedule *schedule = prepared_schedule(blurred);
   prem_live *live = open_live_on("sim", schedule);
   camera in = camera_new();
@@ -110,10 +106,9 @@ START_TEST(memory_that_does_not_fit_is_refused) {
   camera_free(&in);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Two frames in one place would be torn; beside each other in the same rows is no harm. */
-START_TEST(frames_over_each_other_are_refused) {
+TEST(frames_over_each_other_are_refused) {
   enum { ROW = COLUMNS * (int)sizeof(float), WIDE = 3 * ROW, LAST = (ROWS - 1) * WIDE };
   static const struct {
     int at[BUFFERS];
@@ -144,20 +139,4 @@ START_TEST(frames_over_each_other_are_refused) {
   }
   prem_live_close(live);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_memory");
-  TCase *cases = tcase_create("live_memory");
-  tcase_set_timeout(cases, 120);
-  tcase_add_loop_test(cases, results_are_the_same_wherever_frames_lie, 0, 2);
-  tcase_add_loop_test(cases, a_result_without_a_buffer_touches_none, 0, 2);
-  tcase_add_loop_test(cases, frames_stay_where_blocks_have_them, 0, 2);
-  tcase_add_loop_test(cases, frames_of_the_host_are_fetched, 0, 2);
-  tcase_add_test(cases, several_can_be_in_hand);
-  tcase_add_test(cases, memory_that_does_not_fit_is_refused);
-  tcase_add_test(cases, frames_over_each_other_are_refused);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 /* ctest: threads timing */
 #include "tests/common/live.h"
 #include "tests/common/longer.h"
+#include "tests/common/suite.h"
 
 enum { MS = 1000000, UNIT_NS = 100 };
 
@@ -73,7 +74,7 @@ static const char *const three_modes =
     "operating_modes = ( { name = \"full\"; }, { name = \"less\"; off = [ \"a\" ]; },"
     "  { name = \"idle\"; off = [ \"c\", \"a\", \"d\" ]; } );";
 
-START_TEST(a_mode_leaves_out_its_tasks_and_what_is_made_of_them) {
+TEST(a_mode_leaves_out_its_tasks_and_what_is_made_of_them) {
   prem_schedule *schedule = prepared_schedule(four_tasks(three_modes, ""));
   prem_live *live = open_live_on("sim", schedule);
   prem_live_task_counts counts;
@@ -108,9 +109,8 @@ START_TEST(a_mode_leaves_out_its_tasks_and_what_is_made_of_them) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(the_last_wish_counts_and_wrong_ones_are_refused) {
+TEST(the_last_wish_counts_and_wrong_ones_are_refused) {
   prem_schedule *schedule = prepared_schedule(four_tasks(three_modes, ""));
   prem_live *live = open_live_on("sim", schedule);
   prem_diag *diag = prem_diag_new();
@@ -134,7 +134,6 @@ START_TEST(the_last_wish_counts_and_wrong_ones_are_refused) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
 static prem_live_engine telling; /* the simulator's, but for `tell` */
 static int told;
@@ -145,7 +144,7 @@ static void count_telling(void *state) {
 }
 
 /* Where the courier sleeps nothing happens before it is told; that of cpu looks all the time. */
-START_TEST(the_courier_is_told_what_changes_once_it_runs) {
+TEST(the_courier_is_told_what_changes_once_it_runs) {
   static prem_backend backend;
   prem_schedule *schedule = prepared_schedule(four_tasks(three_modes, ""));
   prem_live *live = NULL;
@@ -170,11 +169,10 @@ START_TEST(the_courier_is_told_what_changes_once_it_runs) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* c computes for longer than its deadline in each job: a mode further after each, up to the last.
  */
-START_TEST(overruns_lead_from_mode_to_mode) {
+TEST(overruns_lead_from_mode_to_mode) {
   prem_schedule *schedule = prepared_schedule(
       four_tasks("operating_modes = ( { name = \"full\"; }, { name = \"less\"; off = [ \"d\" ]; },"
                  "  { name = \"least\"; off = [ \"c\", \"d\" ]; } );",
@@ -205,11 +203,10 @@ START_TEST(overruns_lead_from_mode_to_mode) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* In one mode y is made, in the other z: of each hyperperiod just one of them is shown, however
  * often the host switches. */
-START_TEST(a_hyperperiod_is_in_one_mode) { /* E21 */
+TESTS(a_hyperperiod_is_in_one_mode, 2) { /* E21 */
   enum { ROUNDS = 300, MOST_ROUNDS = 20 * ROUNDS, MOST = 1 << 20 };
   prem_schedule *schedule =
       prepared_schedule(four_tasks("operating_modes = ( { name = \"y\"; off = [ \"c\" ]; },"
@@ -263,7 +260,6 @@ START_TEST(a_hyperperiod_is_in_one_mode) { /* E21 */
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
@@ -291,7 +287,7 @@ static const refusal refusals[] = {
      47, "which has 1; list two at least"},
 };
 
-START_TEST(what_makes_no_sense_is_refused) {
+TESTS(what_makes_no_sense_is_refused, (int)(sizeof refusals / sizeof *refusals)) {
   const refusal *wrong = &refusals[_i];
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
@@ -307,9 +303,8 @@ START_TEST(what_makes_no_sense_is_refused) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(there_are_32_at_most) {
+TESTS(there_are_32_at_most, 2) {
   char modes[8192];
   size_t used = (size_t)snprintf(modes, sizeof modes, "operating_modes = (");
   for (int m = 0; m < PREM_MAX_OPERATING_MODES + _i; ++m)
@@ -327,21 +322,4 @@ START_TEST(there_are_32_at_most) {
     ck_assert_uint_eq(schedule->tasks[3].off, UINT32_MAX);
   prem_schedule_free(schedule);
   prem_diag_free(diag);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_modes");
-  TCase *cases = tcase_create("live_modes");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, a_mode_leaves_out_its_tasks_and_what_is_made_of_them);
-  tcase_add_test(cases, the_last_wish_counts_and_wrong_ones_are_refused);
-  tcase_add_test(cases, the_courier_is_told_what_changes_once_it_runs);
-  tcase_add_test(cases, overruns_lead_from_mode_to_mode);
-  tcase_add_loop_test(cases, a_hyperperiod_is_in_one_mode, 0, 2);
-  tcase_add_loop_test(cases, what_makes_no_sense_is_refused, 0,
-                      (int)(sizeof refusals / sizeof *refusals));
-  tcase_add_loop_test(cases, there_are_32_at_most, 0, 2);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

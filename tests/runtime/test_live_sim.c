@@ -2,6 +2,7 @@
 /* Live sessions on the simulator: which job gets which frame, at which instant, to the ns. */
 #include "runtime/session/live_parts.h"
 #include "tests/common/live_leaks.h"
+#include "tests/common/suite.h"
 
 #define SAMPLED "inputs = ( { array = \"x\"; %s } ); outputs = ( { array = \"y\"; %s } );"
 
@@ -86,7 +87,7 @@ static void find_begins(bool follows, int64_t apart_ns, int64_t begins_ns[FOLLOW
 }
 
 /* A little in each, until they begin where the host's clock says; without the wish not at all. */
-START_TEST(hyperperiods_follow_the_clock_of_the_host) {
+TEST(hyperperiods_follow_the_clock_of_the_host) {
   static const int64_t apart_ns[] = {50, -50, STEP, 0};
   for (size_t i = 0; i < sizeof apart_ns / sizeof *apart_ns; ++i) {
     int64_t begins_ns[FOLLOWED], moved_ns = 0;
@@ -103,11 +104,10 @@ START_TEST(hyperperiods_follow_the_clock_of_the_host) {
       ck_assert_int_eq(begins_ns[h], h * PERIOD);
   }
 }
-END_TEST
 
 /* ---- sampling ------------------------------------------------------------------------------- */
 
-START_TEST(a_look_says_where_the_trace_begins_and_the_first_hyperperiod) {
+TEST(a_look_says_where_the_trace_begins_and_the_first_hyperperiod) {
   bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 30L;", "")));
   prem_live_state state;
   prem_live_sleep_until(b.live, 500);
@@ -119,9 +119,8 @@ START_TEST(a_look_says_where_the_trace_begins_and_the_first_hyperperiod) {
   ck_assert_int_eq(state.start_ns, 530);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(a_job_takes_the_newest_frame) {
+TEST(a_job_takes_the_newest_frame) {
   bench b = increments("", "");
   prem_live_sleep_until(b.live, 1500);
   ck_assert_int_eq(feed(b.live, b.x, 10, NULL), PREM_OK);
@@ -139,9 +138,8 @@ START_TEST(a_job_takes_the_newest_frame) {
   assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .repeated = 1, .missing = 2});
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(the_lead_comes_before_the_release) {
+TEST(the_lead_comes_before_the_release) {
   bench b = increments("lead_ns = 100L;", "");
   /* the session begins when the first frame can be chosen: releases are at 100, 1100, ... */
   prem_live_sleep_until(b.live, 999);
@@ -152,9 +150,8 @@ START_TEST(the_lead_comes_before_the_release) {
   assert_shown(&b, 2500, 2, 0);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(old_frames_are_not_shown) { /* E15 */
+TEST(old_frames_are_not_shown) { /* E15 */
   bench b = increments("max_age_ns = 1500L;", "");
   prem_live_sleep_until(b.live, 400);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
@@ -172,9 +169,8 @@ START_TEST(old_frames_are_not_shown) { /* E15 */
   assert_shown(&b, 6400, 7, 0);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(missing_frames_can_be_waited_for) {
+TEST(missing_frames_can_be_waited_for) {
   bench b = increments("missing = \"wait\";", "");
   prem_live_sleep_until(b.live, 300);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
@@ -189,9 +185,8 @@ START_TEST(missing_frames_can_be_waited_for) {
   assert_shown(&b, 5900, 3, 0);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(three_buffers_never_hold_a_writer_up) { /* E12 */
+TEST(three_buffers_never_hold_a_writer_up) { /* E12 */
   bench b = increments("buffers = 3;", "");
   for (int i = 0; i < 1000; ++i) {
     ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
@@ -199,9 +194,8 @@ START_TEST(three_buffers_never_hold_a_writer_up) { /* E12 */
   }
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(two_buffers_are_full_while_one_is_read) {
+TEST(two_buffers_are_full_while_one_is_read) {
   bench b = increments("buffers = 2;", "");
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
@@ -214,11 +208,10 @@ START_TEST(two_buffers_are_full_while_one_is_read) {
   ck_assert_int_eq(prem_live_now_ns(b.live), 1400);
   close_bench(&b);
 }
-END_TEST
 
 /* ---- queuing -------------------------------------------------------------------------------- */
 
-START_TEST(each_queued_frame_is_used_once) { /* E10, E11 */
+TEST(each_queued_frame_is_used_once) { /* E10, E11 */
   bench b = increments("kind = \"queuing\"; buffers = 4;", "kind = \"queuing\"; buffers = 2;");
   float next = 0, expected = 0;
   for (int burst = 0; burst < 50; ++burst) { /* all that is free, at one instant */
@@ -240,9 +233,8 @@ START_TEST(each_queued_frame_is_used_once) { /* E10, E11 */
   ck_assert_uint_eq(x.repeated, 0);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(an_empty_queue_can_repeat) {
+TEST(an_empty_queue_can_repeat) {
   bench b = increments("kind = \"queuing\"; missing = \"repeat\"; buffers = 2;", "");
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   assert_shown(&b, 1400, 1, 0);
@@ -254,9 +246,8 @@ START_TEST(an_empty_queue_can_repeat) {
   assert_shown(&b, 4400, 3, 0);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(a_host_that_keeps_results_delays_or_loses_them) { /* E30 */
+TEST(a_host_that_keeps_results_delays_or_loses_them) { /* E30 */
   bench b = increments("kind = \"queuing\"; buffers = 8;", "kind = \"queuing\"; buffers = 1;");
   for (int i = 0; i < 4; ++i)
     ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
@@ -273,9 +264,8 @@ START_TEST(a_host_that_keeps_results_delays_or_loses_them) { /* E30 */
   assert_counts(&b, b.y, (prem_live_counts){.frames = 3, .missing = 2, .dropped = 1});
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(a_result_without_a_buffer_can_be_dropped_at_once) {
+TEST(a_result_without_a_buffer_can_be_dropped_at_once) {
   bench b = increments("kind = \"queuing\"; buffers = 8;",
                        "kind = \"queuing\"; buffers = 1; overflow = \"drop\";");
   for (int i = 0; i < 4; ++i)
@@ -288,11 +278,10 @@ START_TEST(a_result_without_a_buffer_can_be_dropped_at_once) {
   assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .missing = 1, .dropped = 1});
   close_bench(&b);
 }
-END_TEST
 
 /* ---- publishing ----------------------------------------------------------------------------- */
 
-START_TEST(results_are_shown_at_their_instant) {
+TEST(results_are_shown_at_their_instant) {
   bench b = start_bench(increment_file(
       1000, 1, "", text(SAMPLED, "kind = \"queuing\";", "publish_ns = 500L; buffers = 2;")));
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
@@ -305,9 +294,8 @@ START_TEST(results_are_shown_at_their_instant) {
   ck_assert_int_eq(prem_live_wait(b.live, b.y, 3499, &later, NULL), PREM_ERR_TIMEOUT);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(late_results_say_so) {
+TEST(late_results_say_so) {
   /* a frame that is waited for makes its job late */
   bench b = start_bench(increment_file(1000, 1, "deadline_ns = 900L;",
                                        text(SAMPLED, "missing = \"wait\";", "publish_ns = 500L;")));
@@ -323,9 +311,8 @@ START_TEST(late_results_say_so) {
   assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .late = 1});
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(an_overrun_can_stop_the_session) {
+TEST(an_overrun_can_stop_the_session) {
   const char *file = increment_file(1000, 1, "deadline_ns = 900L;",
                                     text(SAMPLED, "missing = \"wait\";", "kind = \"queuing\";"));
   bench b = start_bench(text("%s policy: { overrun = \"stop\"; };", file));
@@ -346,7 +333,6 @@ START_TEST(an_overrun_can_stop_the_session) {
   ck_assert_int_eq(state.hyperperiods, 2);
   close_bench(&b);
 }
-END_TEST
 
 /* ---- triggers ------------------------------------------------------------------------------- */
 
@@ -361,7 +347,7 @@ static bench triggers(const char *input, int64_t submit_timeout_ns) {
   return b;
 }
 
-START_TEST(a_frame_starts_the_hyperperiod) {
+TEST(a_frame_starts_the_hyperperiod) {
   bench b = triggers("lead_ns = 20L;", 0);
   prem_live_sleep_until(b.live, 12345);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
@@ -379,9 +365,8 @@ START_TEST(a_frame_starts_the_hyperperiod) {
   ck_assert_int_eq(state.hyperperiods, 4);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(a_trigger_that_does_not_come_ends_the_session) { /* E2 */
+TEST(a_trigger_that_does_not_come_ends_the_session) { /* E2 */
   bench b = triggers("", 5000);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   assert_shown(&b, 400, 1, 0);
@@ -396,9 +381,8 @@ START_TEST(a_trigger_that_does_not_come_ends_the_session) { /* E2 */
   ck_assert_int_eq(prem_live_stop(b.live, true, 0, NULL), PREM_OK);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(a_trigger_that_does_not_come_can_be_repeated_or_skipped) { /* E2 */
+TEST(a_trigger_that_does_not_come_can_be_repeated_or_skipped) { /* E2 */
   bench b = triggers("missing = \"repeat\";", 5000);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   assert_shown(&b, 400, 1, 0);
@@ -415,11 +399,10 @@ START_TEST(a_trigger_that_does_not_come_can_be_repeated_or_skipped) { /* E2 */
   assert_shown(&b, 7400, 2, 0); /* behind the empty one, which began at 6000 */
   close_bench(&b);
 }
-END_TEST
 
 /* ---- stopping ------------------------------------------------------------------------------- */
 
-START_TEST(draining_works_off_what_was_submitted) { /* E29, E33 */
+TEST(draining_works_off_what_was_submitted) { /* E29, E33 */
   bench b = increments("kind = \"queuing\"; buffers = 4;", "kind = \"queuing\"; buffers = 4;");
   for (int i = 0; i < 4; ++i)
     ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
@@ -442,9 +425,8 @@ START_TEST(draining_works_off_what_was_submitted) { /* E29, E33 */
   ck_assert_int_eq(prem_live_wait(b.live, b.y, 0, &acquired, NULL), PREM_ERR_ENDED);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(stopping_at_once_shows_no_half_frame) { /* E23 */
+TEST(stopping_at_once_shows_no_half_frame) { /* E23 */
   bench b = increments("kind = \"queuing\"; buffers = 4;", "kind = \"queuing\"; buffers = 4;");
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
@@ -459,7 +441,6 @@ START_TEST(stopping_at_once_shows_no_half_frame) { /* E23 */
   ck_assert_int_eq(fetch(b.live, b.y, 9000, &value, NULL), PREM_ERR_ENDED);
   close_bench(&b);
 }
-END_TEST
 
 /* ---- mistakes of the caller ------------------------------------------------------------------ */
 
@@ -471,7 +452,7 @@ static void assert_argument(prem_status status, prem_diag *diag, const char *fra
                 prem_diag_at(diag, count - 1)->reason);
 }
 
-START_TEST(mistakes_are_told) {
+TEST(mistakes_are_told) {
   bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
   prem_diag *diag = prem_diag_new();
   prem_frame frame, other;
@@ -529,10 +510,9 @@ START_TEST(mistakes_are_told) {
   prem_diag_free(diag);
   close_bench(&b);
 }
-END_TEST
 
 /* Nothing comes, and nothing can: that is said. */
-START_TEST(who_holds_all_buffers_is_told_so) {
+TEST(who_holds_all_buffers_is_told_so) {
   bench b = open_bench(increment_file(
       1000, 1, "", text(SAMPLED, "buffers = 4; kind = \"queuing\";", "buffers = 2;")));
   prem_diag *diag = prem_diag_new();
@@ -564,10 +544,9 @@ START_TEST(who_holds_all_buffers_is_told_so) {
   prem_diag_free(diag);
   close_bench(&b);
 }
-END_TEST
 
 /* By the wall clock, say, whose frames would never be too old. The buffer stays in hand. */
-START_TEST(a_frame_of_another_clock_is_refused) {
+TEST(a_frame_of_another_clock_is_refused) {
   static const int64_t wrong_ns[] = {-1, INT64_MIN, INT64_C(1000000801),
                                      INT64_C(1700000000000000000), INT64_MAX};
   bench b = increments("max_age_ns = 900L;", "");
@@ -587,9 +566,8 @@ START_TEST(a_frame_of_another_clock_is_refused) {
   prem_diag_free(diag);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(what_is_not_ready_is_not_opened) {
+TEST(what_is_not_ready_is_not_opened) {
   static const char unplanned[] =
       "version = 1; name = \"live\"; platform: { blocks = 1; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
@@ -626,10 +604,9 @@ START_TEST(what_is_not_ready_is_not_opened) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A run that is asked for wrongly changes nothing: the right one follows. */
-START_TEST(mistakes_of_a_run_are_told) {
+TEST(mistakes_of_a_run_are_told) {
   prem_schedule *schedule = prepared_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
   prem_session *session = open_on("sim", schedule);
   prem_diag *diag = prem_diag_new();
@@ -666,7 +643,6 @@ START_TEST(mistakes_of_a_run_are_told) {
   prem_schedule_free(schedule);
   prem_schedule_free(other);
 }
-END_TEST
 
 /* Two tasks, the second with a job every so often, and room in a trace. */
 static prem_schedule *two_tasks(int64_t period_ns, prem_trace **trace) {
@@ -680,7 +656,7 @@ static prem_schedule *two_tasks(int64_t period_ns, prem_trace **trace) {
 }
 
 /* As many tasks, but other numbers of jobs: their ends would find no room. */
-START_TEST(a_trace_of_other_jobs_is_refused) {
+TEST(a_trace_of_other_jobs_is_refused) {
   prem_trace *of_few, *of_many;
   prem_schedule *few = two_tasks(1000, &of_few), *many = two_tasks(500, &of_many);
   prem_diag *diag = prem_diag_new();
@@ -701,9 +677,8 @@ START_TEST(a_trace_of_other_jobs_is_refused) {
   prem_schedule_free(few);
   prem_schedule_free(many);
 }
-END_TEST
 
-START_TEST(a_start_too_soon_is_told) {
+TEST(a_start_too_soon_is_told) {
   bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
   prem_diag *diag = prem_diag_new();
   prem_live_sleep_until(b.live, 100);
@@ -714,9 +689,8 @@ START_TEST(a_start_too_soon_is_told) {
   prem_diag_free(diag);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(a_session_that_never_started_can_be_stopped_and_closed) {
+TEST(a_session_that_never_started_can_be_stopped_and_closed) {
   bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "", "")));
   prem_live_state state;
   prem_live_look(b.live, &state);
@@ -730,9 +704,8 @@ START_TEST(a_session_that_never_started_can_be_stopped_and_closed) {
   close_bench(&b);
   prem_live_close(NULL);
 }
-END_TEST
 
-START_TEST(a_machine_without_a_gpu_says_so) {
+TEST(a_machine_without_a_gpu_says_so) {
   const prem_backend *cuda = prem_backend_find("cuda");
   prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
   prem_diag *diag = prem_diag_new();
@@ -746,10 +719,9 @@ START_TEST(a_machine_without_a_gpu_says_so) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* As a courier does that hears nothing of its host: nobody has called stop. */
-START_TEST(a_session_that_drains_by_itself_says_so) { /* E4 */
+TESTS(a_session_that_drains_by_itself_says_so, 2) { /* E4 */
   bench b = increments("kind = \"queuing\";", "kind = \"queuing\";");
   prem_live_state state;
   prem_frame frame;
@@ -768,49 +740,9 @@ START_TEST(a_session_that_drains_by_itself_says_so) { /* E4 */
   ck_assert_int_eq(state.end, _i == 0 ? PREM_LIVE_SILENT : PREM_LIVE_STOPPED);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(sessions_leave_nothing_behind) { /* E32 */
+TEST(sessions_leave_nothing_behind) { /* E32 */
   prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
   assert_nothing_stays("sim", schedule, 1000, NULL);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_sim");
-  TCase *cases = tcase_create("live_sim");
-  tcase_add_test(cases, a_look_says_where_the_trace_begins_and_the_first_hyperperiod);
-  tcase_add_test(cases, hyperperiods_follow_the_clock_of_the_host);
-  tcase_add_test(cases, a_job_takes_the_newest_frame);
-  tcase_add_test(cases, the_lead_comes_before_the_release);
-  tcase_add_test(cases, old_frames_are_not_shown);
-  tcase_add_test(cases, missing_frames_can_be_waited_for);
-  tcase_add_test(cases, three_buffers_never_hold_a_writer_up);
-  tcase_add_test(cases, two_buffers_are_full_while_one_is_read);
-  tcase_add_test(cases, each_queued_frame_is_used_once);
-  tcase_add_test(cases, an_empty_queue_can_repeat);
-  tcase_add_test(cases, a_host_that_keeps_results_delays_or_loses_them);
-  tcase_add_test(cases, a_result_without_a_buffer_can_be_dropped_at_once);
-  tcase_add_test(cases, results_are_shown_at_their_instant);
-  tcase_add_test(cases, late_results_say_so);
-  tcase_add_test(cases, an_overrun_can_stop_the_session);
-  tcase_add_test(cases, a_frame_starts_the_hyperperiod);
-  tcase_add_test(cases, a_trigger_that_does_not_come_ends_the_session);
-  tcase_add_loop_test(cases, a_session_that_drains_by_itself_says_so, 0, 2);
-  tcase_add_test(cases, sessions_leave_nothing_behind);
-  tcase_add_test(cases, a_trigger_that_does_not_come_can_be_repeated_or_skipped);
-  tcase_add_test(cases, draining_works_off_what_was_submitted);
-  tcase_add_test(cases, stopping_at_once_shows_no_half_frame);
-  tcase_add_test(cases, mistakes_are_told);
-  tcase_add_test(cases, who_holds_all_buffers_is_told_so);
-  tcase_add_test(cases, a_frame_of_another_clock_is_refused);
-  tcase_add_test(cases, what_is_not_ready_is_not_opened);
-  tcase_add_test(cases, mistakes_of_a_run_are_told);
-  tcase_add_test(cases, a_trace_of_other_jobs_is_refused);
-  tcase_add_test(cases, a_start_too_soon_is_told);
-  tcase_add_test(cases, a_session_that_never_started_can_be_stopped_and_closed);
-  tcase_add_test(cases, a_machine_without_a_gpu_says_so);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
  * data to the last bit, numbers that wrap, overload by arithmetic. */
 /* ctest: threads timing */
 #include "tests/common/live.h"
+#include "tests/common/suite.h"
 
 #include "runtime/core/arrays.h"
 #include "runtime/core/courier.h"
@@ -38,7 +39,7 @@ static const char *halo_file =
 
 static const char *const backends[] = {"sim", "cpu"};
 
-START_TEST(halos_stay_in_their_slot) { /* E34 */
+TESTS(halos_stay_in_their_slot, 2) { /* E34 */
   prem_schedule *schedule = prepared_schedule(halo_file);
   prem_arrays *reference = NULL;
   ck_assert_int_eq(prem_arrays_new(schedule, &reference, NULL), PREM_OK);
@@ -67,7 +68,6 @@ START_TEST(halos_stay_in_their_slot) { /* E34 */
   prem_arrays_free(reference);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* `c` meets what `b` reads before what `a` reads; the file has the input of `a` first. */
 #define PHASES                                                                                     \
@@ -94,7 +94,7 @@ static void submit_value(prem_live *live, int32_t stream, float value) {
   ck_assert_int_eq(prem_live_submit(live, &frame, NULL), PREM_OK);
 }
 
-START_TEST(a_result_has_the_number_of_its_first_input) {
+TEST(a_result_has_the_number_of_its_first_input) {
   prem_schedule *schedule = prepared_schedule(two_inputs_file);
   prem_live *live = open_live_on("sim", schedule);
   submit_value(live, prem_live_find(live, "z"), 5);
@@ -111,11 +111,10 @@ START_TEST(a_result_has_the_number_of_its_first_input) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A camera, and a calibration that is sent once: the result is as old as the calibration, which
  * says nothing of the camera. */
-START_TEST(a_result_says_the_age_of_each_input) {
+TEST(a_result_says_the_age_of_each_input) {
   prem_schedule *schedule = prepared_schedule(two_inputs_file);
   prem_live *live = open_live_on("sim", schedule);
   const int32_t x = prem_live_find(live, "x"), y = prem_live_find(live, "y"),
@@ -144,7 +143,6 @@ START_TEST(a_result_says_the_age_of_each_input) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* `c` meets a frame of `x` that `a` read with one that `b` read half a period later, since `d` has
  * two in that time; and `z`, which `c` reads itself. `e` reads what `a` made last, and no input. */
@@ -178,7 +176,7 @@ static prem_frame newest_of(prem_live *live, const char *name, int64_t until_ns)
   return frame;
 }
 
-START_TEST(of_several_frames_of_an_input_the_oldest_is_told) {
+TEST(of_several_frames_of_an_input_the_oldest_is_told) {
   prem_schedule *schedule = prepared_schedule(two_ways_file);
   prem_live *live = open_live_on("sim", schedule);
   const int32_t x = prem_live_find(live, "x"), z = prem_live_find(live, "z");
@@ -204,7 +202,6 @@ START_TEST(of_several_frames_of_an_input_the_oldest_is_told) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static const char *walk_file =
     "version = 1; name = \"walk\"; platform: { blocks = 2; };"
@@ -216,7 +213,7 @@ static const char *walk_file =
     "live: { inputs = ( { array = \"x\"; } );"
     "  outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 1; overflow = \"drop\"; } ); };";
 
-START_TEST(compatible_intervals_keep_what_is_shown) {
+TEST(compatible_intervals_keep_what_is_shown) {
   prem_schedule *schedule = prepared_schedule(walk_file);
   prem_arrays *reference = NULL;
   ck_assert_int_eq(prem_arrays_new(schedule, &reference, NULL), PREM_OK);
@@ -243,7 +240,6 @@ START_TEST(compatible_intervals_keep_what_is_shown) {
   prem_arrays_free(reference);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- who sees what -------------------------------------------------------------------------- */
 
@@ -289,7 +285,7 @@ static void assert_next(prem_live *live, int32_t stream, int64_t job, float valu
   ck_assert_float_eq(found, value);
 }
 
-START_TEST(all_readers_of_a_period_see_one_frame) {
+TEST(all_readers_of_a_period_see_one_frame) {
   prem_schedule *schedule = prepared_schedule(readers_file(""));
   prem_live *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
@@ -308,9 +304,8 @@ START_TEST(all_readers_of_a_period_see_one_frame) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(what_is_made_of_a_skipped_job_is_skipped) { /* E22 */
+TEST(what_is_made_of_a_skipped_job_is_skipped) { /* E22 */
   prem_schedule *schedule = prepared_schedule(readers_file("missing = \"skip\";"));
   prem_live *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
@@ -329,9 +324,8 @@ START_TEST(what_is_made_of_a_skipped_job_is_skipped) { /* E22 */
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_queued_frame_stays_until_its_slowest_reader_is_done) { /* E12 */
+TEST(a_queued_frame_stays_until_its_slowest_reader_is_done) { /* E12 */
   prem_schedule *schedule = prepared_schedule(readers_file("kind = \"queuing\"; buffers = 2;"));
   prem_live *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
@@ -347,7 +341,6 @@ START_TEST(a_queued_frame_stays_until_its_slowest_reader_is_done) { /* E12 */
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- numbers that wrap ---------------------------------------------------------------------- */
 
@@ -362,7 +355,7 @@ static const beginning beginnings[] = {
     {(INT64_C(1) << 32) - 2, (UINT64_C(1) << 40) - 2},
 };
 
-START_TEST(counts_may_begin_anywhere) { /* E18, E19 */
+TESTS(counts_may_begin_anywhere, 6) { /* E18, E19 */
   const beginning *from = &beginnings[_i / 2];
   prem_schedule *schedule = checked_schedule(
       increment_file(100000, 100, "",
@@ -389,7 +382,6 @@ START_TEST(counts_may_begin_anywhere) { /* E18, E19 */
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- overload ------------------------------------------------------------------------------- */
 
@@ -415,7 +407,7 @@ static prem_live_counts overload(const char *kind, uint64_t *refused) {
   return counts;
 }
 
-START_TEST(overload_is_counted_by_arithmetic) { /* E24 */
+TEST(overload_is_counted_by_arithmetic) { /* E24 */
   uint64_t refused;
   prem_live_counts counts = overload("sampling", &refused);
   ck_assert_uint_eq(refused, 0);
@@ -428,7 +420,6 @@ START_TEST(overload_is_counted_by_arithmetic) { /* E24 */
   ck_assert_uint_ge(counts.frames - counts.taken, 1); /* what lies in the queue at the end */
   ck_assert_uint_le(counts.frames - counts.taken, 3);
 }
-END_TEST
 
 /* ---- the same again -------------------------------------------------------------------------- */
 
@@ -464,16 +455,15 @@ static size_t run_program(unsigned char *out, size_t room) {
   return used + bytes;
 }
 
-START_TEST(a_program_is_deterministic) {
+TEST(a_program_is_deterministic) {
   static unsigned char first[1 << 20], second[1 << 20];
   const size_t bytes = run_program(first, sizeof first);
   ck_assert_uint_gt(bytes, 20000);
   ck_assert_uint_eq(run_program(second, sizeof second), bytes);
   ck_assert_int_eq(memcmp(first, second, bytes), 0);
 }
-END_TEST
 
-START_TEST(sessions_leave_nothing_behind) { /* E32, with the address sanitizer */
+TEST(sessions_leave_nothing_behind) { /* E32, with the address sanitizer */
   prem_schedule *schedule = prepared_schedule(readers_file(""));
   for (int i = 0; i < 1000; ++i) {
     prem_live *live = open_live_on("sim", schedule);
@@ -487,9 +477,8 @@ START_TEST(sessions_leave_nothing_behind) { /* E32, with the address sanitizer *
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(results_that_wait_longer_than_buffers_last_are_refused) {
+TEST(results_that_wait_longer_than_buffers_last_are_refused) {
   prem_schedule *schedule = checked_schedule(increment_file(
       1000, 1, "", "outputs = ( { array = \"y\"; buffers = 3; publish_ns = 3000L; } );"));
   prem_diag *diag = prem_diag_new();
@@ -501,9 +490,8 @@ START_TEST(results_that_wait_longer_than_buffers_last_are_refused) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(without_ports_a_session_just_runs) {
+TEST(without_ports_a_session_just_runs) {
   prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", ""));
   prem_live *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
@@ -515,7 +503,6 @@ START_TEST(without_ports_a_session_just_runs) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- who depends on an input ------------------------------------------------------------------
  */
@@ -557,7 +544,7 @@ static const prem_registry give_registry = {give_list, 1};
 
 /* `second` comes after `first`, which reads the input, and depends on it where it reads what that
  * makes, through whichever port. */
-START_TEST(who_reads_what_is_made_of_an_input_depends_on_it) {
+TESTS(who_reads_what_is_made_of_an_input_depends_on_it, 3) {
   static const struct {
     const char *read;
     int32_t gates;
@@ -593,28 +580,4 @@ START_TEST(who_reads_what_is_made_of_an_input_depends_on_it) {
   prem_program_free(program);
   prem_schedule_free(schedule);
   prem_diag_free(diag);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_tasks");
-  TCase *cases = tcase_create("live_tasks");
-  tcase_set_timeout(cases, 120);
-  tcase_add_loop_test(cases, halos_stay_in_their_slot, 0, 2);
-  tcase_add_test(cases, a_result_has_the_number_of_its_first_input);
-  tcase_add_test(cases, a_result_says_the_age_of_each_input);
-  tcase_add_test(cases, of_several_frames_of_an_input_the_oldest_is_told);
-  tcase_add_test(cases, compatible_intervals_keep_what_is_shown);
-  tcase_add_test(cases, all_readers_of_a_period_see_one_frame);
-  tcase_add_test(cases, what_is_made_of_a_skipped_job_is_skipped);
-  tcase_add_test(cases, a_queued_frame_stays_until_its_slowest_reader_is_done);
-  tcase_add_loop_test(cases, counts_may_begin_anywhere, 0, 6);
-  tcase_add_test(cases, overload_is_counted_by_arithmetic);
-  tcase_add_test(cases, a_program_is_deterministic);
-  tcase_add_test(cases, sessions_leave_nothing_behind);
-  tcase_add_test(cases, results_that_wait_longer_than_buffers_last_are_refused);
-  tcase_add_test(cases, without_ports_a_session_just_runs);
-  tcase_add_loop_test(cases, who_reads_what_is_made_of_an_input_depends_on_it, 0, 3);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 /* ctest: threads timing */
 #include "tests/common/longer.h"
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 
 #include <math.h>
 
@@ -218,7 +219,9 @@ static bool run_session(uint64_t seed, const char *backend, int64_t period_ns) {
   return is_whole;
 }
 
-START_TEST(the_simulator_keeps_the_state) {
+GROUP("live_versions", .timeout_s = 300);
+
+TEST(the_simulator_keeps_the_state) {
   int whole = 0;
   for (int i = 0; i < ROUNDS(SESSIONS); ++i)
     whole += run_session((uint64_t)i + 1, "sim", 1000);
@@ -228,14 +231,12 @@ START_TEST(the_simulator_keeps_the_state) {
   ck_assert_int_gt(given_up, ROUNDS(SESSIONS) / 4);
   ck_assert_int_gt(off, ROUNDS(SESSIONS) * 4);
 }
-END_TEST
 
-START_TEST(threads_keep_the_state) {
+TEST(threads_keep_the_state) {
   for (int i = 0; i < ROUNDS(SESSIONS_ON_THREADS); ++i)
     run_session((uint64_t)i + 1001, "cpu", 5 * MS);
   ck_assert_int_gt(learnt, 0);
 }
-END_TEST
 
 /* ---- what blocks wait for -------------------------------------------------------------------- */
 
@@ -286,7 +287,7 @@ static void assert_slots(const prem_courier *c, int64_t hyperperiod, uint16_t ta
 }
 
 /* A job that can be given up makes its version when it is over; else it is known that it will. */
-START_TEST(the_state_is_waited_for_and_nothing_else) {
+TESTS(the_state_is_waited_for_and_nothing_else, 2) {
   prem_schedule *schedule =
       four_in_a_row("", _i ? "deadline_ns = 900L; overrun = \"abort\";" : "", "");
   prem_live *live = open_live_on("sim", schedule);
@@ -308,10 +309,9 @@ START_TEST(the_state_is_waited_for_and_nothing_else) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Until a job is over it can be given up, where it or what it is made of is aborted. */
-START_TEST(who_can_be_given_up_is_waited_for_to_its_end) {
+TESTS(who_can_be_given_up_is_waited_for_to_its_end, 7) {
   static const char aborts[] = "deadline_ns = 900L; overrun = \"abort\";",
                     skips[] = "deadline_ns = 900L; overrun = \"skip\";";
   static const struct {
@@ -337,7 +337,6 @@ START_TEST(who_can_be_given_up_is_waited_for_to_its_end) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- the example as it is shipped ------------------------------------------------------------ */
 
@@ -346,7 +345,7 @@ static void fill_bytes(const prem_frame *frame, int value) {
     memset((char *)frame->data + row * frame->pitch_bytes[2], value, (size_t)frame->shape[3]);
 }
 
-START_TEST(the_background_is_learnt) {
+TEST(the_background_is_learnt) {
   static const int frames[] = {160, 32, 250, 0, 77, 255};
   prem_schedule *schedule = planned_schedule(SOURCE_DIR "/schedules/examples/background.cfg");
   prem_live *live = open_live_on("sim", schedule);
@@ -371,11 +370,10 @@ START_TEST(the_background_is_learnt) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A block may ask for the ticket behind the last job of the last hyperperiod that is open, while
  * the first one of the row that is used again still stands. */
-START_TEST(tickets_have_places_of_their_own) {
+TEST(tickets_have_places_of_their_own) {
   prem_schedule *schedule = prepared_schedule(
       "version = 1; name = \"one\"; platform: { blocks = 1; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
@@ -397,10 +395,9 @@ START_TEST(tickets_have_places_of_their_own) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Results of warm-up tiles, which come before their hyperperiod, are not dropped before it. */
-START_TEST(results_of_warm_up_are_due_with_their_hyperperiod) {
+TEST(results_of_warm_up_are_due_with_their_hyperperiod) {
   prem_schedule *schedule = prepared_schedule(
       "version = 1; name = \"warm\"; platform: { blocks = 1; buffers = 2; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 32 ]; },"
@@ -415,20 +412,4 @@ START_TEST(results_of_warm_up_are_due_with_their_hyperperiod) {
   ck_assert_int_eq(live->courier->streams[1].due_ns[0], 0);
   prem_live_close(live);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_versions");
-  TCase *cases = tcase_create("live_versions");
-  tcase_set_timeout(cases, 300);
-  tcase_add_test(cases, the_simulator_keeps_the_state);
-  tcase_add_test(cases, threads_keep_the_state);
-  tcase_add_loop_test(cases, the_state_is_waited_for_and_nothing_else, 0, 2);
-  tcase_add_loop_test(cases, who_can_be_given_up_is_waited_for_to_its_end, 0, 7);
-  tcase_add_test(cases, the_background_is_learnt);
-  tcase_add_test(cases, tickets_have_places_of_their_own);
-  tcase_add_test(cases, results_of_warm_up_are_due_with_their_hyperperiod);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

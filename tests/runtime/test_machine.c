@@ -14,6 +14,8 @@
 
 #include "runtime/core/backend.h"
 
+#include "tests/common/suite.h"
+
 enum { PROBE_NS = 50000000 }; /* what a run may wait for the facts */
 
 static int64_t now_ns(void) {
@@ -24,7 +26,7 @@ static int64_t now_ns(void) {
 
 /** `sim` and `cpu` have no bandwidth to measure; `cpu` alone has a cost of dispatching and one of
  * telling a successor. */
-START_TEST(what_cannot_be_measured_stays) {
+TESTS(what_cannot_be_measured_stays, 2) {
   static const char *const names[] = {"sim", "cpu"};
   const prem_backend *backend = prem_backend_find(names[_i]);
   prem_machine machine, before;
@@ -41,7 +43,6 @@ START_TEST(what_cannot_be_measured_stays) {
   machine.precedence_ns = before.precedence_ns;
   ck_assert_mem_eq(&before, &machine, sizeof machine);
 }
-END_TEST
 
 /* ---- a clock that is made up ----------------------------------------------------------------- */
 
@@ -67,7 +68,7 @@ int clock_gettime(clockid_t clock, struct timespec *out) {
   return 0;
 }
 
-START_TEST(the_step_of_a_clock_is_found) {
+TESTS(the_step_of_a_clock_is_found, (int)(sizeof clocks / sizeof *clocks)) {
   prem_machine machine;
   made_up = &clocks[_i];
   ck_assert_int_eq(prem_backend_probe(prem_backend_find("cpu"), &machine, NULL), PREM_OK);
@@ -76,7 +77,6 @@ START_TEST(the_step_of_a_clock_is_found) {
   ck_assert_int_ge(machine.clock_read_ns, clocks[_i].read_ns * 95 / 100);
   ck_assert_int_le(machine.clock_read_ns, clocks[_i].read_ns * 105 / 100);
 }
-END_TEST
 
 /* ---- a processor that is made up ------------------------------------------------------------ */
 
@@ -125,7 +125,7 @@ int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) {
   return 0;
 }
 
-START_TEST(the_processor_is_named) {
+TESTS(the_processor_is_named, (int)(sizeof processors / sizeof *processors)) {
   prem_machine machine;
   processor = &processors[_i];
   ck_assert_int_eq(prem_backend_probe(prem_backend_find("cpu"), &machine, NULL), PREM_OK);
@@ -134,14 +134,13 @@ START_TEST(the_processor_is_named) {
   ck_assert_int_eq(machine.cores, processors[_i].cores);
   ck_assert_int_eq(machine.max_blocks, processors[_i].cores);
 }
-END_TEST
 
 static prem_status telling(const char *name, prem_precedence_setup setup,
                            prem_precedence_times *out) {
   return prem_measure_precedence(prem_backend_find(name), &setup, out, NULL);
 }
 
-START_TEST(a_successor_begins_behind_all_its_predecessors) {
+TEST(a_successor_begins_behind_all_its_predecessors) {
   prem_precedence_setup setup = {.blocks = 2, .predecessors = 3, .hyperperiods = 20};
   prem_precedence_times times;
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
@@ -162,7 +161,6 @@ START_TEST(a_successor_begins_behind_all_its_predecessors) {
   ++setup.predecessors;
   ck_assert_int_eq(telling("cpu", setup, &times), PREM_ERR_ARGUMENT);
 }
-END_TEST
 
 /* A virtual machine on which the successor begins 0 to 100 ns late on block 0, each delay once in
  * 101 hyperperiods, and 1000 ns later on block 1. */
@@ -177,7 +175,7 @@ static prem_status run_with_delays(void *state, const prem_run_request *request,
   return status;
 }
 
-START_TEST(percentiles_are_those_of_all_delays) {
+TEST(percentiles_are_those_of_all_delays) {
   const prem_precedence_setup setup = {.blocks = 2, .predecessors = 1, .hyperperiods = 101};
   prem_backend delaying = prem_backend_sim;
   prem_precedence_times times;
@@ -191,10 +189,9 @@ START_TEST(percentiles_are_those_of_all_delays) {
   ck_assert_int_eq(times.last.p99_ns, 1099);
   ck_assert_int_eq(times.last.max_ns, 1100);
 }
-END_TEST
 
 /** Where there is a GPU: all its facts, and those of a second probe at once and the same. */
-START_TEST(a_gpu_knows_its_clocks_and_its_memory) {
+TEST(a_gpu_knows_its_clocks_and_its_memory) {
   const prem_backend *cuda = prem_backend_find("cuda");
   prem_machine machine, again;
   if (!cuda || prem_backend_probe(cuda, &machine, NULL) != PREM_OK)
@@ -216,25 +213,4 @@ START_TEST(a_gpu_knows_its_clocks_and_its_memory) {
   ck_assert_int_lt(machine.dispatch_ns, 100000);
   ck_assert_int_gt(machine.precedence_ns, 0);
   ck_assert_int_lt(machine.precedence_ns, 1000000);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("machine");
-  TCase *cases = tcase_create("facts");
-  tcase_add_loop_test(cases, what_cannot_be_measured_stays, 0, 2);
-  tcase_add_loop_test(cases, the_step_of_a_clock_is_found, 0,
-                      (int)(sizeof clocks / sizeof *clocks));
-  tcase_add_loop_test(cases, the_processor_is_named, 0,
-                      (int)(sizeof processors / sizeof *processors));
-  tcase_add_test(cases, a_successor_begins_behind_all_its_predecessors);
-  tcase_add_test(cases, percentiles_are_those_of_all_delays);
-  tcase_set_timeout(cases, 240);
-  tcase_add_test(cases, a_gpu_knows_its_clocks_and_its_memory);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 /* ctest: threads timing */
 #include "tests/common/longer.h"
 #include "tests/common/mode_plans.h"
+#include "tests/common/suite.h"
 
 #include "ttprem/tally.h"
 
@@ -53,7 +54,7 @@ static const char *const full_log =
     "bw1@1100 cp0@1200 cc0@1300 cp1@1300 cc1@1400 cw0@1600 cw1@1700";
 static const char *const quick_log = "cp0@0 cc0@100 cp1@100 cc1@200 cw0@400 cw1@500";
 
-START_TEST(a_hyperperiod_is_worked_by_the_plan_of_its_mode) {
+TEST(a_hyperperiod_is_worked_by_the_plan_of_its_mode) {
   prem_schedule *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
   prem_live *live = open_live_on("sim", schedule);
   prem_trace *trace = NULL;
@@ -92,7 +93,6 @@ START_TEST(a_hyperperiod_is_worked_by_the_plan_of_its_mode) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* What was late first, and with what that began. */
 static void assert_cause(const prem_schedule *schedule, prem_trace *trace, int64_t hyperperiod,
@@ -108,7 +108,7 @@ static void assert_cause(const prem_schedule *schedule, prem_trace *trace, int64
 
 /* a takes longer than it may: what it delays ends late in its hyperperiod, and the next one has the
  * other plan, from its first instant on. */
-START_TEST(an_overrun_leads_to_the_next_plan) {
+TEST(an_overrun_leads_to_the_next_plan) {
   prem_schedule *schedule =
       prepared_schedule(three_tasks(two_plans, "deadline_ns = 700L; overrun = \"degrade\";", 1));
   prem_live *live = open_longer(schedule, (const int64_t[]){100, 900, 100});
@@ -135,11 +135,10 @@ START_TEST(an_overrun_leads_to_the_next_plan) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Something is late by more than a hyperperiod when the plan changes: counts stay right, and the
  * next plan's phases wait for all that is left. */
-START_TEST(what_is_late_is_waited_for_across_a_switch) {
+TEST(what_is_late_is_waited_for_across_a_switch) {
   prem_schedule *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
   prem_live *live = open_longer(schedule, (const int64_t[]){100, 9000, 100});
   prem_trace *trace = NULL;
@@ -169,10 +168,9 @@ START_TEST(what_is_late_is_waited_for_across_a_switch) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A result without a buffer is dropped when its first writeback is due: by the plan in force. */
-START_TEST(a_result_is_dropped_when_its_plan_has_it_due) {
+TEST(a_result_is_dropped_when_its_plan_has_it_due) {
   const char *source = three_tasks(two_plans, "", 1);
   char *at = strstr(source, "array = \"z\"; kind = \"queuing\"; buffers = 8;");
   char drops[8192];
@@ -199,14 +197,12 @@ START_TEST(a_result_is_dropped_when_its_plan_has_it_due) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- on threads ------------------------------------------------------------------------------ */
 
-START_TEST(threads_follow_the_plan_of_the_hyperperiod) {
+TESTS(threads_follow_the_plan_of_the_hyperperiod, 2) {
   follow_plans("cpu", _i ? PREM_MODE_FREE : PREM_MODE_TT);
 }
-END_TEST
 
 /* ---- what blocks are given ------------------------------------------------------------------- */
 
@@ -223,7 +219,7 @@ static void assert_waits(const prem_block_program *block, int32_t buffers) {
   }
 }
 
-START_TEST(tables_have_the_same_counts_and_no_turns) {
+TESTS(tables_have_the_same_counts_and_no_turns, 2) {
   const int32_t buffers = _i + 1;
   prem_schedule *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
   prem_program *program = NULL;
@@ -253,7 +249,6 @@ START_TEST(tables_have_the_same_counts_and_no_turns) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -268,7 +263,7 @@ static char *saved_text(const prem_schedule *schedule) {
   return bytes;
 }
 
-START_TEST(what_is_written_is_read_again) {
+TEST(what_is_written_is_read_again) {
   prem_schedule *made = prepared_schedule(three_tasks(
       "operating_modes = ( { name = \"quick\"; off = [ \"a\" ]; policy: { objective = "
       "\"makespan\"; }; },"
@@ -291,10 +286,9 @@ START_TEST(what_is_written_is_read_again) {
   prem_schedule_free(read);
   prem_schedule_free(made);
 }
-END_TEST
 
 /* One-shot tasks: all plans are as long as the longest one, and leave time for what follows. */
-START_TEST(plans_of_one_shot_tasks_are_equally_long) {
+TEST(plans_of_one_shot_tasks_are_equally_long) {
   prem_schedule *schedule = prepared_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; guard_ns = 10L; precedence_ns = 70L; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
@@ -308,11 +302,10 @@ START_TEST(plans_of_one_shot_tasks_are_equally_long) {
   ck_assert_int_eq(of_mode->affine_count + of_mode->starts_count, 2);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A lone task's phases stand one behind the other, which is as short as can be. For a switch there
  * is more time behind them, and nobody has proved that so much is needed. */
-START_TEST(what_is_lengthened_for_a_switch_is_not_called_optimal) {
+TESTS(what_is_lengthened_for_a_switch_is_not_called_optimal, 2) {
   prem_schedule *schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = 1; precedence_ns = 70L; };"
            "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
@@ -326,7 +319,6 @@ START_TEST(what_is_lengthened_for_a_switch_is_not_called_optimal) {
   prem_plan_free(plan);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* a and b, 300 each of 1000 on one block. */
 static const char *two_tasks(const char *platform, const char *modes, const char *plan) {
@@ -407,7 +399,7 @@ static const verdict_case verdicts[] = {
      51, "plan.warmup_tiles", "is 1, but operating modes have plans of their own"},
 };
 
-START_TEST(plans_of_modes_are_judged) {
+TESTS(plans_of_modes_are_judged, (int)(sizeof verdicts / sizeof *verdicts)) {
   const verdict_case *c = &verdicts[_i];
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
@@ -427,10 +419,9 @@ START_TEST(plans_of_modes_are_judged) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* The cause first, then whose plan it was. */
-START_TEST(a_mode_without_a_plan_is_named) {
+TEST(a_mode_without_a_plan_is_named) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text(
       two_tasks("guard_ns = 10L; buffers = 2;",
@@ -446,7 +437,6 @@ START_TEST(a_mode_without_a_plan_is_named) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
 static int64_t start_of(const prem_plan *plan, const prem_schedule *schedule) {
   mode_instants in = {0};
@@ -458,7 +448,7 @@ static int64_t start_of(const prem_plan *plan, const prem_schedule *schedule) {
 }
 
 /* Plans of modes are kept by name, wherever in the file the mode is; no planner begins at these. */
-START_TEST(plans_of_modes_are_kept) {
+TEST(plans_of_modes_are_kept) {
   static const char l[] = "{ name = \"l\"; off = [ \"b\" ]; policy: { }; }",
                     m[] = "{ name = \"m\"; off = [ \"a\" ]; policy: { }; }",
                     n[] = "{ name = \"n\"; off = [ \"a\" ]; policy: { }; }",
@@ -482,26 +472,4 @@ START_TEST(plans_of_modes_are_kept) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
   prem_schedule_free(old);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("mode_plans");
-  TCase *cases = tcase_create("mode_plans");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, a_hyperperiod_is_worked_by_the_plan_of_its_mode);
-  tcase_add_test(cases, an_overrun_leads_to_the_next_plan);
-  tcase_add_test(cases, what_is_late_is_waited_for_across_a_switch);
-  tcase_add_test(cases, a_result_is_dropped_when_its_plan_has_it_due);
-  tcase_add_loop_test(cases, threads_follow_the_plan_of_the_hyperperiod, 0, 2);
-  tcase_add_loop_test(cases, tables_have_the_same_counts_and_no_turns, 0, 2);
-  tcase_add_test(cases, what_is_written_is_read_again);
-  tcase_add_loop_test(cases, what_is_lengthened_for_a_switch_is_not_called_optimal, 0, 2);
-  tcase_add_test(cases, plans_of_one_shot_tasks_are_equally_long);
-  tcase_add_loop_test(cases, plans_of_modes_are_judged, 0,
-                      (int)(sizeof verdicts / sizeof *verdicts));
-  tcase_add_test(cases, a_mode_without_a_plan_is_named);
-  tcase_add_test(cases, plans_of_modes_are_kept);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

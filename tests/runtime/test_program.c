@@ -2,6 +2,7 @@
 /* Compiling plans: order, waits, buffers, flags. */
 #include "runtime/core/program.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static prem_program *compile(const prem_schedule *schedule) {
   prem_diag *diag = prem_diag_new();
@@ -21,7 +22,7 @@ static void assert_waits(const prem_record *record, int32_t prefetch, int32_t co
 
 enum { NONE = PREM_NO_WAIT };
 
-START_TEST(one_live_tile_waits_for_the_one_before) {
+TEST(one_live_tile_waits_for_the_one_before) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
@@ -55,7 +56,6 @@ START_TEST(one_live_tile_waits_for_the_one_before) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* One tile of `early` is fetched first and computed last; behind it `tiles` of `late`, one after
  * the other in the other buffer. */
@@ -81,14 +81,13 @@ static int32_t ahead_of_one_tile(int32_t tiles) {
   return ahead;
 }
 
-START_TEST(prefetches_run_ahead_of_a_tile_that_is_computed_late) {
+TEST(prefetches_run_ahead_of_a_tile_that_is_computed_late) {
   ck_assert_int_eq(ahead_of_one_tile(1), 2);
   ck_assert_int_eq(ahead_of_one_tile(5), 6);
   ck_assert_int_eq(ahead_of_one_tile(40), 41);
 }
-END_TEST
 
-START_TEST(two_buffers_let_the_next_prefetch_run_ahead) {
+TEST(two_buffers_let_the_next_prefetch_run_ahead) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
@@ -118,9 +117,8 @@ START_TEST(two_buffers_let_the_next_prefetch_run_ahead) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(warmup_comes_first) {
+TEST(warmup_comes_first) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
@@ -157,9 +155,8 @@ START_TEST(warmup_comes_first) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(joined_halves_are_neighbours) {
+TEST(joined_halves_are_neighbours) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
@@ -189,9 +186,8 @@ START_TEST(joined_halves_are_neighbours) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(precedence_is_ready_to_test) {
+TEST(precedence_is_ready_to_test) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; guard_ns = 2L; };"
       "tasks = ( { name = \"slow\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 1;"
@@ -228,7 +224,6 @@ START_TEST(precedence_is_ready_to_test) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static void assert_uncompiled(const char *text, int code, const char *part) {
   prem_schedule *schedule = schedule_from_text(text);
@@ -247,7 +242,7 @@ static void assert_uncompiled(const char *text, int code, const char *part) {
   "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 3;"                            \
   "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; }; } );"
 
-START_TEST(what_cannot_be_executed_is_refused) {
+TEST(what_cannot_be_executed_is_refused) {
   assert_uncompiled(
       TWO_TILES
       "plan: { hyperperiod_ns = 200L; runs = ("
@@ -307,10 +302,9 @@ START_TEST(what_cannot_be_executed_is_refused) {
                     21,
                     "is 200 ns, in which task 'w', which uses a state array, has another number");
 }
-END_TEST
 
 /* There is job 0 alone; a plan in memory may say anything. */
-START_TEST(jobs_that_a_task_has_not_are_refused) {
+TEST(jobs_that_a_task_has_not_are_refused) {
   prem_schedule *schedule = schedule_from_text(
       TWO_TILES
       "plan: { hyperperiod_ns = 200L; runs = ("
@@ -332,10 +326,9 @@ START_TEST(jobs_that_a_task_has_not_are_refused) {
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Starts from 0 to 70 ns; of a warm-up tile none counts. */
-START_TEST(starts_may_lie_a_hyperperiod_apart) {
+TESTS(starts_may_lie_a_hyperperiod_apart, 4) {
   const char *plan =
       "plan: { hyperperiod_ns = %dL; %s runs = ("
       "  { task = \"a\"; phase = \"prefetch\"; start_ns = %dL; chain = [ \"compute\" ];"
@@ -358,7 +351,6 @@ START_TEST(starts_may_lie_a_hyperperiod_apart) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- the buffers of random plans, hyperperiod after hyperperiod ----------------------------- */
 
@@ -484,7 +476,7 @@ static bool assert_buffers(const prem_program *program, int32_t buffers) {
   return block->turns;
 }
 
-START_TEST(buffers_are_free_when_they_are_taken) {
+TEST(buffers_are_free_when_they_are_taken) {
   int plans = 0, turning = 0;
   for (random_state = 1; plans < 150;) {
     random_plan plan;
@@ -499,22 +491,4 @@ START_TEST(buffers_are_free_when_they_are_taken) {
   }
   ck_assert_int_gt(turning, 5); /* the generator reaches the case that needs them */
   ck_assert_int_lt(turning, plans);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("program");
-  TCase *tests = tcase_create("compiling");
-  tcase_add_test(tests, one_live_tile_waits_for_the_one_before);
-  tcase_add_test(tests, two_buffers_let_the_next_prefetch_run_ahead);
-  tcase_add_test(tests, prefetches_run_ahead_of_a_tile_that_is_computed_late);
-  tcase_add_test(tests, warmup_comes_first);
-  tcase_add_test(tests, joined_halves_are_neighbours);
-  tcase_add_test(tests, precedence_is_ready_to_test);
-  tcase_add_test(tests, what_cannot_be_executed_is_refused);
-  tcase_add_test(tests, jobs_that_a_task_has_not_are_refused);
-  tcase_add_loop_test(tests, starts_may_lie_a_hyperperiod_apart, 0, 4);
-  tcase_add_test(tests, buffers_are_free_when_they_are_taken);
-  suite_add_tcase(suite, tests);
-  return run_suite(suite);
 }

@@ -16,6 +16,8 @@ typedef int32_t hyperperiod_number;
 
 #include <device_rules.h> /* made by tests/CMakeLists.txt */
 
+#include "tests/common/suite.h"
+
 enum { HYPERPERIOD_NS = 1000, PERIOD_NS = 200, RELEASE_NS = 30, FLAGS = 64 };
 
 static prem_task task = {.period_ns = PERIOD_NS, .release_ns = RELEASE_NS};
@@ -38,7 +40,9 @@ static prem_device_record on_device(const prem_record *record) {
                               .flags = record->flags};
 }
 
-START_TEST(releases_are_for_tt_alone_and_for_neither_chains_nor_warm_up) {
+GROUP("rules");
+
+TEST(releases_are_for_tt_alone_and_for_neither_chains_nor_warm_up) {
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
     for (int flags = 0; flags < FLAGS; ++flags)
       ck_assert_int_eq(prem_has_release((prem_mode)mode, (uint8_t)flags),
@@ -47,42 +51,39 @@ START_TEST(releases_are_for_tt_alone_and_for_neither_chains_nor_warm_up) {
   ck_assert_int_eq(prem_release_ns(PREM_MODE_TT, &record, 5000), 5437);
   ck_assert_int_eq(prem_release_ns(PREM_MODE_FREE, &record, 5000), PREM_NO_RELEASE);
 }
-END_TEST
 
-START_TEST(releases_of_jobs_hold_in_every_mode) {
+TEST(releases_of_jobs_hold_in_every_mode) {
   const prem_record record = record_with(0, 2), warm = record_with(PREM_SLOT_WARMUP, 2);
   ck_assert_int_eq(prem_earliest_ns(&program, PREM_MODE_TT, &record, 5000), 5437);
   ck_assert_int_eq(prem_earliest_ns(&program, PREM_MODE_TT, &warm, 5000), 5430);
   ck_assert_int_eq(prem_earliest_ns(&program, PREM_MODE_FREE, &record, 5000), 5430);
   ck_assert_int_eq(prem_earliest_ns(&program, PREM_MODE_LOCK, &record, 5000), 5430);
 }
-END_TEST
 
-START_TEST(windows_hold_in_tt_alone) {
+TEST(windows_hold_in_tt_alone) {
   const prem_record record = record_with(PREM_SLOT_CHAINED, 0);
   ck_assert_int_eq(prem_window_end_ns(PREM_MODE_TT, &record, 5000), 5050);
   ck_assert_int_eq(prem_window_end_ns(PREM_MODE_LOCK, &record, 5000), INT64_MAX);
 }
-END_TEST
 
-START_TEST(waits_count_from_the_hyperperiods_before) {
+TEST(waits_count_from_the_hyperperiods_before) {
   prem_record record = {.wait = {PREM_NO_WAIT, 2, -1}};
   const int64_t before[PREM_PHASE_COUNT] = {10, 20, 30};
   ck_assert(prem_waits_are_over(&record, (const int64_t[]){0, 22, 29}, before));
   ck_assert(!prem_waits_are_over(&record, (const int64_t[]){99, 21, 29}, before));
   ck_assert(!prem_waits_are_over(&record, (const int64_t[]){99, 22, 28}, before));
 }
-END_TEST
 
-START_TEST(the_gpu_has_the_same_releases) {
+GROUP("gpu");
+
+TEST(the_gpu_has_the_same_releases) {
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
     for (int flags = 0; flags < FLAGS; ++flags)
       ck_assert_int_eq(has_release((prem_launch){.mode = mode}, flags),
                        prem_has_release((prem_mode)mode, (uint8_t)flags));
 }
-END_TEST
 
-START_TEST(the_gpu_starts_records_as_early) {
+TEST(the_gpu_starts_records_as_early) {
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
     for (int flags = 0; flags < FLAGS; ++flags)
       for (int32_t job = 0; job < HYPERPERIOD_NS / PERIOD_NS; ++job) {
@@ -92,39 +93,15 @@ START_TEST(the_gpu_starts_records_as_early) {
                          prem_earliest_ns(&program, (prem_mode)mode, &record, 5000));
       }
 }
-END_TEST
 
-START_TEST(the_gpu_begins_hyperperiods_as_the_plan_repeats) {
+TEST(the_gpu_begins_hyperperiods_as_the_plan_repeats) {
   const block_state own = {.start_ns = 70000, .launch = {.hyperperiod_ns = HYPERPERIOD_NS}};
   int64_t epoch_ns[5];
   prem_trace_begin_periodically(&(prem_trace){.epoch_ns = epoch_ns}, HYPERPERIOD_NS, 5);
   for (int32_t h = 0; h < 5; ++h)
     ck_assert_int_eq(origin_of(&own, h), 70000 + epoch_ns[h]);
 }
-END_TEST
 
-START_TEST(the_gpu_keeps_the_same_flags) {
+TEST(the_gpu_keeps_the_same_flags) {
   ck_assert_int_eq(DEVICE_KEPT, PREM_TRACED_FLAGS);
-}
-END_TEST
-
-int main(void) {
-  TCase *rules = tcase_create("rules");
-  tcase_add_test(rules, releases_are_for_tt_alone_and_for_neither_chains_nor_warm_up);
-  tcase_add_test(rules, releases_of_jobs_hold_in_every_mode);
-  tcase_add_test(rules, windows_hold_in_tt_alone);
-  tcase_add_test(rules, waits_count_from_the_hyperperiods_before);
-  TCase *gpu = tcase_create("gpu");
-  tcase_add_test(gpu, the_gpu_has_the_same_releases);
-  tcase_add_test(gpu, the_gpu_starts_records_as_early);
-  tcase_add_test(gpu, the_gpu_begins_hyperperiods_as_the_plan_repeats);
-  tcase_add_test(gpu, the_gpu_keeps_the_same_flags);
-  Suite *suite = suite_create("record_rules");
-  suite_add_tcase(suite, rules);
-  suite_add_tcase(suite, gpu);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 /* ctest: threads */
 #include "runtime/core/red_zones.h"
 #include "tests/common/live.h"
+#include "tests/common/suite.h"
 
 enum { ROWS = 20, COLUMNS = 12, TILE_ROWS = 8 /* the last of three tiles is cut to 4 */ };
 
@@ -147,7 +148,7 @@ static const char *scribbled(const char *store, const char *size) {
 
 static const char *const backends[] = {"sim", "cpu"};
 
-START_TEST(stores_outside_are_told) {
+TESTS(stores_outside_are_told, 2) {
   const char *source = file_of("20, 12", "8, 12", "");
   const char *backend = backends[_i];
   write_more(1, 0, 10, 0);
@@ -163,9 +164,8 @@ START_TEST(stores_outside_are_told) {
   ck_assert_str_eq(run_on(backend, source),
                    scribbled("row -3, column 0 of 'in' in tile 0", "8 x 12"));
 }
-END_TEST
 
-START_TEST(stores_in_views_are_not) {
+TESTS(stores_in_views_are_not, 2) {
   const char *backend = backends[_i];
   write_more(-1, 0, 0, 0);
   ck_assert_str_eq(run_on(backend, file_of("20, 12", "8, 12", "")), "");
@@ -177,10 +177,9 @@ START_TEST(stores_in_views_are_not) {
   work_bytes = 64;
   ck_assert_str_eq(run_on(backend, file_of("20, 12", "8, 12", "")), "");
 }
-END_TEST
 
 /* On cpu these lie in buffers, and do no harm there. */
-START_TEST(the_simulator_sees_more) {
+TEST(the_simulator_sees_more) {
   write_more(1, 2, 4, 0); /* of the tile that is cut */
   ck_assert_str_eq(run_on("sim", file_of("20, 12", "8, 12", "")),
                    scribbled("row 4, column 0 of 'out' in tile 2", "4 x 12"));
@@ -199,10 +198,9 @@ START_TEST(the_simulator_sees_more) {
   ck_assert_str_eq(run_on("sim", file_of("3, 2, 8", "3, 2, 8", "")),
                    scribbled("row 6, column 1 of 'out' in tile 0", "6 x 8"));
 }
-END_TEST
 
 /* Their views are the arrays. */
-START_TEST(compatible_intervals) {
+TEST(compatible_intervals) {
   const char *source =
       "version = 1; name = \"s\"; platform: { blocks = 2; };\n"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16, 12 ]; fill = \"random\"; } );\n"
@@ -212,20 +210,18 @@ START_TEST(compatible_intervals) {
   ck_assert_str_eq(run_on("sim", source), "");
   ck_assert_str_eq(run_on("cpu", source), "");
 }
-END_TEST
 
 /* The simulator ends where the store was, and computes nothing after it. */
-START_TEST(the_run_ends_there) {
+TEST(the_run_ends_there) {
   write_more(1, 1, 8, 0);
   computed = 0;
   ck_assert_str_ne(run_on("sim", file_of("20, 12", "8, 12", "")), "");
   ck_assert_int_lt(computed, 2 * 3);
 }
-END_TEST
 
 /* ---- live sessions --------------------------------------------------------------------------- */
 
-START_TEST(live_sessions) {
+TESTS(live_sessions, 2) {
   prem_schedule *schedule =
       load("version = 1; name = \"s\"; platform: { blocks = 1; };\n"
            "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8, 12 ]; } );\n"
@@ -248,11 +244,10 @@ START_TEST(live_sessions) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- zones ----------------------------------------------------------------------------------- */
 
-START_TEST(every_byte_counts) {
+TEST(every_byte_counts) {
   enum { SIZE = 75 };
   unsigned char bytes[SIZE + 16];
   for (size_t begin = 0; begin < 9; ++begin)
@@ -265,24 +260,4 @@ START_TEST(every_byte_counts) {
         bytes[begin + at] ^= 4;
       }
     }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("red zones");
-  TCase *cases = tcase_create("stores");
-  tcase_set_timeout(cases, 120);
-  tcase_add_loop_test(cases, stores_outside_are_told, 0, 2);
-  tcase_add_loop_test(cases, stores_in_views_are_not, 0, 2);
-  tcase_add_test(cases, the_simulator_sees_more);
-  tcase_add_test(cases, compatible_intervals);
-  tcase_add_test(cases, the_run_ends_there);
-  tcase_add_loop_test(cases, live_sessions, 0, 2);
-  tcase_add_test(cases, every_byte_counts);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

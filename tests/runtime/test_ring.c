@@ -4,6 +4,7 @@
 /* ctest: threads */
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include "runtime/core/ring.h"
 
@@ -51,14 +52,13 @@ static void try_calls(uint64_t capacity, uint64_t first) {
   ck_assert_uint_gt(taken, 1000);
 }
 
-START_TEST(it_is_a_list_of_limited_length) {
+TESTS(it_is_a_list_of_limited_length, only_threads() ? 0 : FIRSTS) {
   for (uint64_t capacity = 2; capacity <= MOST; capacity *= 2)
     try_calls(capacity, firsts[_i]);
 }
-END_TEST
 
 /* Another thread has ticket 0 and stands before its slot: who takes gets ticket 0, and keeps it. */
-START_TEST(a_ticket_that_must_wait_is_kept) {
+TESTS(a_ticket_that_must_wait_is_kept, only_threads() ? 0 : FIRSTS) {
   prem_ring ring;
   prem_ring_slot slots[4];
   prem_ring_init(&ring, slots, 4, firsts[_i]);
@@ -79,11 +79,10 @@ START_TEST(a_ticket_that_must_wait_is_kept) {
   ck_assert_int_eq(prem_ring_take(&ring, &other, 1), PREM_RING_OK);
   ck_assert_uint_eq(other.items[0], 12);
 }
-END_TEST
 
 /* The same the other way round, in a batch: one slot of three is not free yet. What lies there is
  * not put again. */
-START_TEST(of_a_batch_only_what_waits_is_kept) {
+TESTS(of_a_batch_only_what_waits_is_kept, only_threads() ? 0 : FIRSTS) {
   prem_ring ring;
   prem_ring_slot slots[4];
   prem_ring_init(&ring, slots, 4, firsts[_i]);
@@ -104,7 +103,6 @@ START_TEST(of_a_batch_only_what_waits_is_kept) {
   for (uint64_t i = 0; i < 3; ++i)
     ck_assert_uint_eq(rest.items[i], 5 + i);
 }
-END_TEST
 
 /* ---- many threads --------------------------------------------------------------------------- */
 
@@ -166,7 +164,7 @@ static void *take_part(void *argument) {
   return NULL;
 }
 
-START_TEST(many_threads_take_each_item_once) {
+TESTS(many_threads_take_each_item_once, 9) {
   static const uint64_t capacities[] = {2, 4, 64};
   static const uint32_t batches[] = {1, 3, 32};
   static crowd of;
@@ -188,19 +186,4 @@ START_TEST(many_threads_take_each_item_once) {
   ck_assert_int_eq(of.left, 0);
   ck_assert_uint_eq(of.ring.there.word, 0);
   ck_assert_uint_eq(of.ring.room.word, of.ring.capacity);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("ring");
-  TCase *cases = tcase_create("ring");
-  tcase_set_timeout(cases, 120);
-  if (!only_threads()) {
-    tcase_add_loop_test(cases, it_is_a_list_of_limited_length, 0, FIRSTS);
-    tcase_add_loop_test(cases, a_ticket_that_must_wait_is_kept, 0, FIRSTS);
-    tcase_add_loop_test(cases, of_a_batch_only_what_waits_is_kept, 0, FIRSTS);
-  }
-  tcase_add_loop_test(cases, many_threads_take_each_item_once, 0, 9);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

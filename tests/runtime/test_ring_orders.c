@@ -7,6 +7,7 @@
 #define PREM_RING_LOOKS 1u
 #include "runtime/core/ring.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 typedef struct ring_code {
   const char *name;
@@ -202,7 +203,7 @@ static bool is_large(const ring_case *of) {
   return of->ops[2][0] != 0 && of->ops[0][1] != 0;
 }
 
-START_TEST(nothing_is_lost_in_any_order) {
+TESTS(nothing_is_lost_in_any_order, 2 * CASES) {
   const ring_case *of = &cases[_i / 2];
   if (is_large(of) && !getenv("TTPREM_RING_ORDERS")) /* by hand */
     return;
@@ -219,7 +220,6 @@ START_TEST(nothing_is_lost_in_any_order) {
     ck_assert_int_le(found.longest, 2 + 4 + 2 * 4 + 1 + 1);
   }
 }
-END_TEST
 
 static bool is_found(const ring_code *code, explored_slots slots, const explorer *planted) {
   for (int large = 0; large < 2; ++large)
@@ -232,15 +232,14 @@ static bool is_found(const ring_code *code, explored_slots slots, const explorer
   return false;
 }
 
-START_TEST(every_planted_fault_is_found) {
+TESTS(every_planted_fault_is_found, (int)(sizeof ring_mutants / sizeof ring_mutants[0])) {
   const ring_code *code = &ring_mutants[_i];
   const bool is_of_fence = strncmp(code->name, "fence", 5) == 0; /* there are none on the host */
   if (!is_found(code, is_of_fence ? SLOTS_OF_GPU : SLOTS_OF_HOST, NULL))
     ck_abort_msg("nobody notices: %s", code->name);
 }
-END_TEST
 
-START_TEST(every_order_is_needed) {
+TEST(every_order_is_needed) {
   const explorer no_release = {.drops_release = true}, no_acquire = {.drops_acquire = true};
   const explorer no_fences = {.drops_fences = true};
   ck_assert(is_found(&shipped, SLOTS_OF_HOST, &no_release));
@@ -249,7 +248,6 @@ START_TEST(every_order_is_needed) {
   ck_assert(is_found(&shipped, SLOTS_BACKWARD, NULL));
   ck_assert(is_found(&shipped, SLOTS_IN_PIECES, NULL));
 }
-END_TEST
 
 /* ---- the explorer itself: what C11 allows and forbids --------------------------------------- */
 
@@ -302,24 +300,10 @@ static int64_t litmus_wrong(const litmus *l, bool of_message) {
   return made.wrong;
 }
 
-START_TEST(the_explorer_knows_what_may_happen) {
+TEST(the_explorer_knows_what_may_happen) {
   ck_assert_int_gt(litmus_wrong(&(litmus){{EXPLORE_RELAXED, EXPLORE_ACQUIRE}, false}, true), 0);
   ck_assert_int_gt(litmus_wrong(&(litmus){{EXPLORE_RELEASE, EXPLORE_RELAXED}, false}, true), 0);
   ck_assert_int_eq(litmus_wrong(&(litmus){{EXPLORE_RELEASE, EXPLORE_ACQUIRE}, false}, true), 0);
   ck_assert_int_eq(litmus_wrong(&(litmus){{EXPLORE_RELAXED, EXPLORE_RELAXED}, true}, true), 0);
   ck_assert_int_gt(litmus_wrong(&(litmus){{0, 0}, false}, false), 0); /* a store buffer */
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("ring_orders");
-  TCase *all = tcase_create("ring_orders");
-  tcase_set_timeout(all, 240);
-  tcase_add_test(all, the_explorer_knows_what_may_happen);
-  tcase_add_loop_test(all, nothing_is_lost_in_any_order, 0, 2 * CASES);
-  tcase_add_loop_test(all, every_planted_fault_is_found, 0,
-                      (int)(sizeof ring_mutants / sizeof ring_mutants[0]));
-  tcase_add_test(all, every_order_is_needed);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* The simulator: sharing, releases, tokens, precedence, data. */
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static const prem_trace_record *assert_phase(const prem_trace *trace, const prem_schedule *schedule,
                                              const char *task, int32_t tile, prem_phase phase,
@@ -55,7 +56,9 @@ static void assert_free_ends(prem_schedule *schedule, int64_t a_ns, int64_t b_ns
   prem_schedule_free(schedule);
 }
 
-START_TEST(free_interferes_where_tt_does_not) {
+GROUP("sharing");
+
+TEST(free_interferes_where_tt_does_not) {
   const char *memory = "resources = ( { name = \"memory\"; capacity = 3; } );";
   assert_free_ends(two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10), 20, 20);
   /* the longer one has the memory alone at the end */
@@ -73,9 +76,8 @@ START_TEST(free_interferes_where_tt_does_not) {
       two_prefetches("", "wcet_ns = 10L; busy_ns = 6L;", "wcet_ns = 10L; busy_ns = 6L;", 6), 16,
       16);
 }
-END_TEST
 
-START_TEST(ends_are_rounded_up) {
+TEST(ends_are_rounded_up) {
   const char *memory = "resources = ( { name = \"memory\"; capacity = 2; } );";
   /* 10 at 2/3 is 15; 11 at 2/3 is 16.5 */
   assert_free_ends(
@@ -85,9 +87,8 @@ START_TEST(ends_are_rounded_up) {
       two_prefetches(memory, "wcet_ns = 11L; demand: { memory = 2; };", "wcet_ns = 11L;", 11), 17,
       17);
 }
-END_TEST
 
-START_TEST(the_shortest_resource_sets_the_pace) {
+TEST(the_shortest_resource_sets_the_pace) {
   const char *two = "resources = ( { name = \"memory\"; capacity = 2; },"
                     "  { name = \"link\"; capacity = 1; } );";
   assert_free_ends(two_prefetches(two, "wcet_ns = 10L; demand: { memory = 2; link = 1; };",
@@ -98,9 +99,8 @@ START_TEST(the_shortest_resource_sets_the_pace) {
                                   "wcet_ns = 10L; demand: { memory = 1; };", 10),
                    15, 15);
 }
-END_TEST
 
-START_TEST(a_phase_that_joins_later_slows_from_then_on) {
+TEST(a_phase_that_joins_later_slows_from_then_on) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
@@ -119,9 +119,8 @@ START_TEST(a_phase_that_joins_later_slows_from_then_on) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_gang_counts_once) {
+TEST(a_gang_counts_once) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 4;"
       "  resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } ); };"
@@ -149,9 +148,8 @@ START_TEST(a_gang_counts_once) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(computes_share_what_they_demand) {
+TEST(computes_share_what_they_demand) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 2;"
       "  resources = ( { name = \"memory\"; capacity = 1; }, { name = \"alu\"; capacity = 3; } ); "
@@ -170,9 +168,8 @@ START_TEST(computes_share_what_they_demand) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(long_phases_do_not_overflow) {
+TEST(long_phases_do_not_overflow) {
   const int64_t day_ns = INT64_C(86400000000000);
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; };"
@@ -188,10 +185,9 @@ START_TEST(long_phases_do_not_overflow) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* One group at work for hours without a pause: its clock is set back while phases are going on. */
-START_TEST(a_busy_group_may_last) {
+TEST(a_busy_group_may_last) {
   const long long step_ns = 1LL << 40;
   prem_schedule *schedule = checked_schedule(text(
       "version = 1; name = \"t\"; platform: { blocks = 3;"
@@ -213,11 +209,10 @@ START_TEST(a_busy_group_may_last) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
-START_TEST(lock_serialises_in_the_order_of_asking) {
+TEST(lock_serialises_in_the_order_of_asking) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
@@ -241,9 +236,8 @@ START_TEST(lock_serialises_in_the_order_of_asking) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(nobody_jumps_the_queue) {
+TEST(nobody_jumps_the_queue) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3;"
       "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
@@ -263,11 +257,12 @@ START_TEST(nobody_jumps_the_queue) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- releases, precedence, joined pairs ----------------------------------------------------- */
 
-START_TEST(stamps_name_the_cause) {
+GROUP("order");
+
+TEST(stamps_name_the_cause) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
@@ -297,9 +292,8 @@ START_TEST(stamps_name_the_cause) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(successors_follow_in_every_mode) {
+TEST(successors_follow_in_every_mode) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3;"
       "  resources = ( { name = \"memory\"; capacity = 9; } ); };"
@@ -332,9 +326,8 @@ START_TEST(successors_follow_in_every_mode) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(the_latest_predecessor_is_awaited) {
+TEST(the_latest_predecessor_is_awaited) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"slow\"; kernel = \"none\"; blocks = 1; tiles = 1; period_ns = 200L;"
@@ -353,10 +346,9 @@ START_TEST(the_latest_predecessor_is_awaited) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* One block of the task is a job ahead of the other: the job ends when both have done it. */
-START_TEST(a_job_ends_on_all_its_blocks) {
+TEST(a_job_ends_on_all_its_blocks) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; buffers = 2;"
       "  resources = ( { name = \"memory\"; capacity = 1; }, { name = \"alu\"; capacity = 1; } ); "
@@ -384,10 +376,9 @@ START_TEST(a_job_ends_on_all_its_blocks) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Nothing is believed: a plan that breaks a rule shows in the counts. */
-START_TEST(a_bad_plan_shows_as_overruns) {
+TEST(a_bad_plan_shows_as_overruns) {
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 4;"
@@ -407,9 +398,8 @@ START_TEST(a_bad_plan_shows_as_overruns) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(joined_halves_are_one) {
+TEST(joined_halves_are_one) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
@@ -442,9 +432,8 @@ START_TEST(joined_halves_are_one) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(one_shot_beside_periodic) {
+TEST(one_shot_beside_periodic) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
       "tasks = ( { name = \"once\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; release_ns = 25L;"
@@ -480,10 +469,9 @@ START_TEST(one_shot_beside_periodic) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Three tiles and two input buffers, of which one is always held across the hyperperiod's end. */
-START_TEST(buffers_turn_from_hyperperiod_to_hyperperiod) {
+TEST(buffers_turn_from_hyperperiod_to_hyperperiod) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 3; period_ns = 120L;"
@@ -497,7 +485,6 @@ START_TEST(buffers_turn_from_hyperperiod_to_hyperperiod) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
@@ -528,7 +515,9 @@ static prem_schedule *planned_convolution(int buffers) {
   return schedule;
 }
 
-START_TEST(outputs_are_right) {
+GROUP("whole");
+
+TESTS_FROM(outputs_are_right, 1, 4) {
   prem_schedule *schedule = planned_convolution(_i);
   prem_session *session = open_on("sim", schedule);
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
@@ -546,7 +535,6 @@ START_TEST(outputs_are_right) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Two kernels of three tiles: `ramp` has an output and no input, `sink` an input and no output, and
  * remembers what it was given. */
@@ -632,7 +620,7 @@ static prem_status run_three_tiles(const char *source, prem_verdict *verdict) {
 
 /* Tile 2 is written back until 10 ns into the next hyperperiod, whose tile 0 computes at once.
  * The run ends before tile 2 is written back again, so that the array shows what it was then. */
-START_TEST(an_output_keeps_its_buffer_across_the_hyperperiods_end) {
+TEST(an_output_keeps_its_buffer_across_the_hyperperiods_end) {
   prem_verdict verdict;
   const prem_status status = run_three_tiles(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
@@ -646,10 +634,9 @@ START_TEST(an_output_keeps_its_buffer_across_the_hyperperiods_end) {
   ck_assert_int_eq(given_count, LAST_TILE + 1);
   ck_assert(verdict.ok);
 }
-END_TEST
 
 /* Tile 2 computes until 10 ns into the next hyperperiod, whose tile 0 is fetched before. */
-START_TEST(an_input_keeps_its_buffer_across_the_hyperperiods_end) {
+TEST(an_input_keeps_its_buffer_across_the_hyperperiods_end) {
   prem_verdict verdict;
   const prem_status status = run_three_tiles(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
@@ -665,7 +652,6 @@ START_TEST(an_input_keeps_its_buffer_across_the_hyperperiods_end) {
   for (int i = 1; i < 12; ++i)
     ck_assert(given[i] != given[i - 1] && (i < 3 || given[i] == given[i - 3]));
 }
-END_TEST
 
 /* ---- conservation, determinism -------------------------------------------------------------- */
 
@@ -682,7 +668,7 @@ static int compare_identity(const void *left, const void *right) {
   return 0;
 }
 
-START_TEST(every_slot_is_executed_once) {
+TEST(every_slot_is_executed_once) {
   prem_schedule *schedule = planned_convolution(2);
   prem_slot *slots = NULL;
   int64_t count = 0;
@@ -709,9 +695,8 @@ START_TEST(every_slot_is_executed_once) {
   free(slots);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(two_runs_are_byte_identical) {
+TEST(two_runs_are_byte_identical) {
   prem_schedule *schedule = planned_convolution(2);
   prem_session *session = open_on("sim", schedule);
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
@@ -728,11 +713,10 @@ START_TEST(two_runs_are_byte_identical) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- ends and refusals ---------------------------------------------------------------------- */
 
-START_TEST(a_deadlock_is_named) {
+TEST(a_deadlock_is_named) {
   /* b's only tile stands before a's on the block, but comes after it: no checker lets this pass */
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
@@ -764,7 +748,6 @@ START_TEST(a_deadlock_is_named) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* What no checker lets pass, in mode `mode`: the run says who waits, and for what. */
 static void assert_deadlock(const char *text, prem_mode mode, const char *reason) {
@@ -782,7 +765,7 @@ static void assert_deadlock(const char *text, prem_mode mode, const char *reason
   prem_schedule_free(schedule);
 }
 
-START_TEST(a_deadlock_says_what_is_waited_for) {
+TEST(a_deadlock_says_what_is_waited_for) {
   assert_deadlock("version = 1; name = \"t\"; platform: { blocks = 1; };"
                   "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
                   "    prefetch: { wcet_ns = 5L; demand: { memory = 2; }; }; } );"
@@ -810,9 +793,8 @@ START_TEST(a_deadlock_says_what_is_waited_for) {
       "hyperperiod 0 (prefetch of tile 0, job 0 of task 'a') waits for compute number 1 "
       "of its block, where 0 are done");
 }
-END_TEST
 
-START_TEST(a_raised_flag_stops_the_run) {
+TEST(a_raised_flag_stops_the_run) {
   prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
   prem_session *session = open_on("sim", schedule);
   prem_trace *trace = NULL;
@@ -828,11 +810,10 @@ START_TEST(a_raised_flag_stops_the_run) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Two gangs share the memory all the time, and so when the run is stopped: by its first record.
  * What they took is not taken from the next run. */
-START_TEST(a_run_after_a_stopped_one_begins_anew) {
+TESTS(a_run_after_a_stopped_one_begins_anew, 5) {
   prem_schedule *schedule = checked_schedule(
       text("version = 1; name = \"t\"; platform: { blocks = %d;"
            "  resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } ); };"
@@ -864,9 +845,8 @@ START_TEST(a_run_after_a_stopped_one_begins_anew) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(impossible_requests_are_refused) {
+TEST(impossible_requests_are_refused) {
   prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
   prem_session *session = open_on("sim", schedule);
   prem_trace *trace = NULL;
@@ -889,10 +869,9 @@ START_TEST(impossible_requests_are_refused) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The clock of a run ends at 2^61. */
-START_TEST(a_run_beyond_all_times_is_refused) {
+TEST(a_run_beyond_all_times_is_refused) {
   prem_schedule *schedule =
       checked_schedule("version = 1; name = \"t\"; platform: { blocks = 1; };"
                        "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
@@ -914,7 +893,6 @@ START_TEST(a_run_beyond_all_times_is_refused) {
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static int64_t asked; /* of a backend that has a memory of its own: so often */
 
@@ -931,7 +909,7 @@ static prem_status broken_run(void *state, const prem_run_request *request, prem
 }
 
 /* It is asked for poison and for its outputs, but never once it has failed. */
-START_TEST(a_session_that_failed_is_good_for_nothing) {
+TEST(a_session_that_failed_is_good_for_nothing) {
   static prem_backend backend;
   prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
   prem_diag *diag = prem_diag_new();
@@ -958,46 +936,4 @@ START_TEST(a_session_that_failed_is_good_for_nothing) {
   prem_session_close(session);
   prem_schedule_free(schedule);
   prem_diag_free(diag);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("sim");
-  TCase *sharing = tcase_create("sharing");
-  tcase_add_test(sharing, free_interferes_where_tt_does_not);
-  tcase_add_test(sharing, ends_are_rounded_up);
-  tcase_add_test(sharing, the_shortest_resource_sets_the_pace);
-  tcase_add_test(sharing, a_phase_that_joins_later_slows_from_then_on);
-  tcase_add_test(sharing, a_gang_counts_once);
-  tcase_add_test(sharing, computes_share_what_they_demand);
-  tcase_add_test(sharing, long_phases_do_not_overflow);
-  tcase_add_test(sharing, a_busy_group_may_last);
-  tcase_add_test(sharing, lock_serialises_in_the_order_of_asking);
-  tcase_add_test(sharing, nobody_jumps_the_queue);
-  suite_add_tcase(suite, sharing);
-  TCase *order = tcase_create("order");
-  tcase_add_test(order, stamps_name_the_cause);
-  tcase_add_test(order, successors_follow_in_every_mode);
-  tcase_add_test(order, the_latest_predecessor_is_awaited);
-  tcase_add_test(order, a_job_ends_on_all_its_blocks);
-  tcase_add_test(order, a_bad_plan_shows_as_overruns);
-  tcase_add_test(order, joined_halves_are_one);
-  tcase_add_test(order, one_shot_beside_periodic);
-  tcase_add_test(order, buffers_turn_from_hyperperiod_to_hyperperiod);
-  suite_add_tcase(suite, order);
-  TCase *whole = tcase_create("whole");
-  tcase_add_loop_test(whole, outputs_are_right, 1, 4);
-  tcase_add_test(whole, an_output_keeps_its_buffer_across_the_hyperperiods_end);
-  tcase_add_test(whole, an_input_keeps_its_buffer_across_the_hyperperiods_end);
-  tcase_add_test(whole, every_slot_is_executed_once);
-  tcase_add_test(whole, two_runs_are_byte_identical);
-  tcase_add_test(whole, a_deadlock_is_named);
-  tcase_add_test(whole, a_deadlock_says_what_is_waited_for);
-  tcase_add_test(whole, a_raised_flag_stops_the_run);
-  tcase_add_loop_test(whole, a_run_after_a_stopped_one_begins_anew, 0, 5);
-  tcase_add_test(whole, impossible_requests_are_refused);
-  tcase_add_test(whole, a_run_beyond_all_times_is_refused);
-  tcase_add_test(whole, a_session_that_failed_is_good_for_nothing);
-  suite_add_tcase(suite, whole);
-  return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random schedules: what is planned and checked runs as planned, and ends in every mode. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SCHEDULES = 300 };
 
@@ -79,7 +80,7 @@ static void assert_as_planned(const prem_trace *trace, const prem_schedule *sche
   }
 }
 
-START_TEST(random_schedules_run_as_planned) {
+TESTS_FROM(random_schedules_run_as_planned, 1, 4) {
   int planned = 0;
   random_state = (uint32_t)_i;
   for (int i = 0; i < SCHEDULES; ++i) {
@@ -102,14 +103,4 @@ START_TEST(random_schedules_run_as_planned) {
     prem_schedule_free(schedule);
   }
   ck_assert_int_gt(planned, SCHEDULES / 2);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("sim_random");
-  TCase *tests = tcase_create("random");
-  tcase_set_timeout(tests, 240);
-  tcase_add_loop_test(tests, random_schedules_run_as_planned, 1, 4);
-  suite_add_tcase(suite, tests);
-  return run_suite(suite);
 }

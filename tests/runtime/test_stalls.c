@@ -2,6 +2,7 @@
 /* Which jobs a stall met, of gaps and ends made by hand. */
 #include "runtime/core/stalls.h"
 #include "tests/common/pair_trace.h"
+#include "tests/common/suite.h"
 
 enum { BEGIN_NS = 10000 }; /* of the watch's clock, of the first hyperperiod */
 
@@ -24,23 +25,23 @@ static void assert_stalled(int64_t hyperperiod, int64_t a0, int64_t a1, int64_t 
   ck_assert_int_eq(away_ns[B], b);
 }
 
-START_TEST(without_a_gap_none_is_stalled) {
+GROUP("stalls", .set_up = set_up_trace, .tear_down = tear_down_trace);
+
+TEST(without_a_gap_none_is_stalled) {
   judge(0, 1600, NULL, 0);
   assert_stalled(0, 0, 0, 0);
   assert_stalled(1, 0, 0, 0);
 }
-END_TEST
 
 /* Ends are half-open: a gap that ends at a release, or begins at an end, meets nobody. */
-START_TEST(a_gap_meets_jobs_between_release_and_end) {
+TEST(a_gap_meets_jobs_between_release_and_end) {
   prem_gap gaps[] = {{-50, 50}, {179, 1}, {380, 20}, {579, 1}, {580, 220}};
   judge(-100, 1600, gaps, 5);
   assert_stalled(0, 1, 1, 1);
   assert_stalled(1, 0, 0, 0);
 }
-END_TEST
 
-START_TEST(the_longest_gap_counts) {
+TEST(the_longest_gap_counts) {
   prem_gap gaps[] = {{-20, 60}, {110, 5}, {120, 30}, {200, 7}, {1190, 10}};
   judge(-100, 1600, gaps, 5);
   assert_stalled(0, 60, 0, 30);
@@ -51,19 +52,17 @@ START_TEST(the_longest_gap_counts) {
   judge(-100, 1600, &gaps[4], 1);
   assert_stalled(1, 0, 11, 0);
 }
-END_TEST
 
 /* How long a job took plays no part. */
-START_TEST(a_long_job_without_a_gap_is_not_stalled) {
+TEST(a_long_job_without_a_gap_is_not_stalled) {
   prem_gap gaps[] = {{900, 10}};
   trace->job_end_ns[B] = 799;
   judge(0, 1600, gaps, 1);
   assert_stalled(0, 0, 0, 0);
   assert_stalled(1, 10, 0, 10);
 }
-END_TEST
 
-START_TEST(what_nobody_watched_stays_unknown) {
+TEST(what_nobody_watched_stays_unknown) {
   prem_gap gaps[] = {{450, 10}};
   trace->job_end_ns[JOBS + A1] = -1; /* it did not end */
   judge(50, 1250, gaps, 1);
@@ -71,18 +70,4 @@ START_TEST(what_nobody_watched_stays_unknown) {
   assert_stalled(1, 0, -1, 0);
   judge(50, 50, NULL, 0); /* nothing was watched */
   assert_stalled(0, -1, 10, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("stalls");
-  TCase *cases = tcase_create("stalls");
-  tcase_add_checked_fixture(cases, set_up_trace, tear_down_trace);
-  tcase_add_test(cases, without_a_gap_none_is_stalled);
-  tcase_add_test(cases, a_gap_meets_jobs_between_release_and_end);
-  tcase_add_test(cases, the_longest_gap_counts);
-  tcase_add_test(cases, a_long_job_without_a_gap_is_not_stalled);
-  tcase_add_test(cases, what_nobody_watched_stays_unknown);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

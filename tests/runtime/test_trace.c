@@ -2,6 +2,7 @@
 /* The trace: its room, its counts, its order, its CSV form. */
 #include "runtime/core/recorder.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static prem_schedule *two_blocks(void) {
   return schedule_from_text(
@@ -23,7 +24,7 @@ static prem_trace *room(const prem_schedule *schedule, int64_t hyperperiods, int
   return trace;
 }
 
-START_TEST(room_is_what_the_run_needs_at_most) {
+TEST(room_is_what_the_run_needs_at_most) {
   prem_schedule *schedule = two_blocks();
   prem_trace *trace = room(schedule, 4, 1000000);
   ck_assert_int_eq(trace->record_capacity, 4 * 7);
@@ -42,9 +43,8 @@ START_TEST(room_is_what_the_run_needs_at_most) {
   ck_assert_ptr_null(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(stats_count_what_the_record_says) {
+TEST(stats_count_what_the_record_says) {
   prem_phase_stats stats;
   prem_phase_stats_clear(&stats);
   prem_trace_record record = {.release_ns = 100, .start_ns = 100, .end_ns = 150};
@@ -68,9 +68,8 @@ START_TEST(stats_count_what_the_record_says) {
   ck_assert_int_eq(stats.lateness_hist[2], 1); /* 3 is in [2, 4) */
   ck_assert_int_eq(stats.lateness_hist[3], 1); /* 4 is in [4, 8) */
 }
-END_TEST
 
-START_TEST(the_histogram_has_a_last_bucket) {
+TEST(the_histogram_has_a_last_bucket) {
   const int64_t lateness[] = {-5, 0, 1, (INT64_C(1) << 38) - 1, INT64_C(1) << 38, INT64_C(1) << 60};
   const int bucket[] = {0, 0, 1, 38, 39, 39};
   for (int i = 0; i < 6; ++i) {
@@ -81,9 +80,8 @@ START_TEST(the_histogram_has_a_last_bucket) {
     ck_assert_int_eq(stats.lateness_hist[bucket[i]], 1);
   }
 }
-END_TEST
 
-START_TEST(merging_adds_and_keeps_extremes) {
+TEST(merging_adds_and_keeps_extremes) {
   prem_phase_stats a, b, nothing;
   prem_phase_stats_clear(&a);
   prem_phase_stats_clear(&b);
@@ -108,9 +106,8 @@ START_TEST(merging_adds_and_keeps_extremes) {
   ck_assert_int_eq(nothing.lateness_max_ns, 0);
   ck_assert_int_eq(nothing.duration_min_ns, 10);
 }
-END_TEST
 
-START_TEST(recorders_share_the_room_and_lose_no_count) {
+TEST(recorders_share_the_room_and_lose_no_count) {
   prem_schedule *schedule = two_blocks();
   prem_program *program = NULL;
   ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
@@ -146,7 +143,6 @@ START_TEST(recorders_share_the_room_and_lose_no_count) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static char *csv_of(const prem_trace *trace, const prem_schedule *schedule, int64_t first_run,
                     bool header) {
@@ -158,7 +154,7 @@ static char *csv_of(const prem_trace *trace, const prem_schedule *schedule, int6
   return text;
 }
 
-START_TEST(csv_is_sorted_and_quoted) {
+TEST(csv_is_sorted_and_quoted) {
   prem_schedule *schedule = two_blocks();
   prem_trace *trace = room(schedule, 2, 100);
   trace->records[0] = (prem_trace_record){.release_ns = 90,
@@ -202,11 +198,10 @@ START_TEST(csv_is_sorted_and_quoted) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Parts count in this order: what is less by one stands first, though all that follow are greater.
  */
-START_TEST(records_are_ordered_part_by_part) {
+TEST(records_are_ordered_part_by_part) {
   enum { PARTS = 7 };
   prem_schedule *schedule = two_blocks();
   prem_trace *trace = room(schedule, 2, 100);
@@ -233,10 +228,9 @@ START_TEST(records_are_ordered_part_by_part) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Nothing is longer than a name of quotes behind an apostrophe. */
-START_TEST(csv_has_room_for_names_of_quotes) {
+TEST(csv_has_room_for_names_of_quotes) {
   prem_schedule *schedule = two_blocks();
   prem_trace *trace = room(schedule, 2, 2);
   char quotes[PREM_NAME_BYTES], doubled[2 * PREM_NAME_BYTES];
@@ -256,9 +250,8 @@ START_TEST(csv_has_room_for_names_of_quotes) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_long_csv_is_whole) {
+TEST(a_long_csv_is_whole) {
   prem_schedule *schedule = two_blocks();
   enum { LINES = 20000 };
   prem_trace *trace = room(schedule, LINES, LINES);
@@ -278,9 +271,8 @@ START_TEST(a_long_csv_is_whole) {
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_full_disk_is_an_error) {
+TEST(a_full_disk_is_an_error) {
   prem_schedule *schedule = two_blocks();
   prem_trace *trace = room(schedule, 20000, 20000);
   memset(trace->records, 0, 20000 * sizeof *trace->records);
@@ -291,22 +283,4 @@ START_TEST(a_full_disk_is_an_error) {
   fclose(full);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("trace");
-  TCase *tests = tcase_create("trace");
-  tcase_add_test(tests, room_is_what_the_run_needs_at_most);
-  tcase_add_test(tests, stats_count_what_the_record_says);
-  tcase_add_test(tests, the_histogram_has_a_last_bucket);
-  tcase_add_test(tests, merging_adds_and_keeps_extremes);
-  tcase_add_test(tests, recorders_share_the_room_and_lose_no_count);
-  tcase_add_test(tests, csv_is_sorted_and_quoted);
-  tcase_add_test(tests, records_are_ordered_part_by_part);
-  tcase_add_test(tests, csv_has_room_for_names_of_quotes);
-  tcase_add_test(tests, a_long_csv_is_whole);
-  tcase_add_test(tests, a_full_disk_is_an_error);
-  suite_add_tcase(suite, tests);
-  return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 /* ctest: threads */
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static uint32_t random_state;
 
@@ -87,7 +88,7 @@ static void assert_right(const char *backend, const prem_schedule *schedule, pre
 static const prem_type types[] = {PREM_U8, PREM_U16, PREM_I32, PREM_F16, PREM_BF16};
 enum { TYPES = sizeof types / sizeof types[0] };
 
-START_TEST(random_schedules_compute_what_they_should) {
+TESTS(random_schedules_compute_what_they_should, TYPES) {
   for (int round = 0; round < ROUNDS(24); ++round) {
     random_state = (uint32_t)(1000 * _i + round);
     prem_schedule *schedule = prepared(random_text(types[_i]));
@@ -97,10 +98,9 @@ START_TEST(random_schedules_compute_what_they_should) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* Bytes of a phase: whole pieces of 16 are fetched, what counts is written. */
-START_TEST(phases_move_bytes_and_not_floats) {
+TEST(phases_move_bytes_and_not_floats) {
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"bytes\"; platform: { blocks = 1; };\narrays = ( "
       "{ name = \"a\"; type = \"u8\"; shape = [ 8, 64 ]; }, "
@@ -123,7 +123,6 @@ START_TEST(phases_move_bytes_and_not_floats) {
   ck_assert_int_eq(down->layout[1].row_bytes, 64);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- live ------------------------------------------------------------------------------------ */
 
@@ -158,7 +157,7 @@ static void take(prem_live *live, uint8_t *picture, int number) {
 }
 
 /* Frames of bytes go in and come out, and what is made of them is right. */
-START_TEST(a_camera_of_bytes) {
+TESTS(a_camera_of_bytes, 2) {
   static const char *const backends[] = {"sim", "cpu"};
   const prem_live_request request = {.mode = PREM_MODE_TT};
   prem_schedule *schedule = prepared(camera);
@@ -191,16 +190,4 @@ START_TEST(a_camera_of_bytes) {
   prem_live_close(live);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  TCase *runs = tcase_create("types");
-  tcase_set_timeout(runs, 120);
-  tcase_add_loop_test(runs, random_schedules_compute_what_they_should, 0, TYPES);
-  tcase_add_loop_test(runs, a_camera_of_bytes, 0, 2);
-  tcase_add_test(runs, phases_move_bytes_and_not_floats);
-  Suite *suite = suite_create("types");
-  suite_add_tcase(suite, runs);
-  return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* The order in which whole jobs are launched. */
 #include "runtime/core/untiled_order.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static prem_program *program;
 static prem_schedule *schedule;
@@ -54,7 +55,7 @@ static void assert_pred(const prem_untiled_order *in, int64_t number, int32_t wh
   ck_assert(in->jobs[pred].awaited);
 }
 
-START_TEST(one_shot_tasks_keep_the_order_of_the_file) {
+TEST(one_shot_tasks_keep_the_order_of_the_file) {
   prepare(text("%s, %s, %s", task("a", 0, ""), task("b", 1, ""), task("c", 2, "")));
   ck_assert_int_eq(order.job_count, 3);
   for (int32_t t = 0; t < 3; ++t) {
@@ -64,9 +65,8 @@ START_TEST(one_shot_tasks_keep_the_order_of_the_file) {
   }
   forget();
 }
-END_TEST
 
-START_TEST(a_successor_stands_behind_all_that_it_follows) {
+TEST(a_successor_stands_behind_all_that_it_follows) {
   prepare(text("%s, %s, %s",
                task("c", 0, "after = ( { task = \"b\"; lag_ns = 7L; }, { task = \"a\"; } );"),
                task("b", 1, "after = ( { task = \"a\"; } );"), task("a", 2, "")));
@@ -80,9 +80,8 @@ START_TEST(a_successor_stands_behind_all_that_it_follows) {
   ck_assert(!order.jobs[2].awaited);
   forget();
 }
-END_TEST
 
-START_TEST(jobs_stand_in_the_order_of_their_releases) {
+TEST(jobs_stand_in_the_order_of_their_releases) {
   prepare(text("%s, %s", task("slow", 0, "period_ns = 3000L;"),
                task("fast", 1, "period_ns = 1000L; release_ns = 100L;")));
   ck_assert_int_eq(order.job_count, 4);
@@ -92,9 +91,8 @@ START_TEST(jobs_stand_in_the_order_of_their_releases) {
   assert_job(&order, 3, 1, 2, 2100);
   forget();
 }
-END_TEST
 
-START_TEST(a_successor_stands_behind_a_predecessor_that_is_released_later) {
+TEST(a_successor_stands_behind_a_predecessor_that_is_released_later) {
   prepare(text("%s, %s, %s",
                task("late", 0, "period_ns = 1000L; after = ( { task = \"pred\"; } );"),
                task("pred", 1, "period_ns = 1000L; release_ns = 500L;"),
@@ -106,9 +104,8 @@ START_TEST(a_successor_stands_behind_a_predecessor_that_is_released_later) {
   assert_pred(&order, 2, 0, 1, 0);
   forget();
 }
-END_TEST
 
-START_TEST(the_latest_job_is_awaited_and_those_of_earlier_hyperperiods_are_not) {
+TEST(the_latest_job_is_awaited_and_those_of_earlier_hyperperiods_are_not) {
   prepare(text("%s, %s", task("fast", 0, "period_ns = 1000L;"),
                task("slow", 1,
                     "period_ns = 3000L; release_ns = 1500L;"
@@ -131,9 +128,8 @@ START_TEST(the_latest_job_is_awaited_and_those_of_earlier_hyperperiods_are_not) 
   ck_assert_int_eq(order.jobs[0].pred_count, 0);
   forget();
 }
-END_TEST
 
-START_TEST(the_first_jobs_begin_at_once) {
+TEST(the_first_jobs_begin_at_once) {
   prepare(
       text("%s, %s, %s", task("fast", 0, "period_ns = 1000L;"),
            task("slow", 1,
@@ -150,22 +146,4 @@ START_TEST(the_first_jobs_begin_at_once) {
   ck_assert_int_eq(first.jobs[2].pred_count, 0);
   prem_untiled_order_free(&first);
   forget();
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("untiled_order");
-  TCase *all = tcase_create("all");
-  tcase_add_test(all, one_shot_tasks_keep_the_order_of_the_file);
-  tcase_add_test(all, a_successor_stands_behind_all_that_it_follows);
-  tcase_add_test(all, jobs_stand_in_the_order_of_their_releases);
-  tcase_add_test(all, a_successor_stands_behind_a_predecessor_that_is_released_later);
-  tcase_add_test(all, the_latest_job_is_awaited_and_those_of_earlier_hyperperiods_are_not);
-  tcase_add_test(all, the_first_jobs_begin_at_once);
-  suite_add_tcase(suite, all);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

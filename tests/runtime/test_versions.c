@@ -4,6 +4,7 @@
 /* ctest: threads */
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -327,25 +328,25 @@ static bool run_set(uint64_t seed, const char *backend) {
   return is_good;
 }
 
-START_TEST(runs_on_the_simulator_equal_the_model) {
+GROUP("versions", .timeout_s = 300);
+
+TEST(runs_on_the_simulator_equal_the_model) {
   int good = 0;
   for (int i = 0; i < ROUNDS(SETS); ++i)
     good += run_set((uint64_t)i + 1, "sim");
   ck_assert_int_gt(good, ROUNDS(SETS) * 3 / 4);
   ck_assert_int_gt(by_block, ROUNDS(SETS) / 8);
 }
-END_TEST
 
-START_TEST(runs_on_threads_equal_the_model) {
+TEST(runs_on_threads_equal_the_model) {
   int good = 0;
   for (int i = 0; i < ROUNDS(SETS_ON_THREADS); ++i)
     good += run_set((uint64_t)i + 1001, "cpu");
   ck_assert_int_gt(good, ROUNDS(SETS_ON_THREADS) * 3 / 4);
 }
-END_TEST
 
 /* Nobody knows yet how long the run will be: any version may be the last one. */
-START_TEST(poison_reaches_every_version) {
+TEST(poison_reaches_every_version) {
   prem_schedule *schedule = prepared_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
@@ -368,16 +369,4 @@ START_TEST(poison_reaches_every_version) {
   }
   prem_arrays_free(arrays);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("versions");
-  TCase *cases = tcase_create("versions");
-  tcase_set_timeout(cases, 300);
-  tcase_add_test(cases, runs_on_the_simulator_equal_the_model);
-  tcase_add_test(cases, runs_on_threads_equal_the_model);
-  tcase_add_test(cases, poison_reaches_every_version);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

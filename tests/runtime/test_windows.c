@@ -8,6 +8,8 @@
 
 #include "runtime/core/windows.h"
 
+#include "tests/common/suite.h"
+
 enum { GUARD = 0xA5, GUARD_BYTES = 128, FILLER = 0x3C };
 
 /* One input and one output of a made-up task; both ports have the same window. */
@@ -257,25 +259,23 @@ static void check_world(const int64_t shape[4], prem_type type, const prem_windo
   free_world(&w);
 }
 
-START_TEST(halos_are_zero_outside) {
+TESTS(halos_are_zero_outside, PREM_TYPE_COUNT) {
   const int64_t shape[4] = {1, 1, 13, 21};
   const int32_t grid[3] = {1, 4, 3};
   const prem_window window = {
       .base = {0, 0, -1, -1}, .step = {[2] = {0, 4, 0}, [3] = {0, 0, 8}}, .extent = {1, 1, 6, 10}};
   check_world(shape, (prem_type)_i, &window, grid);
 }
-END_TEST
 
-START_TEST(windows_may_lie_outside_altogether) {
+TESTS(windows_may_lie_outside_altogether, PREM_TYPE_COUNT) {
   const int64_t shape[4] = {1, 2, 3, 4};
   const int32_t grid[3] = {1, 1, 5};
   const prem_window window = {
       .base = {0, 0, -7, -9}, .step = {[2] = {0, 0, 3}, [3] = {0, 0, 5}}, .extent = {2, 3, 2, 3}};
   check_world(shape, (prem_type)_i, &window, grid);
 }
-END_TEST
 
-START_TEST(random_windows_of_four_dimensions) {
+TESTS_FROM(random_windows_of_four_dimensions, 1, 100) {
   random_state = (uint32_t)_i;
   int64_t shape[4];
   int32_t grid[3];
@@ -291,10 +291,9 @@ START_TEST(random_windows_of_four_dimensions) {
     grid[k] = 1 + random_below(3);
   check_world(shape, (prem_type)random_below(PREM_TYPE_COUNT), &window, grid);
 }
-END_TEST
 
 /* Room of its own behind the windows of the output, in bytes, one row of one plane. */
-START_TEST(a_kernel_s_own_room_is_one_row_of_bytes) {
+TEST(a_kernel_s_own_room_is_one_row_of_bytes) {
   enum { ROOM = 48 };
   const int64_t shape[4] = {1, 1, 4, 8};
   const int32_t grid[3] = {1, 1, 1};
@@ -315,20 +314,4 @@ START_TEST(a_kernel_s_own_room_is_one_row_of_bytes) {
   for (int32_t d = 0; d < 4; ++d)
     ck_assert_int_eq(views[2].origin[d], 0);
   free_world(&w);
-}
-END_TEST
-
-int main(void) {
-  TCase *windows = tcase_create("windows");
-  tcase_add_loop_test(windows, halos_are_zero_outside, 0, PREM_TYPE_COUNT);
-  tcase_add_loop_test(windows, windows_may_lie_outside_altogether, 0, PREM_TYPE_COUNT);
-  tcase_add_loop_test(windows, random_windows_of_four_dimensions, 1, 100);
-  tcase_add_test(windows, a_kernel_s_own_room_is_one_row_of_bytes);
-  Suite *suite = suite_create("windows");
-  suite_add_tcase(suite, windows);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

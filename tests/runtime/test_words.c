@@ -6,6 +6,7 @@
 
 #include "runtime/core/words.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static const struct {
   const char *tasks, *words; /* NULL: nothing is refused */
@@ -86,7 +87,7 @@ static const struct {
      NULL},
 };
 
-START_TEST(rows_of_words) {
+TESTS(rows_of_words, (int)(sizeof cases / sizeof *cases)) {
   prem_schedule *schedule = schedule_from_text(
       text("version = 1; name = \"words\"; platform: { blocks = 1; };\narrays = ( "
            "{ name = \"x\"; type = \"u8\"; shape = [ 9, 64 ]; }, "
@@ -113,10 +114,9 @@ START_TEST(rows_of_words) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Of windows as no kernel here has them: the first tile is in whole words, the next one is not. */
-START_TEST(windows_apart_and_over_each_other) {
+TESTS(windows_apart_and_over_each_other, 2) {
   static const int32_t steps[] = {6, 1};
   static const char *const words[] = {"tile 1 writes the elements 6 to 9 of",
                                       "tile 1 writes the elements 1 to 4 of"};
@@ -137,10 +137,9 @@ START_TEST(windows_apart_and_over_each_other) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* What is shipped with bytes runs on a GPU as well. */
-START_TEST(schedules_that_a_gpu_runs) {
+TESTS(schedules_that_a_gpu_runs, 2) {
   static const char *const files[] = {"schedules/examples/bytes.cfg", "tests/cuda/types.cfg"};
   prem_schedule *schedule = planned_schedule(text("%s/%s", SOURCE_DIR, files[_i]));
   prem_diag *diag = prem_diag_new();
@@ -149,15 +148,4 @@ START_TEST(schedules_that_a_gpu_runs) {
   ck_assert_int_eq(status, PREM_OK);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  TCase *words = tcase_create("words");
-  tcase_add_loop_test(words, rows_of_words, 0, (int)(sizeof cases / sizeof *cases));
-  tcase_add_loop_test(words, windows_apart_and_over_each_other, 0, 2);
-  tcase_add_loop_test(words, schedules_that_a_gpu_runs, 0, 2);
-  Suite *suite = suite_create("words");
-  suite_add_tcase(suite, words);
-  return run_suite(suite);
 }

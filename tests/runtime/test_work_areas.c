@@ -7,6 +7,7 @@
 /* ctest: threads */
 #include "tests/common/cpu_fixture.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { TILES = 5, MOST_TASKS = 6, CASES = 40 };
 
@@ -138,7 +139,9 @@ static int32_t draw_sizes(sizes *of) {
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-START_TEST(blocks_need_no_more_than_they_have_to) {
+GROUP("places");
+
+TESTS(blocks_need_no_more_than_they_have_to, CASES) {
   sizes of[MOST_TASKS];
   fixture f;
   drawn = (uint64_t)_i + 1;
@@ -152,10 +155,9 @@ START_TEST(blocks_need_no_more_than_they_have_to) {
     ck_assert_int_le(prem_block_scratch_bytes(f.schedule, 1), buffers * least);
   fixture_close(&f);
 }
-END_TEST
 
 /* Behind the outputs, where nothing else takes less. */
-START_TEST(outputs_come_first) {
+TEST(outputs_come_first) {
   const sizes equal[] = {{1000, 1000, 500}}, better[] = {{100, 1000, 900}, {1000, 100, 0}};
   fixture f;
   load(&f, equal, 1, 1, 1);
@@ -168,9 +170,10 @@ START_TEST(outputs_come_first) {
   ck_assert_int_eq(f.schedule->tasks[0].out_bytes, 1024);
   fixture_close(&f);
 }
-END_TEST
 
-START_TEST(noise_in_them_disturbs_nobody) {
+GROUP("runs");
+
+TESTS(noise_in_them_disturbs_nobody, 12) {
   sizes of[MOST_TASKS];
   fixture f;
   drawn = (uint64_t)_i + 1000;
@@ -182,10 +185,9 @@ START_TEST(noise_in_them_disturbs_nobody) {
   }
   fixture_close(&f);
 }
-END_TEST
 
 /* Some of the tasks, as `profile` runs them: the same layout, work areas included. */
-START_TEST(subsets_have_the_same_places) {
+TESTS(subsets_have_the_same_places, 12) {
   sizes of[MOST_TASKS];
   bool keep[MOST_TASKS] = {false};
   fixture f;
@@ -201,18 +203,4 @@ START_TEST(subsets_have_the_same_places) {
   ck_assert_mem_eq(part->layout, whole->layout, 3 * sizeof *part->layout);
   prem_schedule_free(subset);
   fixture_close(&f);
-}
-END_TEST
-
-int main(void) {
-  TCase *places = tcase_create("places"), *runs = tcase_create("runs");
-  tcase_add_loop_test(places, blocks_need_no_more_than_they_have_to, 0, CASES);
-  tcase_add_test(places, outputs_come_first);
-  tcase_add_loop_test(runs, noise_in_them_disturbs_nobody, 0, 12);
-  tcase_add_loop_test(runs, subsets_have_the_same_places, 0, 12);
-  tcase_set_timeout(runs, 60);
-  Suite *suite = suite_create("work areas");
-  suite_add_tcase(suite, places);
-  suite_add_tcase(suite, runs);
-  return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No window asks for more than the memory delivers: E043 of busy_ns, each with its legal twin. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* Tiles of 32 floats: 128 bytes in, 128 bytes out, on two blocks. */
 static const char two[] =
@@ -38,20 +39,20 @@ static bool refused(int capacity, const char *per, int busy_ns, int demand, cons
   return prem_diag_has(diag, 43);
 }
 
-START_TEST(a_block_alone_needs_its_bytes_over_the_bandwidth) {
+GROUP("windows", .set_up = set_up, .tear_down = tear_down);
+
+TEST(a_block_alone_needs_its_bytes_over_the_bandwidth) {
   ck_assert(refused(1, "block", 127, 1, ""));
   ck_assert(!refused(1, "block", 128, 1, ""));
 }
-END_TEST
 
-START_TEST(the_blocks_of_a_gang_need_it_together) {
+TEST(the_blocks_of_a_gang_need_it_together) {
   ck_assert(refused(1, "task", 255, 1, ""));
   ck_assert(!refused(1, "task", 256, 1, ""));
 }
-END_TEST
 
 /* One tile for two blocks: only one of them fetches. */
-START_TEST(blocks_without_a_tile_ask_for_nothing) {
+TEST(blocks_without_a_tile_ask_for_nothing) {
   prem_schedule_free(schedule);
   schedule = schedule_from_text(text(two, 1, "task", 128, 1, ""));
   schedule->tasks[0].tile_count = 1;
@@ -61,54 +62,32 @@ START_TEST(blocks_without_a_tile_ask_for_nothing) {
   prem_check(schedule, &machine, diag);
   ck_assert(prem_diag_has(diag, 43));
 }
-END_TEST
 
-START_TEST(a_part_of_a_nanosecond_is_a_whole_one) {
+TEST(a_part_of_a_nanosecond_is_a_whole_one) {
   machine.bandwidth_bytes_per_s = 3000000000; /* 128 bytes: 42.67 ns */
   ck_assert(refused(1, "block", 42, 1, ""));
   ck_assert(!refused(1, "block", 43, 1, ""));
 }
-END_TEST
 
-START_TEST(a_share_of_the_memory_takes_longer) {
+TEST(a_share_of_the_memory_takes_longer) {
   ck_assert(refused(4, "block", 511, 1, ""));
   ck_assert(!refused(4, "block", 512, 1, ""));
   ck_assert(!refused(4, "block", 128, 4, ""));
 }
-END_TEST
 
-START_TEST(joined_phases_move_both) {
+TEST(joined_phases_move_both) {
   ck_assert(refused(1, "block", 128, 1, " joined: { wcet_ns = 1000L; busy_ns = 255L; };"));
   ck_assert(!refused(1, "block", 128, 1, " joined: { wcet_ns = 1000L; busy_ns = 256L; };"));
 }
-END_TEST
 
-START_TEST(what_is_not_measured_is_not_judged) {
+TEST(what_is_not_measured_is_not_judged) {
   machine.bandwidth_bytes_per_s = 0;
   ck_assert(!refused(1, "block", 1, 1, ""));
 }
-END_TEST
 
-START_TEST(a_profile_stands_for_a_machine_that_does_not_say) {
+TEST(a_profile_stands_for_a_machine_that_does_not_say) {
   machine.bandwidth_bytes_per_s = 0;
   ck_assert(!refused(1, "block", 127, 1, ""));
   schedule->bandwidth_bytes_per_s = 1000000000;
   ck_assert_int_eq(prem_check(schedule, &machine, diag), PREM_ERR_INVALID);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("bandwidth");
-  TCase *cases = tcase_create("windows");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, a_block_alone_needs_its_bytes_over_the_bandwidth);
-  tcase_add_test(cases, the_blocks_of_a_gang_need_it_together);
-  tcase_add_test(cases, blocks_without_a_tile_ask_for_nothing);
-  tcase_add_test(cases, a_part_of_a_nanosecond_is_a_whole_one);
-  tcase_add_test(cases, a_share_of_the_memory_takes_longer);
-  tcase_add_test(cases, joined_phases_move_both);
-  tcase_add_test(cases, what_is_not_measured_is_not_judged);
-  tcase_add_test(cases, a_profile_stands_for_a_machine_that_does_not_say);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

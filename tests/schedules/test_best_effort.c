@@ -3,6 +3,7 @@
 /* Best-effort tasks beside critical ones: what is refused, each with its twin, and closed windows
  * against a judge that looks at every nanosecond. */
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 
 /* ---- codes, with twins ----------------------------------------------------------------------- */
@@ -31,14 +32,15 @@ static const char *good(void) {
   return file_with(GOOD_LOAD, RUNS CLOSED);
 }
 
-START_TEST(classes_have_blocks_of_their_own) {
+GROUP("codes");
+
+TEST(classes_have_blocks_of_their_own) {
   assert_twins(55, "block 0 is also one of critical task 'c'",
                file_with(LOAD("blocks = [ 1, 0 ];" PHASES), RUNS CLOSED), good());
 }
-END_TEST
 
 /* One tile of the critical task, or four of the load's, take as much. */
-START_TEST(scratchpads_are_judged_by_the_class_of_their_block) {
+TEST(scratchpads_are_judged_by_the_class_of_their_block) {
   static const char *const form =
       "version = 1; name = \"t\"; platform: { blocks = 2; scratch_bytes = 1024L;"
       " best_effort: { buffers = 4; scratch_bytes = %dL; }; };"
@@ -54,23 +56,20 @@ START_TEST(scratchpads_are_judged_by_the_class_of_their_block) {
       " } );";
   assert_twins(41, "block 1 needs", text(form, 1023), text(form, 1024));
 }
-END_TEST
 
-START_TEST(tasks_follow_their_own_class_alone) {
+TEST(tasks_follow_their_own_class_alone) {
   assert_twins(
       55, "'l' is best effort and 'c' is critical",
       file_with(LOAD("blocks = [ 1 ]; after = ( { task = \"c\"; } );" PHASES), RUNS CLOSED),
       good());
 }
-END_TEST
 
-START_TEST(some_task_is_critical) {
+TEST(some_task_is_critical) {
   assert_refused(55, "all are best effort",
                  file_of("blocks = 2;", GOOD_LOAD, "hyperperiod_ns = 200L;"));
 }
-END_TEST
 
-START_TEST(all_have_a_rate_or_none) {
+TEST(all_have_a_rate_or_none) {
   const char *two = GOOD_LOAD ", { name = \"m\"; class = \"best_effort\"; kernel = \"none\"; "
                               "tiles = 1; %s blocks = [ 1 ]; compute: { wcet_ns = 1L; }; }";
   char beside[2048];
@@ -79,9 +78,8 @@ START_TEST(all_have_a_rate_or_none) {
   snprintf(beside, sizeof beside, two, "");
   assert_twins(55, "has a period_ns, and 'l' has none", bad, file_with(beside, RUNS CLOSED));
 }
-END_TEST
 
-START_TEST(a_given_time_ahead_does_for_all) {
+TEST(a_given_time_ahead_does_for_all) {
   const char *file =
       file_of("blocks = 2; best_effort: { ahead_ns = %s; };", CRITICAL ", " GOOD_LOAD,
               RUNS "closed: { open_ns = %s; start_ns = [ 0L ]; end_ns = [ 60L ]; };");
@@ -90,26 +88,23 @@ START_TEST(a_given_time_ahead_does_for_all) {
   snprintf(ok, sizeof ok, file, "31L", "109L");
   assert_twins(55, "30 ns are less than the 31 ns of the prefetch of 'l'", bad, ok);
 }
-END_TEST
 
-START_TEST(a_live_session_has_no_gate) {
+TEST(a_live_session_has_no_gate) {
   prem_diag *diag =
       verdict_on(text("%slive: { operating_modes = ( { name = \"m\"; } ); };", good()));
   assert_says(diag, 55, "a live session has no gate yet");
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(a_bound_is_needed) {
+TEST(a_bound_is_needed) {
   assert_twins(16, "a phase has no bound",
                file_with(LOAD("blocks = [ 1 ]; prefetch: { }; compute: { wcet_ns = 5L; };"
                               " writeback: { wcet_ns = 10L; };"),
                          RUNS CLOSED),
                good());
 }
-END_TEST
 
-START_TEST(a_phase_that_never_fits_is_refused) {
+TEST(a_phase_that_never_fits_is_refused) {
   /* 140 ns lie between the windows: a bound of 139 and a step of the clock */
   const char *load = LOAD("blocks = [ 1 ]; writeback: { wcet_ns = 10L; }; prefetch: { wcet_ns = "
                           "%dL; };");
@@ -121,16 +116,14 @@ START_TEST(a_phase_that_never_fits_is_refused) {
   assert_twins(52, "would never begin: it asks for 141 ns", file_with(bad, plan),
                file_with(ok, plan));
 }
-END_TEST
 
-START_TEST(the_open_share_is_kept) {
+TEST(the_open_share_is_kept) {
   const char *bad = text("%spolicy: { open_share = 0.546; };", good());
   assert_twins(53, "0.546 of the time is to stay open to best effort, but 0.5450 does", bad,
                text("%spolicy: { open_share = 0.545; };", good()));
 }
-END_TEST
 
-START_TEST(closed_windows_are_judged) {
+TEST(closed_windows_are_judged) {
   static const struct {
     const char *closed, *fragment;
   } bad[] = {
@@ -154,15 +147,13 @@ START_TEST(closed_windows_are_judged) {
   assert_twins(54, "without best-effort tasks", file_of("blocks = 2;", CRITICAL, RUNS CLOSED),
                file_of("blocks = 2;", CRITICAL, RUNS));
 }
-END_TEST
 
-START_TEST(no_plan_starts_best_effort) {
+TEST(no_plan_starts_best_effort) {
   const char *more = "starts = ( { task = \"l\"; phase = \"prefetch\"; block = 0;"
                      " start_ns = [ 100L, -1L, -1L, -1L ]; } );";
   assert_twins(55, "starts phases of best-effort task 'l'",
                file_with(GOOD_LOAD, text("%s%s%s", RUNS, more, CLOSED)), good());
 }
-END_TEST
 
 #define VECTOR(name, in, out, class)                                                               \
   "{ name = \"" name                                                                               \
@@ -178,15 +169,14 @@ END_TEST
                                                      "blocks = [ 1 ]; class = "                    \
                                                      "\"best_effort\";") ");"
 
-START_TEST(arrays_are_shared_to_read_alone) {
+TEST(arrays_are_shared_to_read_alone) {
   assert_twins(45, "reads array 'y', which critical task 'c' writes", VECTORS("y", "z"),
                VECTORS("x", "z"));
   assert_refused(45, "writes array 'x', which critical task 'c' reads", VECTORS("z", "x"));
   assert_refused(45, "writes array 'y', which critical task 'c' writes", VECTORS("x", "y"));
 }
-END_TEST
 
-START_TEST(keys_of_instants_are_refused) {
+TEST(keys_of_instants_are_refused) {
   static const char *const keys[] = {"release_ns = 1L;", "deadline_ns = 100L;", "together = true;",
                                      "publish_ns = 100L;"};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) {
@@ -205,12 +195,13 @@ START_TEST(keys_of_instants_are_refused) {
     prem_diag_free(diag);
   }
 }
-END_TEST
 
 /* ---- two schedules ----------------------------------------------------------------------------
  */
 
-START_TEST(a_schedule_is_split_by_class) {
+GROUP("parts");
+
+TEST(a_schedule_is_split_by_class) {
   prem_schedule *whole = schedule_from_text(
       file_of("blocks = 2; buffers = 1; clock_step_ns = 10L; scratch_bytes = 1000L;"
               "best_effort: { buffers = 4; block_threads = 64; scratch_bytes = 500L; };",
@@ -245,9 +236,8 @@ START_TEST(a_schedule_is_split_by_class) {
   prem_schedule_free(critical);
   prem_schedule_free(whole);
 }
-END_TEST
 
-START_TEST(planned_windows_are_read_back) {
+TEST(planned_windows_are_read_back) {
   prem_schedule *whole = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ( %s, %s );", CRITICAL,
            GOOD_LOAD));
@@ -270,7 +260,6 @@ START_TEST(planned_windows_are_read_back) {
   close(file);
   unlink(path);
 }
-END_TEST
 
 /* ---- every nanosecond --------------------------------------------------------------------------
  */
@@ -419,8 +408,10 @@ static void copy_windows(const prem_plan *from, prem_plan *to) {
                      PREM_OK);
 }
 
+GROUP("windows", .timeout_s = 600);
+
 /* The plan's own windows, and 50 mutants of each: 100 000 in all. */
-START_TEST(mutants_of_closed_windows_are_refused) {
+TEST(mutants_of_closed_windows_are_refused) {
   int64_t refused = 0, wrapped = 0, impossible = 0;
   const int64_t plans = ROUNDS(2000);
   random_state = 11;
@@ -452,10 +443,9 @@ START_TEST(mutants_of_closed_windows_are_refused) {
   ck_assert_int_gt(wrapped, plans / 50);
   ck_assert_int_gt(impossible, plans / 50);
 }
-END_TEST
 
 /* Planners find the same windows as the judge does. */
-START_TEST(planned_windows_hold_instant_by_instant) {
+TEST(planned_windows_hold_instant_by_instant) {
   const int64_t sets = ROUNDS(2000);
   int64_t planned = 0;
   random_state = 12;
@@ -494,35 +484,4 @@ START_TEST(planned_windows_hold_instant_by_instant) {
     prem_schedule_free(schedule);
   }
   ck_assert_int_gt(planned, sets / 4);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("best_effort");
-  TCase *codes = tcase_create("codes");
-  tcase_add_test(codes, classes_have_blocks_of_their_own);
-  tcase_add_test(codes, scratchpads_are_judged_by_the_class_of_their_block);
-  tcase_add_test(codes, tasks_follow_their_own_class_alone);
-  tcase_add_test(codes, some_task_is_critical);
-  tcase_add_test(codes, all_have_a_rate_or_none);
-  tcase_add_test(codes, a_given_time_ahead_does_for_all);
-  tcase_add_test(codes, a_live_session_has_no_gate);
-  tcase_add_test(codes, a_bound_is_needed);
-  tcase_add_test(codes, a_phase_that_never_fits_is_refused);
-  tcase_add_test(codes, the_open_share_is_kept);
-  tcase_add_test(codes, closed_windows_are_judged);
-  tcase_add_test(codes, no_plan_starts_best_effort);
-  tcase_add_test(codes, arrays_are_shared_to_read_alone);
-  tcase_add_test(codes, keys_of_instants_are_refused);
-  suite_add_tcase(suite, codes);
-  TCase *parts = tcase_create("parts");
-  tcase_add_test(parts, a_schedule_is_split_by_class);
-  tcase_add_test(parts, planned_windows_are_read_back);
-  suite_add_tcase(suite, parts);
-  TCase *windows = tcase_create("windows");
-  tcase_set_timeout(windows, 600);
-  tcase_add_test(windows, mutants_of_closed_windows_are_refused);
-  tcase_add_test(windows, planned_windows_hold_instant_by_instant);
-  suite_add_tcase(suite, windows);
-  return run_suite(suite);
 }

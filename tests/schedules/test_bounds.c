@@ -6,6 +6,7 @@
 #include "schedules/planner/proof/rules.h"
 #include "tests/common/brute_force.h"
 #include "tests/common/planted.h"
+#include "tests/common/suite.h"
 
 #include <dlfcn.h>
 
@@ -34,24 +35,24 @@ static const char *task(const char *name, int block, int prefetch_ns, int comput
               name, block, prefetch_ns, compute_ns, more);
 }
 
-START_TEST(the_critical_path_counts_lags) {
+GROUP("by hand");
+
+TEST(the_critical_path_counts_lags) {
   assert_bound("blocks = 2;",
                text("%s, %s", task("a", 0, 5, 10, ""),
                     task("b", 1, 4, 20, "after = ( { task = \"a\"; lag_ns = 3L; } );")),
                5 + 10 + 3 + 4 + 20);
 }
-END_TEST
 
 /* The order in the file says nothing. */
-START_TEST(the_first_task_may_follow_a_later_one) {
+TEST(the_first_task_may_follow_a_later_one) {
   assert_bound("blocks = 2;",
                text("%s, %s", task("b", 1, 4, 20, "after = ( { task = \"a\"; lag_ns = 3L; } );"),
                     task("a", 0, 5, 10, "")),
                5 + 10 + 3 + 4 + 20);
 }
-END_TEST
 
-START_TEST(the_memory_is_loaded_between_heads_and_tails) {
+TEST(the_memory_is_loaded_between_heads_and_tails) {
   /* a goes first or last: 2 + 30 + 8, or */
   assert_bound("blocks = 3;",
                text("%s, %s, %s", task("a", 0, 10, 7, "release_ns = 2L;"),
@@ -59,10 +60,9 @@ START_TEST(the_memory_is_loaded_between_heads_and_tails) {
                     task("c", 2, 10, 9, "release_ns = 4L;")),
                3 + 30 + 7);
 }
-END_TEST
 
 /* 8 tiles take 2 of 4 each: 4 one after the other, twice. */
-START_TEST(a_job_of_many_tiles_takes_as_long_as_its_demand) {
+TEST(a_job_of_many_tiles_takes_as_long_as_its_demand) {
   const char *form = "{ name = \"%s\"; kernel = \"none\"; blocks = \"0-3\"; tiles = 8; %s"
                      " prefetch: { wcet_ns = 10L; demand: { memory = 2; }; }; }";
   assert_bound("blocks = 4; resources = ( { name = \"memory\"; capacity = 4; } );",
@@ -70,41 +70,36 @@ START_TEST(a_job_of_many_tiles_takes_as_long_as_its_demand) {
                     text(form, "b", "after = ( { task = \"a\"; lag_ns = 1000L; } );")),
                40 + 1000 + 40);
 }
-END_TEST
 
-START_TEST(a_block_with_one_buffer_holds_whole_tiles) {
+TEST(a_block_with_one_buffer_holds_whole_tiles) {
   assert_bound("blocks = 1; resources = ( { name = \"memory\"; capacity = 2; } );",
                text("%s, %s", task("a", 0, 10, 7, ""), task("b", 0, 10, 8, "")), 35);
   assert_bound("blocks = 1; buffers = 2; resources = ( { name = \"memory\"; capacity = 2; } );",
                text("%s, %s", task("a", 0, 10, 7, ""), task("b", 0, 10, 8, "")), 27);
 }
-END_TEST
 
-START_TEST(a_gang_fetches_once) {
+TEST(a_gang_fetches_once) {
   const char *gang = "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 4;"
                      " prefetch: { wcet_ns = 10L; }; }";
   assert_bound("blocks = 2; resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
                gang, 20);
   assert_bound("blocks = 2;", gang, 40);
 }
-END_TEST
 
-START_TEST(a_chain_needs_no_guards_and_no_grid_inside) {
+TEST(a_chain_needs_no_guards_and_no_grid_inside) {
   assert_bound("blocks = 1; guard_ns = 3L; clock_step_ns = 4L;", task("a", 0, 5, 6, ""), 12);
 }
-END_TEST
 
 /* The memory cannot fetch for both blocks at once: only the order of equal tiles proves it fast. */
-START_TEST(equal_tiles_are_taken_in_order) {
+TEST(equal_tiles_are_taken_in_order) {
   assert_bound("blocks = 2;",
                "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 8;"
                " prefetch: { wcet_ns = 1000L; }; compute: { wcet_ns = 3000L; };"
                " writeback: { wcet_ns = 500L; }; }",
                19500);
 }
-END_TEST
 
-START_TEST(small_sets_are_reasoned_about) {
+TEST(small_sets_are_reasoned_about) {
   /* 9 of 2 in time would fit into 5, but all three are on in [2, 3) then */
   const char *fetch = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
                       " prefetch: { wcet_ns = 3L; }; }";
@@ -112,10 +107,9 @@ START_TEST(small_sets_are_reasoned_about) {
                text("%s, %s, %s", text(fetch, "a", 0), text(fetch, "b", 1), text(fetch, "c", 2)),
                6);
 }
-END_TEST
 
 /* Two times of 2^62 each: their sum is no time, and no number of nanoseconds below 0 either. */
-START_TEST(sums_of_the_longest_times_are_not_served) {
+TEST(sums_of_the_longest_times_are_not_served) {
   static const char *const sets[] = {
       "platform: { blocks = 2; }; tasks = ("
       " { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
@@ -136,17 +130,14 @@ START_TEST(sums_of_the_longest_times_are_not_served) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
-START_TEST(periods_have_no_makespan) {
+TEST(periods_have_no_makespan) {
   assert_bound("blocks = 1;", task("a", 0, 5, 6, "period_ns = 100L;"), -1);
 }
-END_TEST
 
-START_TEST(deadlines_that_cannot_be_met_end_the_reasoning) {
+TEST(deadlines_that_cannot_be_met_end_the_reasoning) {
   assert_bound("blocks = 1;", task("a", 0, 5, 6, "deadline_ns = 10L;"), 11);
 }
-END_TEST
 
 /* Instant by instant: of what is there the one with the longest tail. */
 static int64_t end_by_instants(const prem_work *works, int32_t count, int64_t *name) {
@@ -170,7 +161,7 @@ static int64_t end_by_instants(const prem_work *works, int32_t count, int64_t *n
   return longest;
 }
 
-START_TEST(one_machine_that_may_interrupt_its_work) {
+TEST(one_machine_that_may_interrupt_its_work) {
   uint64_t state = 5;
   for (int round = 0; round < 3000; ++round) {
     prem_work works[8];
@@ -187,14 +178,15 @@ START_TEST(one_machine_that_may_interrupt_its_work) {
     ck_assert_int_eq(works[worst].name, name);
   }
 }
-END_TEST
 
 /* ---- against plans -------------------------------------------------------------------------- */
 
 /* Going through all plans of one set takes 15 s, of all others together less than one. */
 enum { TINY_SETS = 60, SET_OF_MANY_PLANS = 49 };
 
-START_TEST(no_legal_plan_is_shorter) {
+GROUP("against plans");
+
+TEST(no_legal_plan_is_shorter) {
   int tight = 0;
   for (uint32_t seed = 0; seed <= TINY_SETS; ++seed) {
     if (seed == SET_OF_MANY_PLANS)
@@ -210,9 +202,8 @@ START_TEST(no_legal_plan_is_shorter) {
   }
   ck_assert_int_ge(tight, TINY_SETS / 2);
 }
-END_TEST
 
-START_TEST(a_full_channel_is_its_own_bound) {
+TEST(a_full_channel_is_its_own_bound) {
   enum { TILES = 400, BLOCKS = 12 };
   static planted_tile tiles[TILES];
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
@@ -229,7 +220,6 @@ START_TEST(a_full_channel_is_its_own_bound) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* ---- why there is no plan ------------------------------------------------------------------- */
 
@@ -264,11 +254,12 @@ static const char *gaps(int long_ns) {
               text(fetch, "u", 2, 14, 2, 2), text(fetch, "idle", 3, 0, 400, 1));
 }
 
-START_TEST(no_order_is_left) {
+GROUP("why there is no plan");
+
+TEST(no_order_is_left) {
   assert_explained("tasks 'long', 's', 'u' cannot all be in time beside each other on 'memory'",
                    gaps(9), gaps(8));
 }
-END_TEST
 
 static int64_t step_ns,
     looks; /* of a clock that goes on by so much at each look; 0: the real one */
@@ -293,7 +284,7 @@ static bool explain_by_steps(int64_t of_ns, char *line, size_t bytes) {
 }
 
 /* Five seconds: enough for all, for some of what can be left out, and for no proof. */
-START_TEST(a_smaller_set_is_looked_for_in_time) {
+TEST(a_smaller_set_is_looked_for_in_time) {
   char line[4096] = "";
   ck_assert(explain_by_steps(50000000, line, sizeof line));
   ck_assert_msg(strstr(line, "'s', 'u' cannot") && strstr(line, "on 'memory': every"), "%s", line);
@@ -302,7 +293,6 @@ START_TEST(a_smaller_set_is_looked_for_in_time) {
                 line);
   ck_assert(!explain_by_steps(5000000000, line, sizeof line));
 }
-END_TEST
 
 static const char *fetching(const char *name, int block, int wcet_ns, const char *more) {
   return text("{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1; %s"
@@ -312,7 +302,7 @@ static const char *fetching(const char *name, int block, int wcet_ns, const char
 
 /* Two of a chain are too late. Without time to leave any out it is the earlier one that is told,
  * and who leads to it, whatever their places in the file. */
-START_TEST(the_first_that_is_too_late_is_told) {
+TEST(the_first_that_is_too_late_is_told) {
   static const char *const names[] = {"first", "late", "later", "idle"};
   const char *all[] = {
       fetching("first", 0, 50, ""),
@@ -345,7 +335,6 @@ START_TEST(the_first_that_is_too_late_is_told) {
                   line);
   }
 }
-END_TEST
 
 static const char *due(int a_ns, int b_ns) {
   return text("version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( %s, %s, %s );",
@@ -354,14 +343,13 @@ static const char *due(int a_ns, int b_ns) {
               task("other", 2, 25, 1, "deadline_ns = 400L;"));
 }
 
-START_TEST(a_resource_is_asked_for_too_much) {
+TEST(a_resource_is_asked_for_too_much) {
   assert_explained("'memory' has 44 ns in [0, 44), where tasks 'a', 'b' need 45 of it", due(45, 45),
                    due(46, 46));
 }
-END_TEST
 
 /* Proven is what is said of the whole set, and nothing else is a proof. */
-START_TEST(a_set_without_a_plan_is_told_as_such) {
+TEST(a_set_without_a_plan_is_told_as_such) {
   for (int due_ns = 45; due_ns <= 46; ++due_ns) {
     prem_schedule *schedule = schedule_from_text(due(due_ns, due_ns));
     prem_diag *diag = prem_diag_new();
@@ -381,7 +369,6 @@ START_TEST(a_set_without_a_plan_is_told_as_such) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* No two of them go together; of four times the interval they need three times their time. */
 static const char *three_of_four(int deadline_ns) {
@@ -394,11 +381,10 @@ static const char *three_of_four(int deadline_ns) {
               text(fetch, "c", 2, deadline_ns));
 }
 
-START_TEST(a_resource_of_several_is_asked_for_too_much) {
+TEST(a_resource_of_several_is_asked_for_too_much) {
   assert_explained("'memory' has 176 ns (4 x 44) in [0, 44), where tasks 'a', 'b', 'c' need 180",
                    three_of_four(44), three_of_four(60));
 }
-END_TEST
 
 static const char *followed(int deadline_ns) {
   return text(
@@ -408,16 +394,15 @@ static const char *followed(int deadline_ns) {
       task("other", 2, 25, 1, "deadline_ns = 400L;"));
 }
 
-START_TEST(a_path_leaves_no_time) {
+TEST(a_path_leaves_no_time) {
   assert_explained("even if nothing else runs than 'a', 'b': the compute of tile 0, job 0, cannot "
                    "start before 46 ns and must start by 45",
                    followed(46), followed(47));
 }
-END_TEST
 
 /* Too many to leave out one after the other: those that take part in the proof are kept. The others
  * follow one of these, and are left out all the same. */
-START_TEST(a_path_among_many_tasks) {
+TEST(a_path_among_many_tasks) {
   char line[4096] = "";
   ck_assert(
       explain(text("version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( %s, %s, %s );",
@@ -428,7 +413,6 @@ START_TEST(a_path_among_many_tasks) {
   if (!strstr(line, "even if nothing else runs than 'a', 'b': "))
     ck_abort_msg("%s", line);
 }
-END_TEST
 
 static void assert_same_arcs(const prem_apart *found, int64_t found_count,
                              const prem_apart *expected, int64_t expected_count) {
@@ -460,7 +444,7 @@ static const char *sharing_tasks(bool with_first, bool with_second, bool with_th
 }
 
 /* A task that is left out is as if the file had none of that name: it ties nobody. */
-START_TEST(what_is_left_out_ties_nobody) {
+TESTS(what_is_left_out_ties_nobody, 3) {
   prem_schedule *all = schedule_from_text(sharing_tasks(true, true, true)),
                 *rest = schedule_from_text(sharing_tasks(_i != 0, _i != 1, _i != 2));
   const prem_planning of_all = {.schedule = all, .grid_ns = 1, .policy = "auto"},
@@ -481,44 +465,4 @@ START_TEST(what_is_left_out_ties_nobody) {
   }
   prem_schedule_free(all);
   prem_schedule_free(rest);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("bounds");
-  TCase *by_hand = tcase_create("by hand"), *plans = tcase_create("against plans"),
-        *why = tcase_create("why there is no plan");
-  tcase_add_test(by_hand, the_critical_path_counts_lags);
-  tcase_add_test(by_hand, the_first_task_may_follow_a_later_one);
-  tcase_add_test(by_hand, the_memory_is_loaded_between_heads_and_tails);
-  tcase_add_test(by_hand, a_job_of_many_tiles_takes_as_long_as_its_demand);
-  tcase_add_test(by_hand, one_machine_that_may_interrupt_its_work);
-  tcase_add_test(by_hand, a_block_with_one_buffer_holds_whole_tiles);
-  tcase_add_test(by_hand, a_gang_fetches_once);
-  tcase_add_test(by_hand, a_chain_needs_no_guards_and_no_grid_inside);
-  tcase_add_test(by_hand, equal_tiles_are_taken_in_order);
-  tcase_add_test(by_hand, small_sets_are_reasoned_about);
-  tcase_add_test(by_hand, sums_of_the_longest_times_are_not_served);
-  tcase_add_test(by_hand, periods_have_no_makespan);
-  tcase_add_test(by_hand, deadlines_that_cannot_be_met_end_the_reasoning);
-  tcase_add_test(plans, no_legal_plan_is_shorter);
-  tcase_add_test(plans, a_full_channel_is_its_own_bound);
-  tcase_add_test(why, no_order_is_left);
-  tcase_add_test(why, a_smaller_set_is_looked_for_in_time);
-  tcase_add_test(why, the_first_that_is_too_late_is_told);
-  tcase_add_test(why, a_resource_is_asked_for_too_much);
-  tcase_add_test(why, a_set_without_a_plan_is_told_as_such);
-  tcase_add_test(why, a_resource_of_several_is_asked_for_too_much);
-  tcase_add_test(why, a_path_leaves_no_time);
-  tcase_add_test(why, a_path_among_many_tasks);
-  tcase_add_loop_test(why, what_is_left_out_ties_nobody, 0, 3);
-  tcase_set_timeout(plans, 240);
-  suite_add_tcase(suite, by_hand);
-  suite_add_tcase(suite, plans);
-  suite_add_tcase(suite, why);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

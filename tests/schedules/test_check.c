@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checker: coverage, clock grid, instants and order, each with its legal twin one step away. */
+#include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 
 static const char one_block[] = "blocks = 1;";
@@ -17,21 +18,21 @@ static const char *three_starts(int prefetch, int compute, int writeback) {
 
 /* ---- order inside a tile -------------------------------------------------------------------- */
 
-START_TEST(compute_starts_before_its_prefetch_ends) {
+GROUP("order inside a tile");
+
+TEST(compute_starts_before_its_prefetch_ends) {
   assert_twins(34,
                "compute of 'a' tile 0 on block 0 starts at 9, 1 ns before its prefetch ends at 10",
                file_of(one_block, tile_a, three_starts(0, 9, 30)),
                file_of(one_block, tile_a, three_starts(0, 10, 30)));
 }
-END_TEST
 
-START_TEST(writeback_starts_before_its_compute_ends) {
+TEST(writeback_starts_before_its_compute_ends) {
   assert_twins(
       35, "writeback of 'a' tile 0 on block 0 starts at 29, 1 ns before its compute ends at 30",
       file_of(one_block, tile_a, three_starts(0, 10, 29)),
       file_of(one_block, tile_a, three_starts(0, 10, 30)));
 }
-END_TEST
 
 static const char *copy(int writeback) {
   return file_of(one_block,
@@ -43,18 +44,16 @@ static const char *copy(int writeback) {
                       writeback));
 }
 
-START_TEST(writeback_without_compute_starts_before_its_prefetch_ends) {
+TEST(writeback_without_compute_starts_before_its_prefetch_ends) {
   assert_twins(35, "writeback of 'copy' tile 0 on block 0 starts at 9, 1 ns before its prefetch",
                copy(9), copy(10));
 }
-END_TEST
 
-START_TEST(every_phase_may_be_chained) {
+TEST(every_phase_may_be_chained) {
   assert_legal(file_of("blocks = 1; guard_ns = 7L;", tile_a,
                        "hyperperiod_ns = 35L; runs = ( { task = \"a\"; phase = \"prefetch\";"
                        " chain = [ \"compute\", \"writeback\" ]; start_ns = 0L; } );"));
 }
-END_TEST
 
 /* ---- the plan as a whole -------------------------------------------------------------------- */
 
@@ -67,17 +66,17 @@ static const char *prefetch_at(int64_t start_ns, int64_t hyperperiod_ns) {
                       (long long)hyperperiod_ns, (long long)start_ns));
 }
 
-START_TEST(start_plus_wcet_overflows) {
+GROUP("the plan as a whole");
+
+TEST(start_plus_wcet_overflows) {
   int64_t last = PREM_MAX_NS - 10;
   assert_twins(18, "2^62", prefetch_at(last + 1, PREM_MAX_NS), prefetch_at(last, PREM_MAX_NS));
 }
-END_TEST
 
-START_TEST(phases_end_after_a_one_shot_plan) {
+TEST(phases_end_after_a_one_shot_plan) {
   assert_twins(21, "1 phases end after the plan's hyperperiod_ns of 34", prefetch_at(25, 34),
                prefetch_at(25, 35));
 }
-END_TEST
 
 static const char *two_ends(int hyperperiod_ns) {
   return file_of("blocks = 2;",
@@ -92,11 +91,10 @@ static const char *two_ends(int hyperperiod_ns) {
 }
 
 /* The first phase of all, too. */
-START_TEST(the_phase_that_ends_last_is_named) {
+TEST(the_phase_that_ends_last_is_named) {
   assert_twins(21, "the last is compute of 'long' tile 0 on block 0, which ends at 300",
                two_ends(100), two_ends(300));
 }
-END_TEST
 
 static const char *two_periods(int hyperperiod_ns) {
   return file_of(one_block,
@@ -110,11 +108,10 @@ static const char *two_periods(int hyperperiod_ns) {
                       hyperperiod_ns));
 }
 
-START_TEST(hyperperiod_differs_from_the_periods) {
+TEST(hyperperiod_differs_from_the_periods) {
   assert_twins(21, "the hyperperiod is 119 ns, but the periods of the tasks make 120",
                two_periods(119), two_periods(120));
 }
-END_TEST
 
 static const char *on_grid(int start, int block_step, int step) {
   return file_of(
@@ -127,13 +124,12 @@ static const char *on_grid(int start, int block_step, int step) {
            start, block_step, step));
 }
 
-START_TEST(starts_and_steps_off_the_grid) {
+TEST(starts_and_steps_off_the_grid) {
   assert_twins(22, "17 is not on the clock grid of 8 ns: the nearest instants are 16 and 24",
                on_grid(17, 8, 16), on_grid(16, 8, 16));
   assert_twins(22, "9 is not on the clock grid", on_grid(16, 9, 16), on_grid(16, 8, 16));
   assert_twins(22, "23 is not on the clock grid", on_grid(16, 8, 23), on_grid(16, 8, 24));
 }
-END_TEST
 
 static const char *jobs_on_grid(int period) {
   return file_of(
@@ -149,10 +145,9 @@ static const char *jobs_on_grid(int period) {
            2 * period));
 }
 
-START_TEST(a_step_from_job_to_job_off_the_grid) {
+TEST(a_step_from_job_to_job_off_the_grid) {
   assert_twins(22, "36 is not on the clock grid", jobs_on_grid(36), jobs_on_grid(40));
 }
-END_TEST
 
 static const char *off_grid_array(int start) {
   return file_of("blocks = 1; clock_step_ns = 8L;",
@@ -163,21 +158,19 @@ static const char *off_grid_array(int start) {
                       start));
 }
 
-START_TEST(an_array_of_starts_off_the_grid) {
+TEST(an_array_of_starts_off_the_grid) {
   assert_twins(22, "39 is not on the clock grid", off_grid_array(39), off_grid_array(40));
 }
-END_TEST
 
-START_TEST(the_machine_has_a_coarser_clock) {
+TEST(the_machine_has_a_coarser_clock) {
   prem_machine h200 = {.name = "H200", .clock_step_ns = 32};
   judged_on = &h200;
   assert_twins(22, "8 is not on the clock grid of 32 ns", prefetch_at(8, 100),
                prefetch_at(32, 100));
 }
-END_TEST
 
 /* No file can have it, for it names its tasks; who makes plans can. */
-START_TEST(a_plan_of_a_task_that_is_not_there) {
+TESTS(a_plan_of_a_task_that_is_not_there, 4) {
   for (int list = 0; list < 2; ++list) {
     prem_schedule *schedule = schedule_from_text(list ? off_grid_array(40) : jobs_on_grid(40));
     const int32_t tasks[] = {INT32_MIN, -1, schedule->task_count, INT32_MAX};
@@ -191,9 +184,8 @@ START_TEST(a_plan_of_a_task_that_is_not_there) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
-START_TEST(phases_without_a_profile_are_not_planned) {
+TEST(phases_without_a_profile_are_not_planned) {
   assert_refused(
       16, "run `ttprem profile`",
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
@@ -203,7 +195,6 @@ START_TEST(phases_without_a_profile_are_not_planned) {
       "plan: { hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"prefetch\";"
       " chain = [ \"compute\", \"writeback\" ]; start_ns = 0L; } ); };");
 }
-END_TEST
 
 /* ---- coverage ------------------------------------------------------------------------------- */
 
@@ -220,19 +211,19 @@ static const char *rounds(int repeat, int count, const char *more) {
                       count, repeat, more));
 }
 
-START_TEST(a_tile_is_missing) {
+GROUP("coverage");
+
+TEST(a_tile_is_missing) {
   assert_twins(28, "tiles 6, 7 of task 'a' are missing", rounds(3, 2, ""), rounds(4, 2, ""));
   assert_refused(28, "tiles 2, 3, 4 and 3 more of task 'a' are missing", rounds(1, 2, ""));
 }
-END_TEST
 
-START_TEST(a_task_is_missing) {
+TEST(a_task_is_missing) {
   assert_refused(28, "tiles 0, 1, 2 and 5 more of task 'a' are missing",
                  file_of(two_blocks, four_tiles, "hyperperiod_ns = 1000L;"));
 }
-END_TEST
 
-START_TEST(a_tile_is_there_twice) {
+TEST(a_tile_is_there_twice) {
   const char *again = ", { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
                       " start_ns = 500L; tile = %d; tile_per_repeat = 2; }";
   assert_twins(28,
@@ -243,26 +234,23 @@ START_TEST(a_tile_is_there_twice) {
                            " start_ns = 500L; first_block = 1; tile = 7; }",
                            text(again, 6))));
 }
-END_TEST
 
-START_TEST(a_tile_is_on_the_wrong_block) {
+TEST(a_tile_is_on_the_wrong_block) {
   assert_refused(28, "prefetch of 'a' tile 7 on block 0: this tile belongs on block 1",
                  rounds(3, 2,
                         ", { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
                         " start_ns = 500L; tile = 7; }"));
 }
-END_TEST
 
-START_TEST(a_block_is_missing) {
+TEST(a_block_is_missing) {
   const char *second = ", { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
                        " first_block = 1; repeat = 4; start_ns = 0L; step_ns = 20L; }";
   assert_only(30, "starts for 1 blocks of task 'a' where 2 exist: none on block 1",
               rounds(4, 1, ""));
   assert_legal(rounds(4, 1, second));
 }
-END_TEST
 
-START_TEST(a_phase_is_missing) {
+TEST(a_phase_is_missing) {
   const char *runs = "hyperperiod_ns = 1000L; runs = ("
                      "{ task = \"a\"; phase = \"prefetch\"; count = 2; repeat = 4; start_ns = 0L;"
                      " step_ns = 20L; },"
@@ -272,13 +260,11 @@ START_TEST(a_phase_is_missing) {
                file_of(two_blocks, four_tiles, text(runs, 3)),
                file_of(two_blocks, four_tiles, text(runs, 4)));
 }
-END_TEST
 
-START_TEST(a_phase_that_the_task_does_not_have) {
+TEST(a_phase_that_the_task_does_not_have) {
   assert_refused(29, "task 'a' has no writeback, but the plan starts one",
                  rounds(4, 2, ", { task = \"a\"; phase = \"writeback\"; start_ns = 500L; }"));
 }
-END_TEST
 
 static const char *warmed_up(int first_tile, int start) {
   return file_of(two_blocks, four_tiles,
@@ -288,11 +274,10 @@ static const char *warmed_up(int first_tile, int start) {
                       start, first_tile));
 }
 
-START_TEST(a_warmup_tile_has_a_start) {
+TEST(a_warmup_tile_has_a_start) {
   assert_twins(28, "prefetch of 'a' tile 0 on block 0 is in the plan twice: it is a warm-up tile",
                warmed_up(0, 100), warmed_up(2, 100));
 }
-END_TEST
 
 /* ---- releases and deadlines ----------------------------------------------------------------- */
 
@@ -311,39 +296,37 @@ static const char *periodic(int start, int deadline, int publish) {
            start));
 }
 
-START_TEST(a_phase_starts_before_its_release) {
+GROUP("releases and deadlines");
+
+TEST(a_phase_starts_before_its_release) {
   assert_twins(32,
                "compute of 'a' job 1 tile 0 on block 0 starts at 109, before its job is "
                "released at 110",
                periodic(9, 0, 0), periodic(10, 0, 0));
 }
-END_TEST
 
-START_TEST(an_offset_is_not_below_the_period) {
+TEST(an_offset_is_not_below_the_period) {
   assert_twins(32,
                "compute of 'a' job 0 tile 0 on block 0 starts at 100, 100 ns after the start of "
                "its period: the offset must be below the period of 100 ns",
                periodic(100, 0, 0), periodic(99, 0, 0));
 }
-END_TEST
 
-START_TEST(a_job_ends_after_its_deadline) {
+TEST(a_job_ends_after_its_deadline) {
   assert_twins(33,
                "compute of 'a' job 0 tile 0 on block 0 ends at 26, 1 ns after its job's deadline "
                "at 25",
                periodic(21, 15, 0), periodic(20, 15, 0));
 }
-END_TEST
 
-START_TEST(a_job_ends_after_it_is_published) {
+TEST(a_job_ends_after_it_is_published) {
   assert_twins(33,
                "compute of 'a' job 0 tile 0 on block 0 ends at 26, 1 ns after its job's publish_ns "
                "at 25 (release 10 + 15); 2 of 2 jobs are late, none by more",
                periodic(21, 0, 15), periodic(20, 0, 15));
 }
-END_TEST
 
-START_TEST(a_job_that_is_not_in_the_hyperperiod) {
+TEST(a_job_that_is_not_in_the_hyperperiod) {
   const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1; period_ns = 100L;"
                       " compute: { wcet_ns = 5L; }; }";
   assert_only(32, "job 1 of task 'a' is not in the hyperperiod, which has 1 of its jobs",
@@ -354,7 +337,6 @@ START_TEST(a_job_that_is_not_in_the_hyperperiod) {
                        "hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"compute\";"
                        " start_ns = 0L; } );"));
 }
-END_TEST
 
 static const char *backwards(int start) {
   return file_of(two_blocks,
@@ -365,11 +347,10 @@ static const char *backwards(int start) {
                       start));
 }
 
-START_TEST(a_phase_starts_before_the_hyperperiod) {
+TEST(a_phase_starts_before_the_hyperperiod) {
   assert_twins(32, "prefetch of 'a' tile 1 on block 1 starts at -1, before the hyperperiod",
                backwards(9), backwards(10));
 }
-END_TEST
 
 static const char *together(int block_step) {
   return file_of("blocks = 2; resources = ( { name = \"memory\"; capacity = 2; } );",
@@ -381,11 +362,10 @@ static const char *together(int block_step) {
                       block_step));
 }
 
-START_TEST(blocks_of_a_round_do_not_start_together) {
+TEST(blocks_of_a_round_do_not_start_together) {
   assert_twins(32, "tile 3 on block 1 starts at 21, but the first tile of its round at 20",
                together(1), together(0));
 }
-END_TEST
 
 /* ---- precedence ----------------------------------------------------------------------------- */
 
@@ -403,20 +383,18 @@ static const char *in_order(int start, int lag, int guard) {
            start));
 }
 
-START_TEST(a_job_starts_before_its_predecessor_ends) {
+TEST(a_job_starts_before_its_predecessor_ends) {
   assert_twins(35,
                "compute of 'b' tile 0 on block 1 starts at 9, 1 ns before its predecessor task's "
                "job ends at 10",
                in_order(9, 0, 0), in_order(10, 0, 0));
 }
-END_TEST
 
-START_TEST(a_job_starts_within_the_lag_or_the_guard) {
+TEST(a_job_starts_within_the_lag_or_the_guard) {
   assert_twins(40, "3 ns after the job of 'a' that it follows: the gap must be lag_ns = 4",
                in_order(13, 4, 2), in_order(14, 4, 2));
   assert_twins(40, "the gap must be guard_ns = 5", in_order(14, 4, 5), in_order(15, 4, 5));
 }
-END_TEST
 
 static const char *told_in_order(int start, int lag, int precedence) {
   return file_of(
@@ -433,7 +411,7 @@ static const char *told_in_order(int start, int lag, int precedence) {
            start));
 }
 
-START_TEST(a_job_starts_before_it_can_be_told) {
+TEST(a_job_starts_before_it_can_be_told) {
   assert_twins(40,
                "prefetch of 'b' tile 0 on block 1 starts at 28, 6 ns after the job of 'a' that it "
                "follows: the gap must be precedence_ns = 7 at least: plan again",
@@ -450,7 +428,6 @@ START_TEST(a_job_starts_before_it_can_be_told) {
   assert_twins(40, "the gap must be precedence_ns = 7 at least", told_in_order(28, 4, 7),
                told_in_order(29, 4, 7));
 }
-END_TEST
 
 /* b follows the latest job of a released no later than itself: at 0 the one of the hyperperiod
  * before (released at 10, so 60 is the last), which ends in this one. */
@@ -467,15 +444,16 @@ static const char *latest(int start) {
                       start));
 }
 
-START_TEST(the_latest_job_is_of_the_hyperperiod_before) {
+TEST(the_latest_job_is_of_the_hyperperiod_before) {
   assert_twins(35, "starts at 4, 1 ns before its predecessor task's job ends at 5", latest(4),
                latest(5));
 }
-END_TEST
 
 /* ---- the report ----------------------------------------------------------------------------- */
 
-START_TEST(all_problems_are_reported_in_one_go) {
+GROUP("the report");
+
+TEST(all_problems_are_reported_in_one_go) {
   prem_diag *diag = verdict_on(
       file_of("blocks = 2; clock_step_ns = 2L;",
               "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; deadline_ns = 30L;"
@@ -500,9 +478,8 @@ START_TEST(all_problems_are_reported_in_one_go) {
   ck_assert_uint_eq(prem_diag_errors(diag), 6);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(a_problem_names_its_line_and_key) {
+TEST(a_problem_names_its_line_and_key) {
   prem_diag *diag = verdict_on(file_of(one_block, tile_a, three_starts(0, 9, 30)));
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   const prem_problem *problem = prem_diag_at(diag, 0);
@@ -511,9 +488,8 @@ START_TEST(a_problem_names_its_line_and_key) {
   ck_assert_ptr_nonnull(strstr(problem->file, ".cfg"));
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(a_plan_wrong_in_every_tile_stays_readable) {
+TEST(a_plan_wrong_in_every_tile_stays_readable) {
   prem_diag *diag = verdict_on(file_of(
       one_block,
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1000;"
@@ -525,9 +501,8 @@ START_TEST(a_plan_wrong_in_every_tile_stays_readable) {
   ck_assert_uint_eq(prem_diag_count(diag), 20);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(broken_tasks_are_skipped_and_the_rest_is_judged) {
+TEST(broken_tasks_are_skipped_and_the_rest_is_judged) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text_lenient(
       file_of("blocks = 2;",
@@ -545,57 +520,4 @@ START_TEST(broken_tasks_are_skipped_and_the_rest_is_judged) {
   assert_says(diag, 33, "prefetch of 'b' tile 0 on block 1 ends at 10");
   prem_schedule_free(schedule);
   prem_diag_free(diag);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("check");
-  TCase *tiles = tcase_create("order inside a tile");
-  tcase_add_test(tiles, compute_starts_before_its_prefetch_ends);
-  tcase_add_test(tiles, writeback_starts_before_its_compute_ends);
-  tcase_add_test(tiles, writeback_without_compute_starts_before_its_prefetch_ends);
-  tcase_add_test(tiles, every_phase_may_be_chained);
-  suite_add_tcase(suite, tiles);
-  TCase *plans = tcase_create("the plan as a whole");
-  tcase_add_test(plans, start_plus_wcet_overflows);
-  tcase_add_test(plans, phases_end_after_a_one_shot_plan);
-  tcase_add_test(plans, the_phase_that_ends_last_is_named);
-  tcase_add_test(plans, hyperperiod_differs_from_the_periods);
-  tcase_add_test(plans, starts_and_steps_off_the_grid);
-  tcase_add_test(plans, a_step_from_job_to_job_off_the_grid);
-  tcase_add_test(plans, an_array_of_starts_off_the_grid);
-  tcase_add_test(plans, the_machine_has_a_coarser_clock);
-  tcase_add_loop_test(plans, a_plan_of_a_task_that_is_not_there, 0, 4);
-  tcase_add_test(plans, phases_without_a_profile_are_not_planned);
-  suite_add_tcase(suite, plans);
-  TCase *coverage = tcase_create("coverage");
-  tcase_add_test(coverage, a_tile_is_missing);
-  tcase_add_test(coverage, a_task_is_missing);
-  tcase_add_test(coverage, a_tile_is_there_twice);
-  tcase_add_test(coverage, a_tile_is_on_the_wrong_block);
-  tcase_add_test(coverage, a_block_is_missing);
-  tcase_add_test(coverage, a_phase_is_missing);
-  tcase_add_test(coverage, a_phase_that_the_task_does_not_have);
-  tcase_add_test(coverage, a_warmup_tile_has_a_start);
-  suite_add_tcase(suite, coverage);
-  TCase *times = tcase_create("releases and deadlines");
-  tcase_add_test(times, a_phase_starts_before_its_release);
-  tcase_add_test(times, an_offset_is_not_below_the_period);
-  tcase_add_test(times, a_job_ends_after_its_deadline);
-  tcase_add_test(times, a_job_ends_after_it_is_published);
-  tcase_add_test(times, a_job_that_is_not_in_the_hyperperiod);
-  tcase_add_test(times, a_phase_starts_before_the_hyperperiod);
-  tcase_add_test(times, blocks_of_a_round_do_not_start_together);
-  tcase_add_test(times, a_job_starts_before_its_predecessor_ends);
-  tcase_add_test(times, a_job_starts_within_the_lag_or_the_guard);
-  tcase_add_test(times, a_job_starts_before_it_can_be_told);
-  tcase_add_test(times, the_latest_job_is_of_the_hyperperiod_before);
-  suite_add_tcase(suite, times);
-  TCase *report = tcase_create("the report");
-  tcase_add_test(report, all_problems_are_reported_in_one_go);
-  tcase_add_test(report, a_problem_names_its_line_and_key);
-  tcase_add_test(report, a_plan_wrong_in_every_tile_stays_readable);
-  tcase_add_test(report, broken_tasks_are_skipped_and_the_rest_is_judged);
-  suite_add_tcase(suite, report);
-  return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checker: time between jobs that share an array, each case with its legal twin. */
 #include "tests/common/sharing.h"
+#include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 
 /* The reader ends at 70; the next hyperperiod's writeback comes 20 behind its start. */
@@ -15,7 +16,7 @@ static const char *one_shot(int hyperperiod, int precedence) {
            hyperperiod));
 }
 
-START_TEST(the_next_hyperperiod_writes_too_early) {
+TEST(the_next_hyperperiod_writes_too_early) {
   assert_legal(one_shot(100, 20));
   assert_twins(40,
                "writeback of 'w' tile 0 on block 0 starts at 20, 20 ns after a job of 'r' ends (in "
@@ -23,7 +24,6 @@ START_TEST(the_next_hyperperiod_writes_too_early) {
                "precedence_ns = 21 at least: plan again",
                one_shot(100, 21), one_shot(101, 21));
 }
-END_TEST
 
 /* Two frames in 200; the reader follows the first one. The second one's writeback is at 120. */
 static const char *periodic(int reader_start, int precedence) {
@@ -40,7 +40,7 @@ static const char *periodic(int reader_start, int precedence) {
            reader_start));
 }
 
-START_TEST(a_writer_is_told_of_the_reader_before_it) {
+TEST(a_writer_is_told_of_the_reader_before_it) {
   assert_twins(40,
                "writeback of 'w' job 1 tile 0 on block 0 starts at 120, 4 ns after a job of 'r' "
                "ends, which uses array 'y' as well: the gap must be precedence_ns = 5 at least",
@@ -49,19 +49,17 @@ START_TEST(a_writer_is_told_of_the_reader_before_it) {
   assert_legal(periodic(91, 5)); /* they are at work at the same time: nobody waits */
   assert_legal(periodic(90, 0));
 }
-END_TEST
 
-START_TEST(a_reader_is_told_of_a_writer_that_it_does_not_follow) {
+TEST(a_reader_is_told_of_a_writer_that_it_does_not_follow) {
   /* the reader follows the frame from 0 on; it is told of the second one, which ends at 130 */
   assert_twins(40, "prefetch of 'r' tile 0 on block 1 starts at 134, 4 ns after a job of 'w' ends",
                periodic(134, 5), periodic(135, 5));
   assert_legal(periodic(129, 5));
 }
-END_TEST
 
 /* Each reads what the other one writes: `a` is told of `b` twice, first of what it touches first,
  * though its array stands behind the other one. */
-START_TEST(what_is_touched_first_is_said_first) {
+TEST(what_is_touched_first_is_said_first) {
   prem_diag *diag = verdict_on(
       "version = 1; name = \"t\"; platform: { blocks = 2; precedence_ns = 60L; };"
       "arrays = ( { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },"
@@ -87,7 +85,6 @@ START_TEST(what_is_touched_first_is_said_first) {
                                "writeback of 'a' tile 0 on block 0 starts at 20, 50 ns after a"));
   prem_diag_free(diag);
 }
-END_TEST
 
 /* Warnings of a plan: how many, and what the first says. */
 static int64_t warnings_of(const char *source, char *out, size_t out_bytes) {
@@ -101,7 +98,7 @@ static int64_t warnings_of(const char *source, char *out, size_t out_bytes) {
 }
 
 /* The writer writes from 20 to 30 and from 120 to 130, the reader is at work for 30. */
-START_TEST(who_reads_while_another_one_writes_is_warned) {
+TEST(who_reads_while_another_one_writes_is_warned) {
   char said[512];
   ck_assert_int_eq(warnings_of(periodic(90, 0), said, sizeof said), 0); /* until 120 */
   ck_assert_int_eq(warnings_of(periodic(30, 0), said, sizeof said), 0);
@@ -120,10 +117,9 @@ START_TEST(who_reads_while_another_one_writes_is_warned) {
   /* one-shot tasks end before anything begins again */
   ck_assert_int_eq(warnings_of(one_shot(100, 0), said, sizeof said), 0);
 }
-END_TEST
 
 /* The reader reads the array through both its ports. */
-START_TEST(each_array_that_is_read_meanwhile_is_warned_once) {
+TEST(each_array_that_is_read_meanwhile_is_warned_once) {
   const char *source =
       "version = 1; name = \"t\"; platform: { blocks = 3;"
       "  resources = ( { name = \"memory\"; capacity = 3; } ); };"
@@ -146,10 +142,9 @@ START_TEST(each_array_that_is_read_meanwhile_is_warned_once) {
   ck_assert_int_eq(warnings_of(source, said, sizeof said), 1);
   ck_assert_ptr_nonnull(strstr(said, "job 0 uses array 'y' while job 0 of 'w' writes it"));
 }
-END_TEST
 
 /* In one phase the walk writes y and reads z; the other task does it the other way round. */
-START_TEST(the_second_array_of_a_phase_is_warned_too) {
+TEST(the_second_array_of_a_phase_is_warned_too) {
   const char *source =
       "version = 1; name = \"t\"; platform: { blocks = 2;"
       "  resources = ( { name = \"memory\"; capacity = 3; } ); };"
@@ -170,26 +165,23 @@ START_TEST(the_second_array_of_a_phase_is_warned_too) {
   ck_assert_int_eq(warnings_of(source, said, sizeof said), 2);
   ck_assert_ptr_nonnull(strstr(said, "tasks.w: job 0 uses array 'z' while job 0 of 'r' writes it"));
 }
-END_TEST
 
-START_TEST(what_after_says_is_said_once) {
+TEST(what_after_says_is_said_once) {
   prem_diag *diag = verdict_on(periodic(34, 5));
   assert_says(diag, 40,
               "prefetch of 'r' tile 0 on block 1 starts at 34, 4 ns after the job of 'w'");
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(the_machine_may_take_longer) {
+TEST(the_machine_may_take_longer) {
   prem_machine gpu = {.name = "far GPU", .precedence_ns = 6};
   judged_on = &gpu;
   assert_twins(40, "precedence_ns = 6 (what telling a successor takes on far GPU) at least",
                periodic(85, 5), periodic(84, 5));
 }
-END_TEST
 
-START_TEST(arrays_that_nobody_writes_tie_nobody) {
+TEST(arrays_that_nobody_writes_tie_nobody) {
   assert_legal(text("version = 1; name = \"t\"; platform: { blocks = 2; precedence_ns = 5L; };"
                     "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; } );"
                     "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; copies = 2; blocks = "
@@ -202,22 +194,4 @@ START_TEST(arrays_that_nobody_writes_tie_nobody) {
                     "{ task = \"a.1\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" "
                     "]; start_ns = 30L; "
                     "} ); };"));
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("check_data");
-  TCase *tests = tcase_create("arrays");
-  tcase_add_test(tests, the_next_hyperperiod_writes_too_early);
-  tcase_add_test(tests, a_writer_is_told_of_the_reader_before_it);
-  tcase_add_test(tests, a_reader_is_told_of_a_writer_that_it_does_not_follow);
-  tcase_add_test(tests, what_is_touched_first_is_said_first);
-  tcase_add_test(tests, who_reads_while_another_one_writes_is_warned);
-  tcase_add_test(tests, each_array_that_is_read_meanwhile_is_warned_once);
-  tcase_add_test(tests, the_second_array_of_a_phase_is_warned_too);
-  tcase_add_test(tests, what_after_says_is_said_once);
-  tcase_add_test(tests, the_machine_may_take_longer);
-  tcase_add_test(tests, arrays_that_nobody_writes_tie_nobody);
-  suite_add_tcase(suite, tests);
-  return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checker against what it did not foresee: every mutant of a plan without slack is refused, and
  * on random plans it agrees with a judge that looks at every nanosecond. */
+#include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 
 /* A small generator of its own: the same numbers on every machine. */
@@ -62,11 +63,12 @@ static bool refused(const prem_schedule *schedule) {
   return prem_check(schedule, NULL, NULL) == PREM_ERR_INVALID;
 }
 
-START_TEST(plans_without_slack_are_legal) {
+GROUP("mutants");
+
+TEST(plans_without_slack_are_legal) {
   for (int p = 0; p < TIGHT; ++p)
     assert_legal(tight[p]);
 }
-END_TEST
 
 typedef enum mutation {
   DROP_RUN,
@@ -163,7 +165,7 @@ static bool mutate(prem_schedule *schedule, mutation kind) {
   return false;
 }
 
-START_TEST(every_mutant_of_a_plan_without_slack_is_refused) {
+TEST(every_mutant_of_a_plan_without_slack_is_refused) {
   int made[MUTATIONS] = {0};
   random_state = 1;
   for (int trial = 0; trial < 1200; ++trial) {
@@ -179,7 +181,6 @@ START_TEST(every_mutant_of_a_plan_without_slack_is_refused) {
   for (int kind = 0; kind < MUTATIONS; ++kind)
     ck_assert_int_gt(made[kind], 10);
 }
-END_TEST
 
 /* ---- the judge that looks at every nanosecond ----------------------------------------------- */
 
@@ -416,29 +417,14 @@ static void compare_with_judge(bool with_guard, int trials) {
   ck_assert_int_lt(legal, trials * 9 / 10);
 }
 
-START_TEST(random_plans_are_judged_as_instant_by_instant) {
+GROUP("random plans");
+
+TEST(random_plans_are_judged_as_instant_by_instant) {
   random_state = 2;
   compare_with_judge(false, 1500);
 }
-END_TEST
 
-START_TEST(random_plans_with_a_guard_are_judged_as_instant_by_instant) {
+TEST(random_plans_with_a_guard_are_judged_as_instant_by_instant) {
   random_state = 3;
   compare_with_judge(true, 1500);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("check_mutants");
-  TCase *mutants = tcase_create("mutants");
-  tcase_set_timeout(mutants, 240);
-  tcase_add_test(mutants, plans_without_slack_are_legal);
-  tcase_add_test(mutants, every_mutant_of_a_plan_without_slack_is_refused);
-  suite_add_tcase(suite, mutants);
-  TCase *random = tcase_create("random plans");
-  tcase_set_timeout(random, 240);
-  tcase_add_test(random, random_plans_are_judged_as_instant_by_instant);
-  tcase_add_test(random, random_plans_with_a_guard_are_judged_as_instant_by_instant);
-  suite_add_tcase(suite, random);
-  return run_suite(suite);
 }

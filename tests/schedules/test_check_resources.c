@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checker: units, buffers, resources, the wrap, guards, supply, scratchpad, arrays; each rule
  * with its legal twin one step away. */
+#include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 
 /* A run of one phase of a task with one tile. */
@@ -24,13 +25,14 @@ static const char *two_computes(int second) {
                       at("b", "compute", second)));
 }
 
-START_TEST(two_computes_overlap_on_a_block) {
+GROUP("units");
+
+TEST(two_computes_overlap_on_a_block) {
   assert_twins(36,
                "two computes overlap on block 0 in [9, 10): compute of 'a' tile 0 on block 0 and "
                "compute of 'b' tile 0 on block 0; start the second at 10 or later",
                two_computes(9), two_computes(10));
 }
-END_TEST
 
 static const char *fetch_and_store(int second) {
   return file_of("blocks = 1; buffers = 2; resources = ( { name = \"memory\"; capacity = 2; } );",
@@ -40,11 +42,10 @@ static const char *fetch_and_store(int second) {
                       at("b", "writeback", second)));
 }
 
-START_TEST(two_memory_phases_overlap_on_a_block) {
+TEST(two_memory_phases_overlap_on_a_block) {
   assert_twins(36, "two memory phases overlap on block 0 in [9, 10)", fetch_and_store(9),
                fetch_and_store(10));
 }
-END_TEST
 
 /* Tile n + 1 is fetched while tile n - 1 is written: one start for both. */
 static const char *joined_plan(int buffers, int capacity, int step) {
@@ -64,12 +65,11 @@ static const char *joined_plan(int buffers, int capacity, int step) {
            step, step, at("m", "prefetch", 900)));
 }
 
-START_TEST(joined_phases_are_one) {
+TEST(joined_phases_are_one) {
   assert_legal(joined_plan(2, 1, 15));
   assert_refused(36, "joined with writeback of 'a' tile 0 on block 0", joined_plan(2, 1, 14));
   assert_refused(39, "live tiles (buffers) of block 0: 3 in use in [15, ", joined_plan(1, 1, 15));
 }
-END_TEST
 
 /* One pair on block 0 from 0; b fetches on block 2. `pair` is joined's settings of task a; the
  * writeback is of task w. */
@@ -89,15 +89,14 @@ static const char *pair_beside(const char *writer, const char *pair, int second)
            at("b", "prefetch", second)));
 }
 
-START_TEST(a_pair_holds_both_lengths_and_the_larger_demand) {
+TEST(a_pair_holds_both_lengths_and_the_larger_demand) {
   assert_twins(37,
                "memory: 4 in use in [14, 15), the limit is 3: prefetch of 'a' tile 0 joined with "
                "writeback of 'w' tile 0 on block 0",
                pair_beside("w", "", 14), pair_beside("w", "", 15));
 }
-END_TEST
 
-START_TEST(a_pair_of_one_task_holds_what_joined_says) {
+TEST(a_pair_of_one_task_holds_what_joined_says) {
   const char *joined = "joined: { wcet_ns = 14L; busy_ns = 8L; demand: { memory = 2; }; };";
   const char *message = "memory: 4 in use in [7, 8), the limit is 3";
   prem_diag *diag = verdict_on(pair_beside("a", joined, 7));
@@ -109,7 +108,6 @@ START_TEST(a_pair_of_one_task_holds_what_joined_says) {
   assert_says(diag, 35, "writeback of 'a' tile 0 joined with prefetch");
   prem_diag_free(diag);
 }
-END_TEST
 
 /* ---- resources ------------------------------------------------------------------------------ */
 
@@ -123,7 +121,9 @@ static const char *three_fetches(int capacity, int third) {
            at("b", "prefetch", 5), at("c", "prefetch", third)));
 }
 
-START_TEST(a_capacity_is_exceeded) {
+GROUP("resources");
+
+TEST(a_capacity_is_exceeded) {
   assert_twins(37,
                "memory: 3 in use in [9, 10), the limit is 2: prefetch of 'a' tile 0 on block 0, "
                "prefetch of 'b' tile 0 on block 1, prefetch of 'c' tile 0 on block 2; start the "
@@ -136,7 +136,6 @@ START_TEST(a_capacity_is_exceeded) {
   ck_assert_uint_eq(prem_diag_errors(diag), 2);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* b uses the bus for its compute, a for its prefetch beside the memory. */
 static const char *declared_demand(int second, int demand) {
@@ -149,15 +148,14 @@ static const char *declared_demand(int second, int demand) {
            at("b", "compute", second)));
 }
 
-START_TEST(declared_demands_add_up) {
+TEST(declared_demands_add_up) {
   assert_twins(37, "bus: 4 in use in [9, 10), the limit is 3", declared_demand(9, 2),
                declared_demand(10, 2));
   assert_legal(declared_demand(9, 1));
   assert_legal(declared_demand(9, 0));
 }
-END_TEST
 
-START_TEST(a_regulated_phase_holds_its_resource_for_busy_ns) {
+TEST(a_regulated_phase_holds_its_resource_for_busy_ns) {
   const char *tasks = "%s, { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
                       " prefetch: { wcet_ns = 10L; }; }";
   const char *a = task_on("a", 0, "prefetch: { wcet_ns = 10L; busy_ns = 4L; };");
@@ -169,11 +167,10 @@ START_TEST(a_regulated_phase_holds_its_resource_for_busy_ns) {
                        text("hyperperiod_ns = 100L; runs = ( %s, %s );", at("a", "prefetch", 0),
                             at("b", "prefetch", 4))));
 }
-END_TEST
 
 /* Of seven that began at 0 the first ends at 10, where two more begin: three of those that go on
  * are named, the one that ends first before the others. */
-START_TEST(some_of_many_are_named) {
+TEST(some_of_many_are_named) {
   static const int ends_ns[] = {10, 20, 21, 40, 41, 22, 50, 60, 61};
   enum { TASKS = sizeof ends_ns / sizeof *ends_ns, FROM_START = 7 };
   const char *tasks = "", *runs = "";
@@ -191,7 +188,6 @@ START_TEST(some_of_many_are_named) {
               file_of("blocks = 9; resources = ( { name = \"memory\"; capacity = 7; } );", tasks,
                       text("hyperperiod_ns = 100L; runs = ( %s );", runs)));
 }
-END_TEST
 
 /* Two gangs of three blocks each; the second block of a is one late. */
 static const char *gangs(const char *per, int block_step, int second, int demand) {
@@ -209,7 +205,7 @@ static const char *gangs(const char *per, int block_step, int second, int demand
            block_step, second));
 }
 
-START_TEST(the_blocks_of_a_gang_count_once) {
+TEST(the_blocks_of_a_gang_count_once) {
   assert_legal(gangs("task", 0, 0, 1));
   assert_refused(37, "memory: 3 in use in [0, 10)", gangs("block", 0, 20, 1));
   /* a holds 2 in [0, 14): with b's 1 that is too much */
@@ -219,10 +215,9 @@ START_TEST(the_blocks_of_a_gang_count_once) {
   prem_diag_free(diag);
   assert_legal(gangs("task", 2, 14, 2));
 }
-END_TEST
 
 /* A gang's demand is that of its largest active phase: 2 while a's prefetches last. */
-START_TEST(a_gang_takes_its_largest_demand) {
+TEST(a_gang_takes_its_largest_demand) {
   const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
                       " prefetch: { wcet_ns = 10L; demand: { memory = 2; }; };"
                       " writeback: { wcet_ns = 10L; }; },"
@@ -245,10 +240,9 @@ START_TEST(a_gang_takes_its_largest_demand) {
       assert_refused(37, "memory: 3 in use in [14, 15)", source);
   }
 }
-END_TEST
 
 /* The other way round: the gang's larger demand begins when its smaller one is under way. */
-START_TEST(a_gang_takes_its_larger_demand_only_from_its_start) {
+TEST(a_gang_takes_its_larger_demand_only_from_its_start) {
   const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
                       " prefetch: { wcet_ns = 10L; };"
                       " writeback: { wcet_ns = 10L; demand: { memory = 2; }; }; },"
@@ -271,11 +265,10 @@ START_TEST(a_gang_takes_its_larger_demand_only_from_its_start) {
       assert_legal(source);
   }
 }
-END_TEST
 
 /* At 20 a's block 1 ends its prefetch of 2, so that the writeback of block 0, under way since 13,
  * counts; and b begins. It is to blame, though its slot is the first of the plan. */
-START_TEST(what_begins_is_to_blame_and_not_what_a_gang_goes_on_with) {
+TEST(what_begins_is_to_blame_and_not_what_a_gang_goes_on_with) {
   const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
                       " prefetch: { wcet_ns = 10L; demand: { memory = 2; }; };"
                       " writeback: { wcet_ns = 10L; }; },"
@@ -294,7 +287,6 @@ START_TEST(what_begins_is_to_blame_and_not_what_a_gang_goes_on_with) {
                            " block_step_ns = 27L; } );",
                            at("b", "prefetch", 20))));
 }
-END_TEST
 
 /* A chained writeback may come as early as the chain's release: the whole chain holds memory. */
 static const char *chained(int second) {
@@ -309,18 +301,16 @@ static const char *chained(int second) {
                       at("b", "prefetch", second)));
 }
 
-START_TEST(a_chain_holds_its_resources_from_its_release) {
+TEST(a_chain_holds_its_resources_from_its_release) {
   assert_twins(37,
                "memory: 2 in use in [34, 35), the limit is 1: prefetch of 'a' tile 0 on block 0, "
                "prefetch of 'b' tile 0 on block 1; start the last of them at 35",
                chained(34), chained(35));
 }
-END_TEST
 
-START_TEST(a_chain_holds_its_resources_throughout) {
+TEST(a_chain_holds_its_resources_throughout) {
   assert_refused(37, "memory: 2 in use in [15, 20)", chained(15));
 }
-END_TEST
 
 /* ---- the wrap ------------------------------------------------------------------------------- */
 
@@ -333,13 +323,14 @@ static const char *wrapping_compute(int other) {
                       at("b", "compute", other)));
 }
 
-START_TEST(a_compute_wraps_into_the_next_hyperperiod) {
+GROUP("the wrap");
+
+TEST(a_compute_wraps_into_the_next_hyperperiod) {
   assert_twins(38,
                "compute of 'a' tile 0 on block 0 wraps around the hyperperiod of 100 ns into "
                "compute of 'b' tile 0 on block 0: both hold the block in [14, 15)",
                wrapping_compute(14), wrapping_compute(15));
 }
-END_TEST
 
 static const char *wrapping_into_itself(int wcet) {
   return file_of("blocks = 1;",
@@ -347,11 +338,10 @@ static const char *wrapping_into_itself(int wcet) {
                  text("hyperperiod_ns = 100L; runs = ( %s );", at("a", "compute", 90)));
 }
 
-START_TEST(a_phase_wraps_into_itself) {
+TEST(a_phase_wraps_into_itself) {
   assert_twins(38, "compute of 'a' tile 0 on block 0 wraps around", wrapping_into_itself(101),
                wrapping_into_itself(100));
 }
-END_TEST
 
 static const char *wrapping_prefetch(int other, const char *per) {
   return file_of(text("blocks = 2; resources = ( { name = \"memory\"; per = \"%s\"; } );", per),
@@ -361,14 +351,13 @@ static const char *wrapping_prefetch(int other, const char *per) {
                       at("b", "prefetch", other)));
 }
 
-START_TEST(a_prefetch_wraps_into_the_memory_of_another) {
+TEST(a_prefetch_wraps_into_the_memory_of_another) {
   const char *message =
       "memory: 2 in use in [9, 10), the limit is 1: prefetch of 'a' tile 0 on block "
       "0 (of the hyperperiod before), prefetch of 'b' tile 0 on block 1";
   assert_twins(38, message, wrapping_prefetch(9, "block"), wrapping_prefetch(10, "block"));
   assert_twins(38, message, wrapping_prefetch(9, "task"), wrapping_prefetch(10, "task"));
 }
-END_TEST
 
 /* a fetches until `end`; b, on another block, from 0 on. */
 static const char *fetch_until(int end) {
@@ -379,16 +368,14 @@ static const char *fetch_until(int end) {
                       at("b", "prefetch", 0)));
 }
 
-START_TEST(one_nanosecond_beyond_the_hyperperiod_is_an_overlap) {
+TEST(one_nanosecond_beyond_the_hyperperiod_is_an_overlap) {
   assert_twins(38, "memory: 2 in use in [0, 1), the limit is 1", fetch_until(101),
                fetch_until(100));
 }
-END_TEST
 
-START_TEST(an_excess_that_lasts_over_the_wrap_is_reported_once) {
+TEST(an_excess_that_lasts_over_the_wrap_is_reported_once) {
   assert_only(37, "memory: 2 in use in [92, 110)", wrapping_prefetch(92, "block"));
 }
-END_TEST
 
 /* One buffer: a's tile lives in [80, 105). */
 static const char *wrapping_tile(int other) {
@@ -402,11 +389,10 @@ static const char *wrapping_tile(int other) {
                       at("a", "compute", 90), at("b", "prefetch", other)));
 }
 
-START_TEST(a_tile_wraps_into_the_buffer_of_another) {
+TEST(a_tile_wraps_into_the_buffer_of_another) {
   assert_twins(38, "live tiles (buffers) of block 0: 2 in use in [4, 5), the limit is 1",
                wrapping_tile(4), wrapping_tile(5));
 }
-END_TEST
 
 /* ---- buffers -------------------------------------------------------------------------------- */
 
@@ -423,20 +409,20 @@ static const char *tiles_with(int buffers, int tiles, int step, int compute) {
            tiles, step, tiles, compute, step));
 }
 
-START_TEST(one_buffer_has_one_live_tile) {
+GROUP("buffers");
+
+TEST(one_buffer_has_one_live_tile) {
   assert_twins(39,
                "live tiles (buffers) of block 0: 2 in use in [19, 20), the limit is 1: prefetch of "
                "'a' tile 0 on block 0, prefetch of 'a' tile 1 on block 0",
                tiles_with(1, 2, 19, 10), tiles_with(1, 2, 20, 10));
 }
-END_TEST
 
-START_TEST(n_input_buffers_are_held_until_the_compute_ends) {
+TEST(n_input_buffers_are_held_until_the_compute_ends) {
   assert_only(39, "input buffers of block 0: 3 in use", tiles_with(2, 4, 10, 11));
   assert_legal(tiles_with(2, 4, 10, 10));
   assert_legal(tiles_with(3, 4, 10, 11));
 }
-END_TEST
 
 /* Writebacks far behind their computes. */
 static const char *late_writebacks(int writeback) {
@@ -450,11 +436,10 @@ static const char *late_writebacks(int writeback) {
            writeback));
 }
 
-START_TEST(n_output_buffers_are_held_until_the_writeback_ends) {
+TEST(n_output_buffers_are_held_until_the_writeback_ends) {
   assert_only(39, "output buffers of block 0: 3 in use in [20, 21)", late_writebacks(16));
   assert_legal(late_writebacks(15));
 }
-END_TEST
 
 static const char *after_warmup(int start) {
   return file_of(
@@ -467,13 +452,12 @@ static const char *after_warmup(int start) {
            start));
 }
 
-START_TEST(a_start_within_the_warmup) {
+TEST(a_start_within_the_warmup) {
   assert_twins(39,
                "prefetch of 'a' tile 1 on block 0 starts at 49, while block 0 is held by its "
                "warm-up tiles until warmup_ns = 50",
                after_warmup(49), after_warmup(50));
 }
-END_TEST
 
 static const char *second_task(const char *name, const char *after) {
   return text(
@@ -501,7 +485,7 @@ static const char *unplanned_after(const char *policy, const char *after) {
               second_task("b", after), policy);
 }
 
-START_TEST(warmup_tiles_wait_for_nobody) {
+TEST(warmup_tiles_wait_for_nobody) {
   const char *const warm = "warmup_tiles = 1; warmup_ns = 50L;", *const a = "{ task = \"a\"; }";
   assert_only(26,
               "task 'b' comes after 'a', but its 1 warm-up tiles run before all others: leave "
@@ -517,7 +501,6 @@ START_TEST(warmup_tiles_wait_for_nobody) {
   ck_assert_str_eq(prem_diag_at(diag, 0)->key, "tasks.b.after[0]");
   prem_diag_free(diag);
 }
-END_TEST
 
 /* ---- guards --------------------------------------------------------------------------------- */
 
@@ -532,32 +515,31 @@ static const char *guarded(const char *platform, int compute, int second) {
            second, compute, second));
 }
 
-START_TEST(a_gap_inside_a_tile_below_the_guard) {
+GROUP("guards");
+
+TEST(a_gap_inside_a_tile_below_the_guard) {
   assert_only(40,
               "compute of 'a' tile 0 on block 0 starts at 12, 2 ns after its prefetch ends: the "
               "gap must be guard_ns = 3",
               guarded("blocks = 1; guard_ns = 3L;", 12, 100));
   assert_legal(guarded("blocks = 1; guard_ns = 3L;", 13, 100));
 }
-END_TEST
 
-START_TEST(a_gap_between_two_phases_of_a_unit_below_the_guard) {
+TEST(a_gap_between_two_phases_of_a_unit_below_the_guard) {
   assert_only(40,
               "prefetch of 'a' tile 1 on block 0 starts at 12, 2 ns after the end of prefetch of "
               "'a' tile 0",
               guarded("blocks = 1; buffers = 3; guard_ns = 3L;", 20, 12));
   assert_legal(guarded("blocks = 1; buffers = 3; guard_ns = 3L;", 20, 13));
 }
-END_TEST
 
-START_TEST(a_gap_between_release_and_reuse_of_a_buffer_below_the_guard) {
+TEST(a_gap_between_release_and_reuse_of_a_buffer_below_the_guard) {
   assert_only(40,
               "live tiles (buffers) of block 0: prefetch of 'a' tile 1 on block 0 starts at 25, 2 "
               "ns after the end of compute of 'a' tile 0",
               guarded("blocks = 1; guard_ns = 3L;", 13, 25));
   assert_legal(guarded("blocks = 1; guard_ns = 3L;", 13, 26));
 }
-END_TEST
 
 static const char *guarded_fetches(int capacity, int third) {
   return file_of(
@@ -570,7 +552,7 @@ static const char *guarded_fetches(int capacity, int third) {
            at("b", "prefetch", 5), at("c", "prefetch", third)));
 }
 
-START_TEST(a_gap_between_users_of_a_resource_below_the_guard) {
+TEST(a_gap_between_users_of_a_resource_below_the_guard) {
   assert_only(40,
               "memory: prefetch of 'c' tile 0 on block 2 starts at 12, 2 ns after the end of "
               "prefetch of 'a' tile 0 on block 0: the gap must be guard_ns = 3",
@@ -579,10 +561,9 @@ START_TEST(a_gap_between_users_of_a_resource_below_the_guard) {
   assert_legal(guarded_fetches(3, 12));
   assert_only(37, "memory: 3 in use in [9, 10)", guarded_fetches(2, 9));
 }
-END_TEST
 
 /* Of a buffer, and of a resource. */
-START_TEST(a_guard_of_1_is_kept) {
+TEST(a_guard_of_1_is_kept) {
   const char *form = "blocks = 2; guard_ns = 1L;";
   const char *tasks = text("%s, %s", task_on("a", 0, "prefetch: { wcet_ns = 10L; };"),
                            task_on("b", 1, "prefetch: { wcet_ns = 10L; };"));
@@ -600,7 +581,6 @@ START_TEST(a_guard_of_1_is_kept) {
     }
   }
 }
-END_TEST
 
 static const char *guarded_wrap(int first) {
   return file_of("blocks = 2; guard_ns = 3L;",
@@ -610,14 +590,13 @@ static const char *guarded_wrap(int first) {
                       at("b", "prefetch", 90)));
 }
 
-START_TEST(a_gap_across_the_hyperperiod_below_the_guard) {
+TEST(a_gap_across_the_hyperperiod_below_the_guard) {
   assert_only(40,
               "memory: prefetch of 'a' tile 0 on block 0 starts at 2, 2 ns after the end of "
               "prefetch of 'b' tile 0 on block 1 of the hyperperiod before",
               guarded_wrap(2));
   assert_legal(guarded_wrap(3));
 }
-END_TEST
 
 /* One tile, each time anew: its last phase and its first one of the next hyperperiod. */
 static const char *guarded_tile(const char *last, int start) {
@@ -631,7 +610,7 @@ static const char *guarded_tile(const char *last, int start) {
            at("a", last, start)));
 }
 
-START_TEST(a_tile_keeps_the_guard_to_itself_a_hyperperiod_later) {
+TEST(a_tile_keeps_the_guard_to_itself_a_hyperperiod_later) {
   assert_only(40, "starts at 0, 2 ns after the end of writeback of 'a' tile 0",
               guarded_tile("writeback", 88));
   assert_legal(guarded_tile("writeback", 87));
@@ -640,9 +619,8 @@ START_TEST(a_tile_keeps_the_guard_to_itself_a_hyperperiod_later) {
               guarded_tile("compute", 88));
   assert_legal(guarded_tile("compute", 87));
 }
-END_TEST
 
-START_TEST(a_chain_needs_no_guard_inside) {
+TEST(a_chain_needs_no_guard_inside) {
   assert_legal(file_of("blocks = 2; guard_ns = 3L;",
                        text("%s, %s",
                             task_on("a", 0,
@@ -653,7 +631,6 @@ START_TEST(a_chain_needs_no_guard_inside) {
                             " chain = [ \"compute\", \"writeback\" ]; start_ns = 0L; }, %s );",
                             at("b", "prefetch", 28))));
 }
-END_TEST
 
 /* Block 0 fetches until 10; b's chained writeback may hold the memory from 10 + gap on, although it
  * starts at 20 + gap at the latest. */
@@ -667,11 +644,10 @@ static const char *early_chain(int gap) {
            at("a", "prefetch", 0), 10 + gap));
 }
 
-START_TEST(a_chain_that_holds_its_resource_early_keeps_the_guard) {
+TEST(a_chain_that_holds_its_resource_early_keeps_the_guard) {
   assert_only(40, "memory: writeback of 'b' tile 0 on block 0", early_chain(2));
   assert_legal(early_chain(3));
 }
-END_TEST
 
 /* Block 0 holds 2 in [0, 10) and 1 in [10, 12); the next user takes 2. */
 static const char *falling_chain(int second) {
@@ -686,17 +662,18 @@ static const char *falling_chain(int second) {
                       at("b", "prefetch", second)));
 }
 
-START_TEST(a_chain_whose_demand_falls_keeps_the_guard) {
+TEST(a_chain_whose_demand_falls_keeps_the_guard) {
   assert_only(40, "starts at 12, 2 ns after the end of prefetch of 'a'", falling_chain(12));
   assert_only(40, "starts at 13, 1 ns after the end of writeback of 'a'", falling_chain(13));
   assert_only(40, "starts at 14, 2 ns after the end of writeback of 'a'", falling_chain(14));
   assert_legal(falling_chain(15));
 }
-END_TEST
 
 /* ---- supply --------------------------------------------------------------------------------- */
 
-START_TEST(a_demand_above_the_capacity) {
+GROUP("supply");
+
+TEST(a_demand_above_the_capacity) {
   const char *platform = "blocks = 1; resources = ( { name = \"memory\"; capacity = 2; } );";
   const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
                       " prefetch: { wcet_ns = 10L; demand: { memory = %d; }; }; }";
@@ -705,7 +682,6 @@ START_TEST(a_demand_above_the_capacity) {
               file_of(platform, text(tasks, 3), plan));
   assert_legal(file_of(platform, text(tasks, 2), plan));
 }
-END_TEST
 
 /* No plan: what can never work is said all the same. */
 static const char *busy(const char *per, int wcet) {
@@ -718,7 +694,7 @@ static const char *busy(const char *per, int wcet) {
               per, wcet);
 }
 
-START_TEST(demand_above_supply) {
+TEST(demand_above_supply) {
   /* by block: 4 x 22 + 2 x 5 = 98; by task: a counts once for its two blocks, 2 x 45 + 2 x 5 */
   assert_twins(43,
                "'memory' is asked for 102 ns (times demand) in a hyperperiod of 100 ns with "
@@ -726,7 +702,6 @@ START_TEST(demand_above_supply) {
                busy("block", 23), busy("block", 22));
   assert_twins(43, "utilisation 1.02", busy("task", 46), busy("task", 45));
 }
-END_TEST
 
 /* Joined, a tile takes 20 of the memory instead of 30; as a gang its compute takes 40 of the bus.
  */
@@ -740,15 +715,14 @@ static const char *busy_pair(const char *per, int joined, int compute) {
               per, per, compute, joined);
 }
 
-START_TEST(demand_above_supply_even_when_joined) {
+TEST(demand_above_supply_even_when_joined) {
   assert_twins(43, "'memory' is asked for 104 ns", busy_pair("block", 26, 10),
                busy_pair("block", 25, 10));
   assert_twins(43, "'bus' is asked for 102 ns", busy_pair("task", 20, 51),
                busy_pair("task", 20, 50));
 }
-END_TEST
 
-START_TEST(more_blocks_than_can_be_resident) {
+TEST(more_blocks_than_can_be_resident) {
   prem_machine gpu = {.name = "tiny GPU", .max_blocks = 3};
   judged_on = &gpu;
   assert_refused(42, "4 blocks, but only 3 can be resident together on tiny GPU", busy("block", 5));
@@ -757,9 +731,8 @@ START_TEST(more_blocks_than_can_be_resident) {
   gpu = (prem_machine){.name = "GPU", .max_blocks = 4};
   assert_legal(busy("block", 5));
 }
-END_TEST
 
-START_TEST(a_wcet_below_the_cost_of_a_dispatch) {
+TEST(a_wcet_below_the_cost_of_a_dispatch) {
   prem_machine cpu = {.name = "old PC", .dispatch_ns = 6};
   judged_on = &cpu;
   assert_refused(23, "5 ns is below the 6 ns that starting a phase costs on old PC",
@@ -767,7 +740,6 @@ START_TEST(a_wcet_below_the_cost_of_a_dispatch) {
   cpu.dispatch_ns = 5;
   assert_legal(busy("block", 6));
 }
-END_TEST
 
 /* ---- scratchpad and arrays ------------------------------------------------------------------ */
 
@@ -787,7 +759,9 @@ static const char *increment(const char *name, const char *in, const char *out, 
               name, in, out, *after ? text("after = ( { task = \"%s\"; } );", after) : "");
 }
 
-START_TEST(a_block_needs_more_scratchpad_than_there_is) {
+GROUP("scratchpad and arrays");
+
+TEST(a_block_needs_more_scratchpad_than_there_is) {
   const char *task = increment("a", "x", "y", "");
   prem_schedule *schedule = schedule_from_text(vectors("buffers = 2;", task));
   int64_t bytes = prem_block_scratch_bytes(schedule, 0);
@@ -804,18 +778,16 @@ START_TEST(a_block_needs_more_scratchpad_than_there_is) {
   judged_on = &small;
   assert_refused(41, "above the limit", vectors(text(platform, (long long)bytes), task));
 }
-END_TEST
 
-START_TEST(two_tasks_write_one_array) {
+TEST(two_tasks_write_one_array) {
   assert_refused(
       45, "task 'a' writes array 'z' and task 'b' writes it, with no order between them",
       vectors("", text("%s, %s", increment("a", "x", "z", ""), increment("b", "y", "z", ""))));
   assert_legal(
       vectors("", text("%s, %s", increment("a", "x", "z", ""), increment("b", "y", "z", "a"))));
 }
-END_TEST
 
-START_TEST(a_task_reads_what_another_writes) {
+TEST(a_task_reads_what_another_writes) {
   assert_refused(
       45, "task 'a' writes array 'y' and task 'b' reads it",
       vectors("", text("%s, %s", increment("a", "x", "y", ""), increment("b", "y", "z", ""))));
@@ -826,84 +798,16 @@ START_TEST(a_task_reads_what_another_writes) {
   assert_legal(
       vectors("", text("%s, %s", increment("a", "x", "y", ""), increment("b", "x", "z", ""))));
 }
-END_TEST
 
-START_TEST(an_order_may_lead_over_other_tasks) {
+TEST(an_order_may_lead_over_other_tasks) {
   const char *a = increment("a", "x", "y", ""), *b = increment("b", "x", "new", "a");
   assert_legal(vectors("", text("%s, %s, %s", a, b, increment("c", "y", "z", "b"))));
   assert_refused(45, "task 'a' writes array 'y' and task 'c' reads it",
                  vectors("", text("%s, %s, %s", a, b, increment("c", "y", "z", ""))));
 }
-END_TEST
 
-START_TEST(a_task_reads_what_it_writes) {
+TEST(a_task_reads_what_it_writes) {
   assert_refused(45, "task 'a' reads the array 'y', which it also writes",
                  vectors("", increment("a", "y", "y", "")));
   assert_legal(vectors("", increment("a", "x", "y", "")));
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("check_resources");
-  TCase *units = tcase_create("units");
-  tcase_add_test(units, two_computes_overlap_on_a_block);
-  tcase_add_test(units, two_memory_phases_overlap_on_a_block);
-  tcase_add_test(units, joined_phases_are_one);
-  tcase_add_test(units, a_pair_holds_both_lengths_and_the_larger_demand);
-  tcase_add_test(units, a_pair_of_one_task_holds_what_joined_says);
-  suite_add_tcase(suite, units);
-  TCase *resources = tcase_create("resources");
-  tcase_add_test(resources, a_capacity_is_exceeded);
-  tcase_add_test(resources, declared_demands_add_up);
-  tcase_add_test(resources, a_regulated_phase_holds_its_resource_for_busy_ns);
-  tcase_add_test(resources, some_of_many_are_named);
-  tcase_add_test(resources, the_blocks_of_a_gang_count_once);
-  tcase_add_test(resources, a_gang_takes_its_largest_demand);
-  tcase_add_test(resources, a_gang_takes_its_larger_demand_only_from_its_start);
-  tcase_add_test(resources, what_begins_is_to_blame_and_not_what_a_gang_goes_on_with);
-  tcase_add_test(resources, a_chain_holds_its_resources_from_its_release);
-  tcase_add_test(resources, a_chain_holds_its_resources_throughout);
-  suite_add_tcase(suite, resources);
-  TCase *wrap = tcase_create("the wrap");
-  tcase_add_test(wrap, a_compute_wraps_into_the_next_hyperperiod);
-  tcase_add_test(wrap, a_phase_wraps_into_itself);
-  tcase_add_test(wrap, a_prefetch_wraps_into_the_memory_of_another);
-  tcase_add_test(wrap, one_nanosecond_beyond_the_hyperperiod_is_an_overlap);
-  tcase_add_test(wrap, an_excess_that_lasts_over_the_wrap_is_reported_once);
-  tcase_add_test(wrap, a_tile_wraps_into_the_buffer_of_another);
-  suite_add_tcase(suite, wrap);
-  TCase *buffers = tcase_create("buffers");
-  tcase_add_test(buffers, one_buffer_has_one_live_tile);
-  tcase_add_test(buffers, n_input_buffers_are_held_until_the_compute_ends);
-  tcase_add_test(buffers, n_output_buffers_are_held_until_the_writeback_ends);
-  tcase_add_test(buffers, a_start_within_the_warmup);
-  tcase_add_test(buffers, warmup_tiles_wait_for_nobody);
-  suite_add_tcase(suite, buffers);
-  TCase *guards = tcase_create("guards");
-  tcase_add_test(guards, a_gap_inside_a_tile_below_the_guard);
-  tcase_add_test(guards, a_gap_between_two_phases_of_a_unit_below_the_guard);
-  tcase_add_test(guards, a_gap_between_release_and_reuse_of_a_buffer_below_the_guard);
-  tcase_add_test(guards, a_gap_between_users_of_a_resource_below_the_guard);
-  tcase_add_test(guards, a_guard_of_1_is_kept);
-  tcase_add_test(guards, a_gap_across_the_hyperperiod_below_the_guard);
-  tcase_add_test(guards, a_tile_keeps_the_guard_to_itself_a_hyperperiod_later);
-  tcase_add_test(guards, a_chain_needs_no_guard_inside);
-  tcase_add_test(guards, a_chain_that_holds_its_resource_early_keeps_the_guard);
-  tcase_add_test(guards, a_chain_whose_demand_falls_keeps_the_guard);
-  suite_add_tcase(suite, guards);
-  TCase *supply = tcase_create("supply");
-  tcase_add_test(supply, a_demand_above_the_capacity);
-  tcase_add_test(supply, demand_above_supply);
-  tcase_add_test(supply, demand_above_supply_even_when_joined);
-  tcase_add_test(supply, more_blocks_than_can_be_resident);
-  tcase_add_test(supply, a_wcet_below_the_cost_of_a_dispatch);
-  suite_add_tcase(suite, supply);
-  TCase *data = tcase_create("scratchpad and arrays");
-  tcase_add_test(data, a_block_needs_more_scratchpad_than_there_is);
-  tcase_add_test(data, two_tasks_write_one_array);
-  tcase_add_test(data, a_task_reads_what_another_writes);
-  tcase_add_test(data, an_order_may_lead_over_other_tasks);
-  tcase_add_test(data, a_task_reads_what_it_writes);
-  suite_add_tcase(suite, data);
-  return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checker: versions of state arrays are whole when they are read, and stay until they were
  * read; each case with its legal twin. */
+#include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 
 /* Task `w` makes m of m and x on blocks 0 and 1: 10 to fetch, 20 to compute, 10 to store. */
@@ -40,7 +41,7 @@ static const char *own(int late, int precedence) {
                          60 + late));
 }
 
-START_TEST(a_job_reads_what_all_tiles_of_the_last_one_wrote) {
+TEST(a_job_reads_what_all_tiles_of_the_last_one_wrote) {
   assert_twins(50,
                "prefetch of 'w' tile 0 on block 0 starts at 0, 1 ns before a job of 'w' ends which "
                "makes the version that it reads of array 'm': plan again",
@@ -50,7 +51,6 @@ START_TEST(a_job_reads_what_all_tiles_of_the_last_one_wrote) {
                "makes the version that it reads of array 'm': the gap must be precedence_ns = 5",
                own(-4, 5), own(-5, 5));
 }
-END_TEST
 
 /* A one-shot job ends at 40. */
 static const char *one_shot(int hyperperiod, int precedence) {
@@ -60,22 +60,20 @@ static const char *one_shot(int hyperperiod, int precedence) {
            hyperperiod));
 }
 
-START_TEST(the_next_hyperperiod_is_told) {
+TEST(the_next_hyperperiod_is_told) {
   assert_legal(one_shot(40, 0));
   assert_twins(40, "4 ns after a job of 'w' ends which makes the version", one_shot(44, 5),
                one_shot(45, 5));
 }
-END_TEST
 
 /* Its first tile warms up, at no instant; the second one begins 40 after the job before it ended.
  */
-START_TEST(who_begins_with_warm_up_is_not_judged) {
+TEST(who_begins_with_warm_up_is_not_judged) {
   assert_legal(
       state_file("precedence_ns = 50L;", 2, LEARN("0", ""),
                  "hyperperiod_ns = 80L; warmup_tiles = 1; warmup_ns = 40L; starts = ( " CHAIN(
                      "w") "block = 0; start_ns = [ 40L ]; } );"));
 }
-END_TEST
 
 /* As above, beside a one-shot task on block 3 that does. */
 static const char *beside_warm_up(int late) {
@@ -94,11 +92,10 @@ static const char *beside_warm_up(int late) {
            60 + late));
 }
 
-START_TEST(others_are_judged_beside_it) {
+TEST(others_are_judged_beside_it) {
   assert_twins(50, "prefetch of 'w' tile 0 on block 0 starts at 0, 1 ns before a job of 'w' ends",
                beside_warm_up(1), beside_warm_up(0));
 }
-END_TEST
 
 /* `b` shows what `w` finds, and ends at 40; `w` from `start` on. */
 static const char *before(int start, int precedence) {
@@ -118,14 +115,13 @@ static const char *before(int start, int precedence) {
            start));
 }
 
-START_TEST(who_comes_before_reads_the_last_version) {
+TEST(who_comes_before_reads_the_last_version) {
   assert_legal(before(60, 0)); /* ends at 100 */
   assert_twins(50, "prefetch of 'b' tile 0 on block 2 starts at 0, 1 ns before a job of 'w' ends",
                before(61, 0), before(60, 0));
   assert_twins(40, "prefetch of 'b' tile 0 on block 2 starts at 0, 4 ns after a job of 'w' ends",
                before(56, 5), before(55, 5));
 }
-END_TEST
 
 /* ---- and stays ------------------------------------------------------------------------------- */
 
@@ -149,7 +145,7 @@ static const char *slow(int end, int versions, int precedence) {
            end - 10));
 }
 
-START_TEST(a_version_stays_until_it_was_read) {
+TEST(a_version_stays_until_it_was_read) {
   assert_legal(slow(130, 2, 0)); /* job 2 stores at 130 in its place */
   assert_twins(50,
                "writeback of 'w' job 2 tile 0 on block 0 starts at 130, 1 ns before a job of 's' "
@@ -163,7 +159,6 @@ START_TEST(a_version_stays_until_it_was_read) {
   assert_legal(slow(180, 3, 0)); /* job 3 stores at 180 */
   assert_refused(50, "job 3 tile 0 on block 0 starts at 180, 1 ns before", slow(181, 3, 0));
 }
-END_TEST
 
 /* `y` is made of m, and `c` reads it until `end`; `a` stores it from 80 to 90, every 100. */
 static const char *made_of(int end, int precedence) {
@@ -181,7 +176,7 @@ static const char *made_of(int end, int precedence) {
           "a") "start_ns = 50L; }, " CHAIN("c") "start_ns = 97L; } );");
 }
 
-START_TEST(what_is_made_of_a_state_is_kept_as_well) {
+TEST(what_is_made_of_a_state_is_kept_as_well) {
   assert_legal(made_of(180, 0));
   assert_twins(
       50, "1 ns before a job of 'c' ends which reads the version that it overwrites of array 'y'",
@@ -190,31 +185,14 @@ START_TEST(what_is_made_of_a_state_is_kept_as_well) {
       40, "4 ns after a job of 'c' ends which reads the version that it overwrites of array 'y'",
       made_of(176, 5), made_of(175, 5));
 }
-END_TEST
 
 /* ---- no state -------------------------------------------------------------------------------- */
 
-START_TEST(a_state_array_has_a_writer) {
+TEST(a_state_array_has_a_writer) {
   assert_refused(
       49, "no task writes a version of state array 'm'",
       state_file("", 2,
                  "{ name = \"r\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
                  "  arrays: { in = \"m\"; out = \"y\"; }; " PHASES " }",
                  "hyperperiod_ns = 100L; runs = ( " CHAIN("r") "start_ns = 0L; } );"));
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("check_versions");
-  TCase *cases = tcase_create("check_versions");
-  tcase_add_test(cases, a_job_reads_what_all_tiles_of_the_last_one_wrote);
-  tcase_add_test(cases, the_next_hyperperiod_is_told);
-  tcase_add_test(cases, who_begins_with_warm_up_is_not_judged);
-  tcase_add_test(cases, others_are_judged_beside_it);
-  tcase_add_test(cases, who_comes_before_reads_the_last_version);
-  tcase_add_test(cases, a_version_stays_until_it_was_read);
-  tcase_add_test(cases, what_is_made_of_a_state_is_kept_as_well);
-  tcase_add_test(cases, a_state_array_has_a_writer);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

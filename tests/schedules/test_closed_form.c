@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thesis's four schedules against its formulas, written out once more; what they refuse. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* The thesis's setting, abstract: four kernels of two blocks, 512 tiles on each block. */
 enum { NK = 4, NB = 2, ROUNDS = 512 };
@@ -73,35 +74,34 @@ static int64_t tile_kernelwise(int64_t k, int64_t b, int64_t n, prem_phase phase
   return WU + (n - 1) * (NK * 1300) + k * 1300 + behind(phase);
 }
 
-START_TEST(whole_tiles_kernel_by_kernel) {
+GROUP("formulas");
+
+TEST(whole_tiles_kernel_by_kernel) {
   assert_formula("use = \"tile_kernelwise\"; prefetch_offset_ns = 1300L; warmup_tiles = 1;"
                  " warmup_ns = 10000L;",
                  tile_kernelwise, 2668608);
 }
-END_TEST
 
 static int64_t tile_kernelwise_1400(int64_t k, int64_t b, int64_t n, prem_phase phase) {
   (void)b;
   return WU + (n - 1) * (NK * 1400) + k * 1400 + behind(phase);
 }
 
-START_TEST(whole_tiles_at_the_other_offset) {
+TEST(whole_tiles_at_the_other_offset) {
   assert_formula("use = \"tile_kernelwise\"; prefetch_offset_ns = 1400L; warmup_tiles = 1;"
                  " warmup_ns = 10000L;",
                  tile_kernelwise_1400, WU + 510 * 5600 + 3 * 1400 + TILE);
 }
-END_TEST
 
 static int64_t tile_blockwise(int64_t k, int64_t b, int64_t n, prem_phase phase) {
   return WU + (n - 1) * (NK * NB * 3000) + (k * NB + b) * 3000 + behind(phase);
 }
 
-START_TEST(whole_tiles_block_by_block) {
+TEST(whole_tiles_block_by_block) {
   assert_formula("use = \"tile_blockwise\"; prefetch_offset_ns = 3000L; warmup_tiles = 1;"
                  " warmup_ns = 10000L;",
                  tile_blockwise, WU + 510 * 24000 + 7 * 3000 + TILE);
 }
-END_TEST
 
 static int64_t phase_formula(int64_t place, int64_t places, int64_t n, prem_phase phase,
                              int64_t writeback_offset_ns) {
@@ -118,23 +118,21 @@ static int64_t phase_kernelwise(int64_t k, int64_t b, int64_t n, prem_phase phas
   return phase_formula(k, NK, n, phase, 3000);
 }
 
-START_TEST(phases_kernel_by_kernel) {
+TEST(phases_kernel_by_kernel) {
   assert_formula("use = \"phase_kernelwise\"; prefetch_offset_ns = 3000L;"
                  " writeback_offset_ns = 3000L; warmup_tiles = 1; warmup_ns = 10000L;",
                  phase_kernelwise, WU + 511 * (11287 + 9000 + 421));
 }
-END_TEST
 
 static int64_t phase_blockwise(int64_t k, int64_t b, int64_t n, prem_phase phase) {
   return phase_formula(k * NB + b, NK * NB, n, phase, 1000);
 }
 
-START_TEST(phases_block_by_block) {
+TEST(phases_block_by_block) {
   assert_formula("use = \"phase_blockwise\"; prefetch_offset_ns = 3000L;"
                  " writeback_offset_ns = 1000L; warmup_tiles = 1; warmup_ns = 10000L;",
                  phase_blockwise, WU + 511 * (23287 + 7000 + 421));
 }
-END_TEST
 
 /* ---- what the formulas leave open ----------------------------------------------------------- */
 
@@ -157,7 +155,7 @@ static const char *two_tasks(const char *more) {
               phases, more, phases);
 }
 
-START_TEST(without_warmup_the_first_tile_has_a_start) {
+TEST(without_warmup_the_first_tile_has_a_start) {
   prem_schedule *schedule = schedule_from_text(policy_file(
       "resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );", two_tasks(""),
       "use = \"tile_kernelwise\"; prefetch_offset_ns = 3000L;"
@@ -171,9 +169,8 @@ START_TEST(without_warmup_the_first_tile_has_a_start) {
   assert_checked(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_cycle_is_one_tile_at_least) {
+TEST(a_cycle_is_one_tile_at_least) {
   prem_schedule *schedule = schedule_from_text(
       policy_file("guard_ns = 10L; resources = ( { name = \"memory\"; capacity = 9; } );",
                   two_tasks(""), "use = \"tile_kernelwise\"; prefetch_offset_ns = 100L;"));
@@ -183,10 +180,9 @@ START_TEST(a_cycle_is_one_tile_at_least) {
   assert_checked(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* What the text of the thesis asks for: T_WB / (nk - 1). */
-START_TEST(writebacks_that_all_meet_are_noted) {
+TEST(writebacks_that_all_meet_are_noted) {
   static const struct {
     const char *offset;
     bool noted;
@@ -210,9 +206,8 @@ START_TEST(writebacks_that_all_meet_are_noted) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
-START_TEST(offsets_not_given_are_a_phase_with_its_guard) {
+TEST(offsets_not_given_are_a_phase_with_its_guard) {
   prem_schedule *schedule = schedule_from_text(
       policy_file("guard_ns = 19L;", two_tasks(""), "use = \"phase_blockwise\";"));
   prem_plan *plan = make_plan(schedule);
@@ -227,9 +222,8 @@ START_TEST(offsets_not_given_are_a_phase_with_its_guard) {
   assert_checked(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(tasks_of_different_lengths_get_the_longest_slots) {
+TEST(tasks_of_different_lengths_get_the_longest_slots) {
   prem_schedule *schedule = schedule_from_text(policy_file(
       "resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
       "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 5; prefetch: { wcet_ns = 10L; };"
@@ -246,9 +240,8 @@ START_TEST(tasks_of_different_lengths_get_the_longest_slots) {
   assert_checked(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(more_warmup_than_tiles_leaves_nothing_to_plan) {
+TEST(more_warmup_than_tiles_leaves_nothing_to_plan) {
   prem_schedule *schedule = schedule_from_text(policy_file(
       "", two_tasks(""), "use = \"tile_kernelwise\"; warmup_tiles = 3; warmup_ns = 9000L;"));
   prem_plan *plan = make_plan(schedule);
@@ -257,7 +250,6 @@ START_TEST(more_warmup_than_tiles_leaves_nothing_to_plan) {
   prem_plan_free(plan);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- the clock grid ------------------------------------------------------------------------- */
 
@@ -291,7 +283,9 @@ static const char *on_grid(const char *align, int offset_ns) {
       text("use = \"tile_kernelwise\"; prefetch_offset_ns = %dL; %s", offset_ns, align));
 }
 
-START_TEST(offsets_off_the_grid_are_rounded_up_and_said) {
+GROUP("grid");
+
+TEST(offsets_off_the_grid_are_rounded_up_and_said) {
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(plan_of(on_grid("", 1400), diag), PREM_OK);
   ck_assert(mentions(diag, PREM_NOTE, "1400 ns rounded up to 1408"));
@@ -303,9 +297,8 @@ START_TEST(offsets_off_the_grid_are_rounded_up_and_said) {
   ck_assert(mentions(diag, PREM_NOTE, "2712 ns rounded up to 2720"));
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(exact_offsets_off_the_grid_are_refused) {
+TEST(exact_offsets_off_the_grid_are_refused) {
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(plan_of(on_grid("align = \"exact\";", 1400), diag), PREM_ERR_INVALID);
   ck_assert(prem_diag_has(diag, 22));
@@ -316,10 +309,9 @@ START_TEST(exact_offsets_off_the_grid_are_refused) {
   ck_assert_uint_eq(prem_diag_count(diag), 0);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* Rounded up to 1000 ns it would be above 2^62: nothing else is said of it. */
-START_TEST(offsets_beyond_all_times_are_not_rounded) {
+TEST(offsets_beyond_all_times_are_not_rounded) {
   static const char *const aligns[] = {"align = \"exact\";", "align = \"up\";"};
   for (int i = 0; i < 2; ++i) {
     prem_diag *diag = prem_diag_new();
@@ -338,9 +330,8 @@ START_TEST(offsets_beyond_all_times_are_not_rounded) {
     prem_diag_free(diag);
   }
 }
-END_TEST
 
-START_TEST(the_coarser_clock_counts) {
+TEST(the_coarser_clock_counts) {
   prem_schedule *schedule = schedule_from_text(on_grid("", 1408));
   prem_machine machine = {.clock_step_ns = 1024};
   prem_plan *plan;
@@ -351,7 +342,6 @@ START_TEST(the_coarser_clock_counts) {
   prem_plan_free(plan);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- refused, each with its legal twin ------------------------------------------------------ */
 
@@ -372,7 +362,9 @@ static const char *use(const char *policy, const char *tasks) {
                      text("use = \"%s\";", policy));
 }
 
-START_TEST(what_formulas_cannot_serve) {
+GROUP("refused");
+
+TEST(what_formulas_cannot_serve) {
   assert_twins(PREM_ERR_INVALID, "it is periodic",
                use("tile_kernelwise", two_tasks("period_ns = 1000000L;")),
                use("auto", two_tasks("period_ns = 1000000L;")));
@@ -386,7 +378,6 @@ START_TEST(what_formulas_cannot_serve) {
                use("phase_blockwise", two_tasks("together = true;")),
                use("phase_kernelwise", two_tasks("together = true;")));
 }
-END_TEST
 
 static const char *pair(const char *first, const char *second) {
   return text(
@@ -394,7 +385,7 @@ static const char *pair(const char *first, const char *second) {
       first, phases, second, phases);
 }
 
-START_TEST(kernels_that_are_not_alike) {
+TEST(kernels_that_are_not_alike) {
   assert_twins(PREM_ERR_INVALID, "as many tiles and blocks",
                use("tile_kernelwise", pair("blocks = 2; tiles = 6;", "blocks = 2; tiles = 7;")),
                use("tile_kernelwise", pair("blocks = 2; tiles = 7;", "blocks = 2; tiles = 7;")));
@@ -404,9 +395,8 @@ START_TEST(kernels_that_are_not_alike) {
                use("tile_kernelwise",
                    pair("blocks = [ 0, 1 ]; tiles = 6;", "blocks = [ 3, 2 ]; tiles = 6;")));
 }
-END_TEST
 
-START_TEST(deadlines_that_the_formula_misses) {
+TEST(deadlines_that_the_formula_misses) {
   /* b: one offset, two cycles of two offsets, one tile */
   int end = 1781 + 2 * 2 * 1781 + TILE;
   const char *tasks = "blocks = 2; tiles = 6;";
@@ -422,7 +412,6 @@ START_TEST(deadlines_that_the_formula_misses) {
                use("tile_kernelwise", pair(tasks, text("%s publish_ns = %dL;", tasks, end - 1))),
                use("tile_kernelwise", pair(tasks, text("%s publish_ns = %dL;", tasks, end))));
 }
-END_TEST
 
 static const char *long_tiles(int tiles) {
   return use("tile_kernelwise", text("{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = %d;"
@@ -430,37 +419,6 @@ static const char *long_tiles(int tiles) {
                                      tiles));
 }
 
-START_TEST(times_that_cannot_be_added_up) {
+TEST(times_that_cannot_be_added_up) {
   assert_twins(PREM_ERR_INVALID, "does not end before 2^62", long_tiles(5), long_tiles(2));
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("closed_form");
-  TCase *formulas = tcase_create("formulas");
-  tcase_add_test(formulas, whole_tiles_kernel_by_kernel);
-  tcase_add_test(formulas, whole_tiles_at_the_other_offset);
-  tcase_add_test(formulas, whole_tiles_block_by_block);
-  tcase_add_test(formulas, phases_kernel_by_kernel);
-  tcase_add_test(formulas, phases_block_by_block);
-  tcase_add_test(formulas, without_warmup_the_first_tile_has_a_start);
-  tcase_add_test(formulas, a_cycle_is_one_tile_at_least);
-  tcase_add_test(formulas, writebacks_that_all_meet_are_noted);
-  tcase_add_test(formulas, offsets_not_given_are_a_phase_with_its_guard);
-  tcase_add_test(formulas, tasks_of_different_lengths_get_the_longest_slots);
-  tcase_add_test(formulas, more_warmup_than_tiles_leaves_nothing_to_plan);
-  suite_add_tcase(suite, formulas);
-  TCase *grid = tcase_create("grid");
-  tcase_add_test(grid, offsets_off_the_grid_are_rounded_up_and_said);
-  tcase_add_test(grid, exact_offsets_off_the_grid_are_refused);
-  tcase_add_test(grid, offsets_beyond_all_times_are_not_rounded);
-  tcase_add_test(grid, the_coarser_clock_counts);
-  suite_add_tcase(suite, grid);
-  TCase *refused = tcase_create("refused");
-  tcase_add_test(refused, what_formulas_cannot_serve);
-  tcase_add_test(refused, kernels_that_are_not_alike);
-  tcase_add_test(refused, deadlines_that_the_formula_misses);
-  tcase_add_test(refused, times_that_cannot_be_added_up);
-  suite_add_tcase(suite, refused);
-  return run_suite(suite);
 }

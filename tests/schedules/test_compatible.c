@@ -2,6 +2,7 @@
 /* Compatible intervals: code that gets the arrays themselves, and is at the memory from its start
  * to its end. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "ttprem/ttprem_measure.h"
 
 #define PARTS                                                                                      \
@@ -18,7 +19,7 @@ static const char *parts(const char *of_compute, const char *of_walk, const char
   return text(PARTS, of_compute, of_walk, more);
 }
 
-START_TEST(it_is_one_compute_that_takes_memory) {
+TEST(it_is_one_compute_that_takes_memory) {
   prem_schedule *schedule = schedule_from_text(parts("", "", ""));
   const prem_task *walk = &schedule->tasks[0];
   ck_assert(!walk->phase[PREM_PREFETCH].exists && !walk->phase[PREM_WRITEBACK].exists);
@@ -29,7 +30,6 @@ START_TEST(it_is_one_compute_that_takes_memory) {
   ck_assert_int_eq(prem_block_scratch_bytes(schedule, 0), 0);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static const struct {
   const char *more, *reason;
@@ -38,7 +38,7 @@ static const struct {
     {"writeback: { wcet_ns = 100L; };", "it has no writeback; leave it out"},
 };
 
-START_TEST(it_has_no_memory_phases) {
+TESTS(it_has_no_memory_phases, sizeof refusals / sizeof *refusals) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text_lenient(parts("", refusals[_i].more, ""), diag);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
@@ -47,7 +47,6 @@ START_TEST(it_has_no_memory_phases) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* ---- a kernel whose windows leave its array -------------------------------------------------- */
 
@@ -124,19 +123,17 @@ static const char *reason_of(prem_status (*bind)(prem_bind *), const char *shape
   return reason;
 }
 
-START_TEST(its_windows_stay_in_their_arrays) {
+TEST(its_windows_stay_in_their_arrays) {
   ck_assert_ptr_nonnull(strstr(reason_of(bind_beyond, "10", "5"), "reads beyond 'a'"));
 }
-END_TEST
 
-START_TEST(windows_that_go_backwards_stay_in_their_arrays_as_well) {
+TEST(windows_that_go_backwards_stay_in_their_arrays_as_well) {
   ck_assert_str_eq(reason_of(bind_back, "10", "5"), "");
   ck_assert_ptr_nonnull(strstr(reason_of(bind_back_too_far, "10", "5"), "reads beyond 'a'"));
 }
-END_TEST
 
 /* Whichever dimension they are in: what counts is their product. */
-START_TEST(its_arrays_have_no_more_elements_than_32_bits_count) {
+TEST(its_arrays_have_no_more_elements_than_32_bits_count) {
   static const char *const large[] = {"65536, 1, 1, 32768", "1, 65536, 1, 32768",
                                       "1, 1, 65536, 32768"};
   static const char *const tiles[] = {"32768, 1, 1, 32768", "1, 32768, 1, 32768",
@@ -147,7 +144,6 @@ START_TEST(its_arrays_have_no_more_elements_than_32_bits_count) {
     ck_assert_str_eq(reason_of(bind_one_tile, tiles[i], tiles[i]), "");
   }
 }
-END_TEST
 
 /* ---- the arrays themselves, of any rank ------------------------------------------------------ */
 
@@ -180,7 +176,7 @@ static void negate_all(const void *params, const prem_array_view *arrays) {
 }
 
 /* Tiles cut two of four dimensions; rows of 5 have room for more in memory. */
-START_TEST(pitches_lead_through_four_dimensions) {
+TEST(pitches_lead_through_four_dimensions) {
   static const prem_port ports[] = {{"in", PREM_IN, PREM_F32}, {"out", PREM_OUT, PREM_F32}};
   static const prem_kernel hypercube = {.name = "hypercube",
                                         .summary = "negates",
@@ -214,7 +210,6 @@ START_TEST(pitches_lead_through_four_dimensions) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* ---- plans and runs -------------------------------------------------------------------------- */
 
@@ -240,11 +235,10 @@ static size_t problems_beside(int64_t prefetch_ns) {
   return problems;
 }
 
-START_TEST(the_checker_counts_it_as_a_memory_phase) {
+TEST(the_checker_counts_it_as_a_memory_phase) {
   ck_assert_uint_eq(problems_beside(16000), 0);
   ck_assert_uint_gt(problems_beside(15999), 0);
 }
-END_TEST
 
 /* How often something else was at the memory while somebody walked. */
 static int32_t met(const prem_trace *trace) {
@@ -268,7 +262,7 @@ static prem_schedule *planned_text(const char *source) {
   return schedule;
 }
 
-START_TEST(nobody_is_at_the_memory_beside_it) {
+TEST(nobody_is_at_the_memory_beside_it) {
   static const struct {
     prem_mode mode;
     bool meets;
@@ -284,9 +278,8 @@ START_TEST(nobody_is_at_the_memory_beside_it) {
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_core_gets_the_arrays_themselves) {
+TEST(a_core_gets_the_arrays_themselves) {
   prem_schedule *schedule = planned_text(parts("", "", ""));
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_LEGACY};
   static const char *const backends[] = {"sim", "cpu"};
@@ -305,22 +298,4 @@ START_TEST(a_core_gets_the_arrays_themselves) {
     prem_session_close(session);
   }
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  TCase *cases = tcase_create("intervals");
-  tcase_set_timeout(cases, 240);
-  tcase_add_test(cases, it_is_one_compute_that_takes_memory);
-  tcase_add_loop_test(cases, it_has_no_memory_phases, 0, sizeof refusals / sizeof *refusals);
-  tcase_add_test(cases, its_windows_stay_in_their_arrays);
-  tcase_add_test(cases, windows_that_go_backwards_stay_in_their_arrays_as_well);
-  tcase_add_test(cases, its_arrays_have_no_more_elements_than_32_bits_count);
-  tcase_add_test(cases, pitches_lead_through_four_dimensions);
-  tcase_add_test(cases, the_checker_counts_it_as_a_memory_phase);
-  tcase_add_test(cases, nobody_is_at_the_memory_beside_it);
-  tcase_add_test(cases, a_core_gets_the_arrays_themselves);
-  Suite *suite = suite_create("compatible");
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include <glob.h>
 
@@ -49,7 +50,9 @@ static const char one_task[] =
     "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 3; prefetch: { wcet_ns = 10L; };"
     " compute: { wcet_ns = 30L; }; writeback: { wcet_ns = 5L; }; }";
 
-START_TEST(one_buffer_holds_a_tile_at_a_time) {
+GROUP("by_hand");
+
+TEST(one_buffer_holds_a_tile_at_a_time) {
   prem_schedule *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L;", one_task));
   assert_start(schedule, "a", 0, 0, PREM_PREFETCH, 0);
   assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 12);
@@ -58,9 +61,8 @@ START_TEST(one_buffer_holds_a_tile_at_a_time) {
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 2 * 51 + 49);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(two_buffers_fetch_ahead) {
+TEST(two_buffers_fetch_ahead) {
   prem_schedule *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L; buffers = 2;", one_task));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 12);
   assert_start(schedule, "a", 0, 1, PREM_COMPUTE, 44);
@@ -68,9 +70,8 @@ START_TEST(two_buffers_fetch_ahead) {
   assert_start(schedule, "a", 0, 2, PREM_COMPUTE, 76);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(starts_lie_on_the_clock_grid) {
+TEST(starts_lie_on_the_clock_grid) {
   prem_schedule *schedule = plan_text(file_of("blocks = 1; clock_step_ns = 32L;", one_task));
   assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 32);
   assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 64);
@@ -78,7 +79,6 @@ START_TEST(starts_lie_on_the_clock_grid) {
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 3 * 96);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static const char *fetchers(const char *settings, const char *of_each) {
   return file_of(text("blocks = 4; guard_ns = 1L; %s", settings),
@@ -87,7 +87,7 @@ static const char *fetchers(const char *settings, const char *of_each) {
                       of_each, of_each));
 }
 
-START_TEST(a_resource_is_used_up_to_its_capacity) {
+TEST(a_resource_is_used_up_to_its_capacity) {
   prem_schedule *schedule = plan_text(fetchers(
       "resources = ( { name = \"memory\"; capacity = 3; } );", "prefetch: { wcet_ns = 10L; };"));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 0);
@@ -95,9 +95,8 @@ START_TEST(a_resource_is_used_up_to_its_capacity) {
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 11);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_phase_holds_its_resources_while_busy_only) {
+TEST(a_phase_holds_its_resources_while_busy_only) {
   prem_schedule *schedule =
       plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; } );",
                          "prefetch: { wcet_ns = 10L; busy_ns = 4L; };"));
@@ -105,9 +104,8 @@ START_TEST(a_phase_holds_its_resources_while_busy_only) {
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 15);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_gang_fetches_together) {
+TEST(a_gang_fetches_together) {
   prem_schedule *schedule =
       plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
                          "prefetch: { wcet_ns = 10L; };"));
@@ -116,9 +114,8 @@ START_TEST(a_gang_fetches_together) {
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 11);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile) {
+TEST(a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile) {
   prem_schedule *schedule =
       plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 2; per = \"task\"; },"
                          " { name = \"bus\"; capacity = 1; } );",
@@ -127,9 +124,8 @@ START_TEST(a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile) {
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 33);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_job_follows_its_predecessor_by_lag_or_guard) {
+TEST(a_job_follows_its_predecessor_by_lag_or_guard) {
   const char *form =
       "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
       "  prefetch: { wcet_ns = 4L; }; after = ( { task = \"a\"; lag_ns = %dL; } ); },"
@@ -142,9 +138,8 @@ START_TEST(a_job_follows_its_predecessor_by_lag_or_guard) {
   assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 23 + 3);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_job_follows_its_predecessor_by_what_telling_it_takes) {
+TEST(a_job_follows_its_predecessor_by_what_telling_it_takes) {
   const char *tasks =
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns = 10L; }; "
       "},"
@@ -162,9 +157,8 @@ START_TEST(a_job_follows_its_predecessor_by_what_telling_it_takes) {
   prem_plan_free(plan);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
+TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
   /* slow would keep the block busy for 60 at a time if it were placed first */
   prem_schedule *schedule = plan_text(
       file_of("blocks = 1;",
@@ -180,9 +174,8 @@ START_TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 400);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(latest_joins_jobs_of_unequal_periods) {
+TEST(latest_joins_jobs_of_unequal_periods) {
   prem_schedule *schedule = plan_text(
       file_of("blocks = 2;",
               "{ name = \"fast\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
@@ -193,9 +186,8 @@ START_TEST(latest_joins_jobs_of_unequal_periods) {
   assert_start(schedule, "slow", 0, 0, PREM_COMPUTE, 160);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_one_shot_beside_periodic_tasks_runs_once) {
+TEST(a_one_shot_beside_periodic_tasks_runs_once) {
   prem_schedule *schedule = plan_text(
       file_of("blocks = 1;",
               "{ name = \"p\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 50L;"
@@ -208,9 +200,8 @@ START_TEST(a_one_shot_beside_periodic_tasks_runs_once) {
   assert_start(schedule, "once", 0, 0, PREM_PREFETCH, 70);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(nothing_starts_before_the_warmup_is_over) {
+TEST(nothing_starts_before_the_warmup_is_over) {
   prem_schedule *schedule =
       plan_text(text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
                      "policy: { warmup_tiles = 1; warmup_ns = 1000L; };",
@@ -221,7 +212,6 @@ START_TEST(nothing_starts_before_the_warmup_is_over) {
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 1090);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- refused, each with its legal twin ------------------------------------------------------ */
 
@@ -257,16 +247,17 @@ static void assert_twins(prem_status status, int code, const char *words, const 
   prem_diag_free(diag);
 }
 
-START_TEST(a_demand_above_its_capacity) {
+GROUP("refused");
+
+TEST(a_demand_above_its_capacity) {
   const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
                      " prefetch: { wcet_ns = 5L; demand: { memory = %d; }; }; }";
   const char *platform = "blocks = 1; resources = ( { name = \"memory\"; capacity = 2; } );";
   assert_twins(PREM_ERR_INFEASIBLE, 43, "3 is above the capacity of 2",
                file_of(platform, text(form, 3)), file_of(platform, text(form, 2)));
 }
-END_TEST
 
-START_TEST(a_demand_above_its_capacity_in_warmup_alone) {
+TEST(a_demand_above_its_capacity_in_warmup_alone) {
   const char *form =
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
@@ -275,16 +266,14 @@ START_TEST(a_demand_above_its_capacity_in_warmup_alone) {
   assert_twins(PREM_ERR_INFEASIBLE, 43, "2 is above the capacity of 1", text(form, 2),
                text(form, 1));
 }
-END_TEST
 
-START_TEST(blocks_that_start_together_and_ask_for_too_much) {
+TEST(blocks_that_start_together_and_ask_for_too_much) {
   const char *platform = "blocks = 3; resources = ( { name = \"memory\"; capacity = 2; } );";
   const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = %d; tiles = 6; together = true;"
                      " prefetch: { wcet_ns = 5L; }; }";
   assert_twins(PREM_ERR_INFEASIBLE, 43, "3 blocks that start together ask for 3",
                file_of(platform, text(form, 3)), file_of(platform, text(form, 2)));
 }
-END_TEST
 
 static const char *load(const char *platform, int wcet_ns) {
   return file_of(platform,
@@ -295,13 +284,12 @@ static const char *load(const char *platform, int wcet_ns) {
                       wcet_ns));
 }
 
-START_TEST(memory_asked_for_more_than_all_its_time) {
+TEST(memory_asked_for_more_than_all_its_time) {
   assert_twins(PREM_ERR_INFEASIBLE, 43, "'memory' is overloaded: 101 % of its time (202 of 200 ns",
                load("blocks = 3;", 61), load("blocks = 3;", 60));
 }
-END_TEST
 
-START_TEST(a_block_asked_for_more_than_all_its_time) {
+TEST(a_block_asked_for_more_than_all_its_time) {
   const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2; period_ns = 100L;"
                      "  prefetch: { wcet_ns = 25L; demand: { memory = 0; }; };"
                      "  compute: { wcet_ns = %dL; }; }";
@@ -312,7 +300,6 @@ START_TEST(a_block_asked_for_more_than_all_its_time) {
                file_of("blocks = 1; buffers = 2;", text(form, 51)),
                file_of("blocks = 1; buffers = 2;", text(form, 37)));
 }
-END_TEST
 
 static const char *two_due(const char *first_due, const char *second_due) {
   return file_of("blocks = 2;",
@@ -323,7 +310,7 @@ static const char *two_due(const char *first_due, const char *second_due) {
                       first_due, second_due));
 }
 
-START_TEST(a_deadline_that_cannot_be_met) {
+TEST(a_deadline_that_cannot_be_met) {
   assert_twins(PREM_ERR_INFEASIBLE, 33,
                "it ends at 45, 1 ns after 44; it waited longest for 'memory' (capacity 1)",
                two_due("deadline_ns = 30L;", "deadline_ns = 44L;"),
@@ -331,18 +318,16 @@ START_TEST(a_deadline_that_cannot_be_met) {
   assert_twins(PREM_ERR_INFEASIBLE, 33, "it ends at 20, 1 ns after 19; it waited for nothing",
                two_due("publish_ns = 19L;", ""), two_due("publish_ns = 20L;", ""));
 }
-END_TEST
 
-START_TEST(a_phase_that_would_wrap_around_the_hyperperiod) {
+TEST(a_phase_that_would_wrap_around_the_hyperperiod) {
   const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1; period_ns = 100L;"
                      "  release_ns = %dL; prefetch: { wcet_ns = 30L; }; }";
   assert_twins(PREM_ERR_INFEASIBLE, 38, "would wrap around the hyperperiod",
                file_of("blocks = 1; guard_ns = 5L;", text(form, 66)),
                file_of("blocks = 1; guard_ns = 5L;", text(form, 65)));
 }
-END_TEST
 
-START_TEST(a_job_that_leaves_its_period) {
+TEST(a_job_that_leaves_its_period) {
   const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = %d;"
                      "  period_ns = 100L; compute: { wcet_ns = 50L; }; after = ( { task = \"b\";"
                      "  lag_ns = 30L; } ); },"
@@ -353,9 +338,8 @@ START_TEST(a_job_that_leaves_its_period) {
   assert_twins(PREM_ERR_INFEASIBLE, 32, "has a phase outside its period: it starts at 100, 1 ns",
                file_of("blocks = 2;", text(form, 2)), file_of("blocks = 2;", text(form, 1)));
 }
-END_TEST
 
-START_TEST(tasks_without_times) {
+TEST(tasks_without_times) {
   const char *form = "version = 1; name = \"t\"; platform: { blocks = 1; };"
                      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 100 ]; } );"
                      "tasks = ( { name = \"inc\"; kernel = \"vector_increment\"; blocks = 1;"
@@ -364,10 +348,9 @@ START_TEST(tasks_without_times) {
   assert_twins(PREM_ERR_INVALID, 0, "no profile: run `ttprem fit`; there are no WCETs for 'inc'",
                text(form, ""), text(form, "compute: { wcet_ns = 5L; };"));
 }
-END_TEST
 
 /* Eight are named, and how many more there are. */
-START_TEST(many_tasks_without_times) {
+TEST(many_tasks_without_times) {
   static const char *const more[] = {"'t0'", "'t0', 't1'", "'t6', 't7'", "'t6', 't7' and 1 more",
                                      "'t6', 't7' and 2 more"};
   static const int counts[] = {1, 2, 8, 9, 10};
@@ -389,9 +372,8 @@ START_TEST(many_tasks_without_times) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
-START_TEST(a_policy_that_does_not_exist) {
+TEST(a_policy_that_does_not_exist) {
   const char *form = "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
                      "policy: { use = \"auto\"; };";
   prem_schedule *schedule = schedule_from_text(text(form, one_task));
@@ -408,7 +390,6 @@ START_TEST(a_policy_that_does_not_exist) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- random sets against the checker -------------------------------------------------------- */
 
@@ -446,8 +427,10 @@ static void search_from(const char *source, prem_schedule *schedule, bool planne
     assert_passes(source, schedule, plan);
 }
 
+GROUP("random");
+
 /* The checker finds nothing, whatever the set; most sets have a plan. */
-START_TEST(random_sets_pass_the_checker) {
+TESTS(random_sets_pass_the_checker, 4) {
   int planned = 0;
   for (int i = 0; i < SETS; ++i) {
     const random_set set = random_set_draw((uint32_t)(_i * SETS + i));
@@ -468,7 +451,6 @@ START_TEST(random_sets_pass_the_checker) {
   }
   ck_assert_int_gt(planned, SETS / 2);
 }
-END_TEST
 
 /* ---- every file that comes with the project ------------------------------------------------- */
 
@@ -515,54 +497,12 @@ static void plan_all(const char *pattern, size_t min) {
   ck_assert_uint_ge(planned, min);
 }
 
-START_TEST(all_examples_are_planned) {
+GROUP("files");
+
+TEST(all_examples_are_planned) {
   plan_all("schedules/examples/*.cfg", 11);
 }
-END_TEST
 
-START_TEST(all_figures_are_planned) {
+TEST(all_figures_are_planned) {
   plan_all("schedules/figures/*.cfg", 4);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("constructive");
-  TCase *by_hand = tcase_create("by_hand");
-  tcase_add_test(by_hand, one_buffer_holds_a_tile_at_a_time);
-  tcase_add_test(by_hand, two_buffers_fetch_ahead);
-  tcase_add_test(by_hand, starts_lie_on_the_clock_grid);
-  tcase_add_test(by_hand, a_resource_is_used_up_to_its_capacity);
-  tcase_add_test(by_hand, a_phase_holds_its_resources_while_busy_only);
-  tcase_add_test(by_hand, a_gang_fetches_together);
-  tcase_add_test(by_hand, a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile);
-  tcase_add_test(by_hand, a_job_follows_its_predecessor_by_lag_or_guard);
-  tcase_add_test(by_hand, a_job_follows_its_predecessor_by_what_telling_it_takes);
-  tcase_add_test(by_hand, the_urgent_job_comes_first_and_gaps_are_filled);
-  tcase_add_test(by_hand, latest_joins_jobs_of_unequal_periods);
-  tcase_add_test(by_hand, a_one_shot_beside_periodic_tasks_runs_once);
-  tcase_add_test(by_hand, nothing_starts_before_the_warmup_is_over);
-  suite_add_tcase(suite, by_hand);
-  TCase *refused = tcase_create("refused");
-  tcase_add_test(refused, a_demand_above_its_capacity);
-  tcase_add_test(refused, a_demand_above_its_capacity_in_warmup_alone);
-  tcase_add_test(refused, blocks_that_start_together_and_ask_for_too_much);
-  tcase_add_test(refused, memory_asked_for_more_than_all_its_time);
-  tcase_add_test(refused, a_block_asked_for_more_than_all_its_time);
-  tcase_add_test(refused, a_deadline_that_cannot_be_met);
-  tcase_add_test(refused, a_phase_that_would_wrap_around_the_hyperperiod);
-  tcase_add_test(refused, a_job_that_leaves_its_period);
-  tcase_add_test(refused, tasks_without_times);
-  tcase_add_test(refused, many_tasks_without_times);
-  tcase_add_test(refused, a_policy_that_does_not_exist);
-  suite_add_tcase(suite, refused);
-  TCase *random = tcase_create("random");
-  tcase_set_timeout(random, 240);
-  tcase_add_loop_test(random, random_sets_pass_the_checker, 0, 4);
-  suite_add_tcase(suite, random);
-  TCase *files = tcase_create("files");
-  tcase_set_timeout(files, 240);
-  tcase_add_test(files, all_examples_are_planned);
-  tcase_add_test(files, all_figures_are_planned);
-  suite_add_tcase(suite, files);
-  return run_suite(suite);
 }

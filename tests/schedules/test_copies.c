@@ -3,6 +3,7 @@
  * not, and sessions choose frames before they are copied. */
 #include "tests/common/live.h"
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 
 #include "prem/base/random.h"
 #include "prem/model/copies.h"
@@ -89,7 +90,7 @@ static const char *drawn_set(uint64_t seed) {
 }
 
 /* By the planner's first plan, and by its search. */
-START_TEST(plans_leave_copies_their_windows) {
+TEST(plans_leave_copies_their_windows) {
   int64_t planned = 0;
   for (uint64_t seed = 1; seed <= SETS; ++seed) {
     prem_schedule *schedule = schedule_from_text(drawn_set(seed));
@@ -110,7 +111,6 @@ START_TEST(plans_leave_copies_their_windows) {
   }
   ck_assert_int_gt(planned, SETS / 2);
 }
-END_TEST
 
 static int64_t smallest_slack(const char *live) {
   prem_schedule *schedule =
@@ -126,17 +126,16 @@ static int64_t smallest_slack(const char *live) {
 }
 
 /* A copy is where it is: it takes time from others, and none of its own counts. */
-START_TEST(copies_have_no_slack) {
+TEST(copies_have_no_slack) {
   const int64_t without_ns = smallest_slack("inputs = ( { array = \"x\"; } );");
   const char *input = port_of("x", "lead_ns = 900L;", 100, 1, "h2d"); /* from 0 to 100 */
   ck_assert_int_eq(smallest_slack(text("inputs = ( %s );", input)), without_ns - 100);
   input = port_of("x", "lead_ns = 900L;", 100, 0, "h2d");
   ck_assert_int_eq(smallest_slack(text("inputs = ( %s );", input)), without_ns);
 }
-END_TEST
 
 /* The copy of a slow port comes in its own periods alone. */
-START_TEST(a_copy_comes_in_each_period) {
+TEST(a_copy_comes_in_each_period) {
   prem_schedule *schedule = prepared_schedule(two_tasks(
       "period_ns = 1000L;", "period_ns = 2000L;",
       text("inputs = ( %s ); outputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"),
@@ -167,10 +166,9 @@ START_TEST(a_copy_comes_in_each_period) {
   ck_assert_int_eq(count_meetings(schedule, schedule->plan), 0);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Of a name that leaves no room for what it is put behind, what has room. */
-START_TEST(a_copy_of_a_long_name_is_cut) {
+TEST(a_copy_of_a_long_name_is_cut) {
   const char *name = "an_array_of_a_name_that_has_as_many_letters_as_any_name_may_hav";
   char *at, *source = strdup(
                 two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
@@ -191,7 +189,6 @@ START_TEST(a_copy_of_a_long_name_is_cut) {
   free(all);
   free(source);
 }
-END_TEST
 
 static const char *moded(void) {
   return two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
@@ -202,7 +199,7 @@ static const char *moded(void) {
                         port_of("z", "publish_ns = 900L;", 120, 1, "d2h")));
 }
 
-START_TEST(plans_of_modes_leave_them_too) {
+TEST(plans_of_modes_leave_them_too) {
   prem_schedule *schedule = prepared_schedule(moded());
   ck_assert_int_eq(schedule->plan->mode_count, 1);
   ck_assert_int_eq(count_meetings(schedule, schedule->plan), 0);
@@ -214,10 +211,9 @@ START_TEST(plans_of_modes_leave_them_too) {
   ck_assert_int_eq(prem_check(schedule, NULL, NULL), PREM_ERR_INVALID);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Planned anew with one thing changed, all else stays, and copies are not counted. */
-START_TEST(an_older_plan_is_kept_beside_copies) {
+TEST(an_older_plan_is_kept_beside_copies) {
   const char *live = text("inputs = ( %s );", port_of("x", "lead_ns = 300L;", 100, 1, "h2d"));
   prem_schedule *old =
       prepared_schedule(two_tasks("period_ns = 1000L;", "period_ns = 1000L;", live));
@@ -235,7 +231,6 @@ START_TEST(an_older_plan_is_kept_beside_copies) {
   prem_schedule_free(schedule);
   prem_schedule_free(old);
 }
-END_TEST
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
@@ -253,7 +248,7 @@ static void move(prem_schedule *schedule, int64_t *instant_ns, int64_t *met, int
   *instant_ns = planned_ns;
 }
 
-START_TEST(whatever_meets_a_copy_is_refused) {
+TEST(whatever_meets_a_copy_is_refused) {
   prem_schedule *schedule = prepared_schedule(drawn_set(3));
   prem_plan *plan = schedule->plan;
   int64_t met = 0, refused = 0;
@@ -269,7 +264,6 @@ START_TEST(whatever_meets_a_copy_is_refused) {
   assert_checked(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static const struct {
   const char *live, *problem;
@@ -294,7 +288,7 @@ static const struct {
      "E043: tasks.copy of x.prefetch.demand.h2d: a demand of 2 is above the capacity of 1: it can "
      "never start"}};
 
-START_TEST(wrong_copies_are_refused) {
+TESTS(wrong_copies_are_refused, (int)(sizeof wrong / sizeof *wrong)) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text_lenient(
       two_tasks("period_ns = 1000L;", "period_ns = 1000L;", wrong[_i].live), diag);
@@ -307,7 +301,6 @@ START_TEST(wrong_copies_are_refused) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static const struct {
   int lead_ns, wcet_ns;
@@ -315,7 +308,7 @@ static const struct {
 } on_grid[] = {{10, 20, true}, {5, 20, false}, {5, 15, false}, {10, 15, false}};
 
 /* Where its start is, and where its end; the clock steps by 10. */
-START_TEST(copies_begin_and_end_on_the_grid) {
+TESTS(copies_begin_and_end_on_the_grid, (int)(sizeof on_grid / sizeof *on_grid)) {
   prem_diag *diag = prem_diag_new();
   const char *source =
       two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
@@ -333,7 +326,6 @@ START_TEST(copies_begin_and_end_on_the_grid) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Periods, the lead and the time of the copy; what is wrong. The clock steps by 2. */
 static const struct {
@@ -350,7 +342,7 @@ static const struct {
     {777, 777, 0, 21, "which is not on the grid of clock_step_ns = 2 ns"}, /* and ends at 777 */
     {778, 778, 0, 20, ""}};
 
-START_TEST(periods_off_the_grid_are_told) {
+TESTS(periods_off_the_grid_are_told, sizeof off_grid / sizeof *off_grid) {
   prem_diag *diag = prem_diag_new();
   const char *source =
       two_tasks(text("period_ns = %dL;", off_grid[_i].period_ns),
@@ -374,10 +366,9 @@ START_TEST(periods_off_the_grid_are_told) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* On a GPU frames are copied, whether a plan knows of it or not. */
-START_TEST(copies_that_no_plan_holds_are_told) {
+TEST(copies_that_no_plan_holds_are_told) {
   prem_machine machine;
   prem_schedule *schedule = prepared_schedule(two_tasks(
       "period_ns = 1000L;", "period_ns = 1000L;",
@@ -399,10 +390,9 @@ START_TEST(copies_that_no_plan_holds_are_told) {
     }
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The copies take no block of the machine's, also where a plan is kept. */
-START_TEST(copies_take_no_block_of_the_machine) {
+TEST(copies_take_no_block_of_the_machine) {
   prem_machine machine;
   prem_schedule *schedule =
       prepared_schedule(two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
@@ -426,10 +416,9 @@ START_TEST(copies_take_no_block_of_the_machine) {
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Of one-shot tasks nothing is known of the hyperperiod before. */
-START_TEST(copies_of_one_shot_tasks_begin_within) {
+TEST(copies_of_one_shot_tasks_begin_within) {
   const char *live = text("inputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"));
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text_lenient(two_tasks("", "", live), diag);
@@ -443,7 +432,6 @@ START_TEST(copies_of_one_shot_tasks_begin_within) {
   ck_assert_int_eq(count_meetings(schedule, schedule->plan), 0);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
@@ -454,7 +442,7 @@ static float value_at(prem_live *live, int64_t until_ns, prem_frame *frame) {
 }
 
 /* Frames are chosen when their copies begin, 130 ns before a release; releases are at 130, 1130. */
-START_TEST(a_frame_is_chosen_before_it_is_copied) {
+TEST(a_frame_is_chosen_before_it_is_copied) {
   prem_schedule *schedule = prepared_schedule(two_tasks(
       "period_ns = 1000L;", "period_ns = 1000L;",
       text("inputs = ( %s ); outputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"),
@@ -473,10 +461,9 @@ START_TEST(a_frame_is_chosen_before_it_is_copied) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A job that ends while its result should be copied is late, if it is over when that is shown. */
-START_TEST(a_result_that_misses_its_copy_is_late) {
+TEST(a_result_that_misses_its_copy_is_late) {
   prem_schedule *schedule = prepared_schedule(
       two_tasks("period_ns = 1000L; deadline_ns = 950L;", "period_ns = 1000L;",
                 text("inputs = ( { array = \"x\"; missing = \"wait\"; } ); outputs = ( %s );",
@@ -496,10 +483,9 @@ START_TEST(a_result_that_misses_its_copy_is_late) {
   prem_live_close(live);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* No file has it: the reader takes a step of 1 ns where the file says none. */
-START_TEST(a_clock_without_steps_has_no_grid) {
+TEST(a_clock_without_steps_has_no_grid) {
   prem_schedule *schedule = schedule_from_text(
       two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
                 text("inputs = ( %s );", port_of("x", "lead_ns = 20L;", 50, 1, "h2d"))));
@@ -509,34 +495,4 @@ START_TEST(a_clock_without_steps_has_no_grid) {
   ck_assert_uint_eq(prem_diag_count(diag), 0);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("copies");
-  TCase *cases = tcase_create("copies");
-  tcase_set_timeout(cases, 240);
-  tcase_add_test(cases, plans_leave_copies_their_windows);
-  tcase_add_test(cases, copies_have_no_slack);
-  tcase_add_test(cases, a_copy_comes_in_each_period);
-  tcase_add_test(cases, a_copy_of_a_long_name_is_cut);
-  tcase_add_test(cases, plans_of_modes_leave_them_too);
-  tcase_add_test(cases, an_older_plan_is_kept_beside_copies);
-  tcase_add_test(cases, whatever_meets_a_copy_is_refused);
-  tcase_add_loop_test(cases, wrong_copies_are_refused, 0, (int)(sizeof wrong / sizeof *wrong));
-  tcase_add_loop_test(cases, copies_begin_and_end_on_the_grid, 0,
-                      (int)(sizeof on_grid / sizeof *on_grid));
-  tcase_add_loop_test(cases, periods_off_the_grid_are_told, 0, sizeof off_grid / sizeof *off_grid);
-  tcase_add_test(cases, a_clock_without_steps_has_no_grid);
-  tcase_add_test(cases, copies_that_no_plan_holds_are_told);
-  tcase_add_test(cases, copies_take_no_block_of_the_machine);
-  tcase_add_test(cases, copies_of_one_shot_tasks_begin_within);
-  tcase_add_test(cases, a_frame_is_chosen_before_it_is_copied);
-  tcase_add_test(cases, a_result_that_misses_its_copy_is_late);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
 }

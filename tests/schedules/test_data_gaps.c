@@ -8,6 +8,7 @@
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
 #include "tests/common/sharing.h"
+#include "tests/common/suite.h"
 
 enum { SETS = ROUNDS(400), STEPS = 30 };
 
@@ -30,7 +31,7 @@ static prem_schedule *planned(const char *source, int64_t steps) {
 
 /* w 0 to 30, r from 30 + 25 to 85: so long after it the next writeback, 20 behind its start, may
  * come no earlier than 110. */
-START_TEST(one_shot_sets_get_a_longer_hyperperiod) {
+TEST(one_shot_sets_get_a_longer_hyperperiod) {
   for (int64_t steps = 0; steps <= STEPS; steps += STEPS) {
     prem_schedule *schedule =
         planned(sharing("precedence_ns = 25L;", "", "after = ( { task = \"w\"; } );", ""), steps);
@@ -38,10 +39,9 @@ START_TEST(one_shot_sets_get_a_longer_hyperperiod) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* Planned as early as it can be, the second writeback would come 5 behind the end of the reader. */
-START_TEST(a_periodic_writer_is_moved) {
+TEST(a_periodic_writer_is_moved) {
   const char *form = "precedence_ns = %dL; resources = ( { name = \"memory\"; capacity = 2; } );";
   const char *reader =
       "period_ns = 200L; release_ns = 85L; after = ( { task = \"w\"; instance = \"latest\"; } );";
@@ -59,7 +59,6 @@ START_TEST(a_periodic_writer_is_moved) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 static const char phases[] = "prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
                              " writeback: { wcet_ns = 10L; };";
@@ -67,7 +66,7 @@ static const char phases[] = "prefetch: { wcet_ns = 10L; }; compute: { wcet_ns =
 /* The same, and a deadline that is 1 ns too short: what the job waited longest for is said. `z`
  * computes from 120 to 150 on the writer's block and its one buffer: who begins at 105 is too late
  * to be over before. */
-START_TEST(waiting_for_an_array_is_a_cause) {
+TESTS(waiting_for_an_array_is_a_cause, 2) {
   static const char *const causes[] = {
       "it ends at 135, 1 ns after 134; it waited longest for the tasks that it follows",
       "it ends at 170, 1 ns after 169; it waited longest for the compute units of its blocks"};
@@ -98,11 +97,10 @@ START_TEST(waiting_for_an_array_is_a_cause) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* A phase says the same whether it stands among the placements of a draft or, as those of chains
  * and joined pairs do, among its slots: whichever it is. */
-START_TEST(slots_of_a_draft_count_as_placements_do) {
+TEST(slots_of_a_draft_count_as_placements_do) {
   prem_schedule *schedule =
       schedule_from_text(sharing("precedence_ns = 25L;", "", "after = ( { task = \"w\"; } );", ""));
   const prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
@@ -141,7 +139,6 @@ START_TEST(slots_of_a_draft_count_as_placements_do) {
   prem_data_gaps_free(gaps);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- whatever the set ------------------------------------------------------------------------ */
 
@@ -210,7 +207,7 @@ static const char *chain(uint32_t seed, bool periodic) {
       1 + chain_draw(2), precedence, chain_draw(2) ? 1 : 8, arrays, all);
 }
 
-START_TEST(random_chains_leave_time_to_tell) {
+TESTS(random_chains_leave_time_to_tell, 2) {
   int plans = 0;
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     prem_schedule *schedule = schedule_from_text(chain(seed, _i == 0));
@@ -222,9 +219,8 @@ START_TEST(random_chains_leave_time_to_tell) {
   }
   ck_assert_int_gt(plans, SETS / 2);
 }
-END_TEST
 
-START_TEST(the_exact_engine_leaves_time_to_tell) {
+TEST(the_exact_engine_leaves_time_to_tell) {
   int shorter = 0;
   for (uint32_t seed = 0; seed < SETS / 10 && prem_solver_name(); ++seed) {
     prem_schedule *schedule = schedule_from_text(chain(seed, false));
@@ -247,9 +243,8 @@ START_TEST(the_exact_engine_leaves_time_to_tell) {
   }
   ck_assert(!prem_solver_name() || shorter > 0); /* its own plans were judged */
 }
-END_TEST
 
-START_TEST(random_sets_leave_time_to_tell) {
+TESTS(random_sets_leave_time_to_tell, 3) {
   int plans = 0, kept = 0;
   for (uint64_t seed = 1 + SETS * (uint64_t)_i; seed <= SETS * (uint64_t)(_i + 1); ++seed) {
     prem_schedule *first = NULL, *second = NULL;
@@ -269,20 +264,4 @@ START_TEST(random_sets_leave_time_to_tell) {
   }
   ck_assert_int_gt(plans, SETS / 2);
   ck_assert_int_gt(kept, SETS / 2);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("data_gaps");
-  TCase *tests = tcase_create("data gaps");
-  tcase_set_timeout(tests, 240);
-  tcase_add_test(tests, one_shot_sets_get_a_longer_hyperperiod);
-  tcase_add_test(tests, a_periodic_writer_is_moved);
-  tcase_add_loop_test(tests, waiting_for_an_array_is_a_cause, 0, 2);
-  tcase_add_test(tests, slots_of_a_draft_count_as_placements_do);
-  tcase_add_loop_test(tests, random_chains_leave_time_to_tell, 0, 2);
-  tcase_add_test(tests, the_exact_engine_leaves_time_to_tell);
-  tcase_add_loop_test(tests, random_sets_leave_time_to_tell, 0, 3);
-  suite_add_tcase(suite, tests);
-  return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SETS = ROUNDS(6000), STEPS = 20, MAX_JOBS = 2000 };
 
@@ -114,7 +115,9 @@ static bool plan(prem_schedule *schedule, const prem_schedule *old, int64_t step
   return true;
 }
 
-START_TEST(times_may_be_as_large_as_the_format_says) {
+GROUP("all", .timeout_s = getenv("TTPREM_EXTREME_SETS") ? 0 : 60);
+
+TEST(times_may_be_as_large_as_the_format_says) {
   const char *wanted = getenv("TTPREM_EXTREME_SETS");
   const int64_t sets = wanted ? strtoll(wanted, NULL, 10) : SETS;
   int64_t made = 0;
@@ -140,10 +143,9 @@ START_TEST(times_may_be_as_large_as_the_format_says) {
   printf("%" PRId64 " sets, %" PRId64 " plans\n", sets, made);
   ck_assert_int_gt(made, sets / 20);
 }
-END_TEST
 
 /* So may demands, of which several together are above what an int holds. */
-START_TEST(demands_may_be_as_large_as_capacities) {
+TEST(demands_may_be_as_large_as_capacities) {
   static const int64_t steps[] = {0, STEPS};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; ++i) {
     prem_schedule *schedule = schedule_from_text(
@@ -159,15 +161,4 @@ START_TEST(demands_may_be_as_large_as_capacities) {
     ck_assert(plan(schedule, NULL, steps[i]));
     prem_schedule_free(schedule);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("extreme times");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, getenv("TTPREM_EXTREME_SETS") ? 0 : 60);
-  tcase_add_test(all, times_may_be_as_large_as_the_format_says);
-  tcase_add_test(all, demands_may_be_as_large_as_capacities);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include "schedules/planner/repair/repair.h"
 #include "schedules/planner/replan.h"
@@ -108,7 +109,9 @@ static bool one_hyperperiod(const prem_schedule *a, const prem_schedule *b) {
   return a->period_lcm_ns == b->period_lcm_ns;
 }
 
-START_TEST(what_has_not_changed_is_not_moved) {
+GROUP("random");
+
+TEST(what_has_not_changed_is_not_moved) {
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed);
     prem_schedule *old = planned(random_set_text(&set));
@@ -123,7 +126,6 @@ START_TEST(what_has_not_changed_is_not_moved) {
     prem_schedule_free(old);
   }
 }
-END_TEST
 
 /* One task more, or less. Where nothing has to be in time, none of the others has to move. */
 static void change_count(int32_t by) {
@@ -152,18 +154,18 @@ static void change_count(int32_t by) {
   ck_assert_int_gt(compared, SETS / 10);
 }
 
-START_TEST(one_task_more) {
+TEST(one_task_more) {
   change_count(1);
 }
-END_TEST
 
-START_TEST(one_task_less) {
+TEST(one_task_less) {
   change_count(-1);
 }
-END_TEST
+
+GROUP("all");
 
 /* Where telling a successor takes longer than before, those that follow move, and nobody else. */
-START_TEST(a_longer_precedence_moves_those_that_follow) {
+TEST(a_longer_precedence_moves_those_that_follow) {
   const char *form =
       "version = 1; name = \"t\"; platform: { blocks = 3; precedence_ns = %dL;"
       "  resources = ( { name = \"memory\"; capacity = 3; } ); }; tasks = ("
@@ -187,7 +189,6 @@ START_TEST(a_longer_precedence_moves_those_that_follow) {
   prem_schedule_free(schedule);
   prem_schedule_free(old);
 }
-END_TEST
 
 /* A task takes longer, or is another one altogether: others have to move, but not all. */
 static void change_one(bool other) {
@@ -216,15 +217,15 @@ static void change_one(bool other) {
   ck_assert_int_gt(moved, 0);
 }
 
-START_TEST(one_task_takes_longer) {
+GROUP("random");
+
+TEST(one_task_takes_longer) {
   change_one(false);
 }
-END_TEST
 
-START_TEST(one_task_is_another) {
+TEST(one_task_is_another) {
   change_one(true);
 }
-END_TEST
 
 /* ---- which tasks are still the same ---------------------------------------------------------- */
 
@@ -301,7 +302,9 @@ static const struct {
                {"another predecessor", predecessor, A},
                {"a longer message", precedence, A}}; /* `first` waits for none */
 
-START_TEST(whatever_differs_makes_another_task) {
+GROUP("all");
+
+TESTS(whatever_differs_makes_another_task, (int)(sizeof changes / sizeof *changes)) {
   prem_schedule *old = planned(all_sorts), *schedule = schedule_from_text(all_sorts);
   prem_old_plan read;
   ck_assert_ptr_nonnull(old->plan);
@@ -315,7 +318,6 @@ START_TEST(whatever_differs_makes_another_task) {
   prem_schedule_free(schedule);
   prem_schedule_free(old);
 }
-END_TEST
 
 /* ---- by hand -------------------------------------------------------------------------------- */
 
@@ -347,7 +349,7 @@ static const char old_plan[] = SET(TASK("a", "0", "10L", "") "," TASK("b", "1", 
          "{ task = \"b\"; phase = \"prefetch\"; block = 0; start_ns = [ 10L ]; },"
          "{ task = \"c\"; phase = \"prefetch\"; block = 0; start_ns = [ 30L ]; } ); };";
 
-START_TEST(the_longer_one_moves_and_not_its_neighbours) {
+TEST(the_longer_one_moves_and_not_its_neighbours) {
   int64_t start_ns[3] = {0};
   prem_plan_report report = replanned(
       old_plan,
@@ -362,9 +364,8 @@ START_TEST(the_longer_one_moves_and_not_its_neighbours) {
   ck_assert_int_eq(report.kept, 3);
   ck_assert_int_eq(report.makespan_ns, 40);
 }
-END_TEST
 
-START_TEST(those_with_more_time_yield) {
+TEST(those_with_more_time_yield) {
   int64_t start_ns[4] = {0};
   prem_plan_report report =
       replanned(old_plan,
@@ -375,11 +376,10 @@ START_TEST(those_with_more_time_yield) {
   ck_assert_int_eq(report.added, 1);
   ck_assert_int_le(start_ns[3], 8);
 }
-END_TEST
 
 /* a was late in [0, 50) and b in [20, 100), which is one window of the due time 50, c in [100,
  * 140): who has more time than the first that was missed there yields. */
-START_TEST(windows_of_late_jobs_that_overlap_are_one) {
+TEST(windows_of_late_jobs_that_overlap_are_one) {
   static const struct {
     const char *name;
     int release_ns, deadline_ns, start_ns;
@@ -428,10 +428,9 @@ START_TEST(windows_of_late_jobs_that_overlap_are_one) {
   free(slots);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* a is fetched elsewhere, and b takes longer: the compute of a makes room, so that c may stay. */
-START_TEST(room_is_left_before_those_that_follow) {
+TEST(room_is_left_before_those_that_follow) {
   const char *form = "version = 1; name = \"t\"; platform: { blocks = 4; }; tasks = ("
                      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
                      "  prefetch: { wcet_ns = %dL; }; compute: { wcet_ns = 5L; }; },"
@@ -453,11 +452,10 @@ START_TEST(room_is_left_before_those_that_follow) {
   ck_assert_int_eq(start_ns[2], 60);
   ck_assert_int_eq(start_ns[3], 10);
 }
-END_TEST
 
 /* b takes the compute unit until 9, so that the compute of a starts at the last instant of its
  * period; its prefetch has no reason to move. */
-START_TEST(a_phase_may_start_at_the_last_instant_of_its_period) {
+TEST(a_phase_may_start_at_the_last_instant_of_its_period) {
   const char *form =
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; }; tasks = ("
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 10L;"
@@ -475,9 +473,8 @@ START_TEST(a_phase_may_start_at_the_last_instant_of_its_period) {
   ck_assert_int_eq(report.moved, 2);
   ck_assert_int_eq(report.kept, 1);
 }
-END_TEST
 
-START_TEST(a_longer_hyperperiod_repeats_the_older_one) {
+TEST(a_longer_hyperperiod_repeats_the_older_one) {
   static const char before[] = SET(TASK("a", "0", "10L", "period_ns = 100L;") "," TASK(
       "b", "1", "20L",
       "period_ns = 50L;")) "plan: { hyperperiod_ns = 100L; starts = ("
@@ -496,10 +493,9 @@ START_TEST(a_longer_hyperperiod_repeats_the_older_one) {
   prem_schedule_free(schedule);
   prem_schedule_free(old);
 }
-END_TEST
 
 /* Two tiles a block: chains of whole tiles, and pairs joined by hand. */
-START_TEST(chains_and_joined_pairs_stay_together) {
+TEST(chains_and_joined_pairs_stay_together) {
   static const char tasks[] =
       "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; resources = ( { name = "
       "\"memory\"; capacity = 2; } ); }; tasks = (\n"
@@ -527,11 +523,10 @@ START_TEST(chains_and_joined_pairs_stay_together) {
   prem_schedule_free(schedule);
   prem_schedule_free(old);
 }
-END_TEST
 
 /* The start of tile 1 has four phases: its own, and the writeback of the tile before. One tile of
  * `b` more needs a place. */
-START_TEST(a_pair_keeps_all_that_is_chained_to_it) {
+TEST(a_pair_keeps_all_that_is_chained_to_it) {
   static const char tasks[] =
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; }; tasks = (\n"
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; prefetch: { wcet_ns = 10L; };"
@@ -556,11 +551,10 @@ START_TEST(a_pair_keeps_all_that_is_chained_to_it) {
   prem_schedule_free(schedule);
   prem_schedule_free(old);
 }
-END_TEST
 
 /* Fetches of b take 12 instead of 10, so that computes chained to them begin 2 later: the first one
  * may, the one chained to a pair would run into `e`, and moves with its pair. */
-START_TEST(what_is_chained_to_a_longer_pair_begins_later) {
+TEST(what_is_chained_to_a_longer_pair_begins_later) {
   static const char tasks[] =
       "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; resources = ( { name = "
       "\"memory\"; capacity = 2; } ); }; tasks = (\n"
@@ -592,11 +586,10 @@ START_TEST(what_is_chained_to_a_longer_pair_begins_later) {
   prem_schedule_free(schedule);
   prem_schedule_free(old);
 }
-END_TEST
 
 /* The pair begins when `c` may begin; what computes 5 longer than before moves the writeback alone.
  */
-START_TEST(a_pair_that_begins_at_the_earliest_instant_stays) {
+TEST(a_pair_that_begins_at_the_earliest_instant_stays) {
   const char *form =
       "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; resources = ( { name = "
       "\"memory\"; capacity = 2; } ); }; tasks = (\n"
@@ -631,34 +624,4 @@ START_TEST(a_pair_that_begins_at_the_earliest_instant_stays) {
     prem_schedule_free(schedule);
     prem_schedule_free(old);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("keep");
-  TCase *random = tcase_create("random"); /* these take long */
-  tcase_set_timeout(random, 240);
-  tcase_add_test(random, what_has_not_changed_is_not_moved);
-  tcase_add_test(random, one_task_more);
-  tcase_add_test(random, one_task_less);
-  tcase_add_test(random, one_task_takes_longer);
-  tcase_add_test(random, one_task_is_another);
-  suite_add_tcase(suite, random);
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 240);
-  tcase_add_loop_test(all, whatever_differs_makes_another_task, 0,
-                      (int)(sizeof changes / sizeof *changes));
-  tcase_add_test(all, a_longer_precedence_moves_those_that_follow);
-  tcase_add_test(all, the_longer_one_moves_and_not_its_neighbours);
-  tcase_add_test(all, those_with_more_time_yield);
-  tcase_add_test(all, windows_of_late_jobs_that_overlap_are_one);
-  tcase_add_test(all, room_is_left_before_those_that_follow);
-  tcase_add_test(all, a_phase_may_start_at_the_last_instant_of_its_period);
-  tcase_add_test(all, a_longer_hyperperiod_repeats_the_older_one);
-  tcase_add_test(all, chains_and_joined_pairs_stay_together);
-  tcase_add_test(all, a_pair_keeps_all_that_is_chained_to_it);
-  tcase_add_test(all, what_is_chained_to_a_longer_pair_begins_later);
-  tcase_add_test(all, a_pair_that_begins_at_the_earliest_instant_stays);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

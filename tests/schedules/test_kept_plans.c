@@ -9,6 +9,7 @@
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #include "prem/base/numbers.h"
 
@@ -168,7 +169,9 @@ static int64_t wanted_plans(void) {
   return wanted ? strtoll(wanted, NULL, 10) : PLANS;
 }
 
-START_TEST(whatever_is_kept_the_plan_is_legal) {
+GROUP("all", .timeout_s = getenv("TTPREM_KEPT_PLANS") ? 0 : 60);
+
+TEST(whatever_is_kept_the_plan_is_legal) {
   static apart plan;
   int64_t kept = 0, made = 0, sets = 0;
   for (uint32_t seed = 0; kept < wanted_plans(); ++seed) {
@@ -195,14 +198,4 @@ START_TEST(whatever_is_kept_the_plan_is_legal) {
   }
   printf("%" PRId64 " kept plans of %" PRId64 " sets, %" PRId64 " plans made\n", kept, sets, made);
   ck_assert_int_gt(made, kept / 4);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("kept plans");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, getenv("TTPREM_KEPT_PLANS") ? 0 : 60);
-  tcase_add_test(all, whatever_is_kept_the_plan_is_legal);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -12,6 +12,7 @@
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "ttprem/plan_file.h"
 
 enum { EQUAL = ROUNDS(260), RANDOM = ROUNDS(360), SEARCHED = ROUNDS(150), DATA = ROUNDS(120) };
@@ -152,15 +153,18 @@ static void try_policies(const char *source, int seed) {
   prem_diag_free(diag);
 }
 
-START_TEST(of_equal_tasks) {
+GROUP("equal");
+
+TEST(of_equal_tasks) {
   planned = 0;
   for (int seed = 0; seed < EQUAL; ++seed)
     try_policies(equal_set(seed), seed);
   ck_assert_int_ge(planned, EQUAL);
 }
-END_TEST
 
-START_TEST(of_random_sets) {
+GROUP("random");
+
+TEST(of_random_sets) {
   planned = 0;
   for (int seed = 0; seed < RANDOM; ++seed) {
     const random_set set = random_set_draw((uint32_t)seed + 4000);
@@ -168,7 +172,6 @@ START_TEST(of_random_sets) {
   }
   ck_assert_int_ge(planned, RANDOM / 2);
 }
-END_TEST
 
 /* ---- searches, older plans ------------------------------------------------------------------- */
 
@@ -181,7 +184,9 @@ static void assert_no_worse(const prem_plan_report *now, const prem_plan_report 
 
 static const prem_plan_options searched = {.time_limit_ns = PREM_MAX_NS, .step_limit = 60};
 
-START_TEST(of_searches) {
+GROUP("searched");
+
+TEST(of_searches) {
   for (uint32_t seed = 0; seed < SEARCHED; ++seed) {
     const random_set set = random_set_draw(seed);
     prem_schedule *schedule = schedule_from_text(random_set_text(&set));
@@ -196,7 +201,6 @@ START_TEST(of_searches) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* A schedule with data, chains and joined phases of which one number is another. */
 static prem_schedule *load_changed(uint64_t seed, int how) {
@@ -222,8 +226,10 @@ static prem_schedule *load_changed(uint64_t seed, int how) {
   return schedule;
 }
 
+GROUP("kept");
+
 /* Where nothing has changed everything is kept. */
-START_TEST(beside_an_older_plan) {
+TEST(beside_an_older_plan) {
   enum { CHANGES = 10 };
   int kept = 0;
   for (uint64_t seed = 0; seed < DATA; ++seed) {
@@ -243,7 +249,6 @@ START_TEST(beside_an_older_plan) {
   }
   ck_assert_int_ge(kept, DATA);
 }
-END_TEST
 
 /* ---- what is judged before any of them ------------------------------------------------------- */
 
@@ -269,7 +274,9 @@ static const char *unprofiled(int tasks) {
   return text("version = 1; name = \"t\"; platform: { blocks = 12; }; tasks = ( %s );", all);
 }
 
-START_TEST(eight_tasks_without_times_are_named) {
+GROUP("before");
+
+TESTS(eight_tasks_without_times_are_named, 4) {
   static const char *const said[] = {"'t0', 't1', 't2', 't3', 't4', 't5', 't6'",
                                      "'t0', 't1', 't2', 't3', 't4', 't5', 't6', 't7'",
                                      "'t0', 't1', 't2', 't3', 't4', 't5', 't6', 't7' and 1 more",
@@ -277,10 +284,9 @@ START_TEST(eight_tasks_without_times_are_named) {
   assert_said(unprofiled(7 + _i), PREM_ERR_INVALID,
               text("no profile: run `ttprem fit`; there are no WCETs for %s", said[_i]));
 }
-END_TEST
 
 /* Two tiles take 2 * (3 + 4 + 5) ns. */
-START_TEST(a_warm_up_that_is_too_short_is_told) {
+TESTS(a_warm_up_that_is_too_short_is_told, 4) {
   assert_said(text("version = 1; name = \"t\"; platform: { blocks = 1; };"
                    "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
                    " prefetch: { wcet_ns = 3L; }; compute: { wcet_ns = 4L; };"
@@ -291,25 +297,4 @@ START_TEST(a_warm_up_that_is_too_short_is_told) {
               _i < 2 ? text("%d ns are less than the 24 ns that the warm-up tiles of task 'a' take",
                             22 + _i)
                      : NULL);
-}
-END_TEST
-
-static void add_case(Suite *suite, const char *name, const TTest *test) {
-  TCase *one = tcase_create(name);
-  tcase_set_timeout(one, 240);
-  tcase_add_test(one, test);
-  suite_add_tcase(suite, one);
-}
-
-int main(void) {
-  Suite *suite = suite_create("made plans");
-  add_case(suite, "equal", of_equal_tasks);
-  add_case(suite, "random", of_random_sets);
-  add_case(suite, "searched", of_searches);
-  add_case(suite, "kept", beside_an_older_plan);
-  TCase *cases = tcase_create("before");
-  tcase_add_loop_test(cases, eight_tasks_without_times_are_named, 0, 4);
-  tcase_add_loop_test(cases, a_warm_up_that_is_too_short_is_told, 0, 4);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan was made for: written, read, and judged. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static const char one[] =
     "version = 1; name = \"one\";\n"
@@ -46,24 +47,24 @@ static bool refused_on(const char *backend, const char *name) {
   return status == PREM_ERR_INVALID;
 }
 
-START_TEST(plans_run_on_the_machine_of_their_times) {
+GROUP("plans", .set_up = set_up, .tear_down = tear_down);
+
+TEST(plans_run_on_the_machine_of_their_times) {
   load(32, "1.0", "machine = \"GPU A\";");
   ck_assert_str_eq(schedule->plan->machine, "GPU A");
   ck_assert(!refused_on("cuda", "GPU A"));
   ck_assert(refused_on("cuda", "GPU B"));
 }
-END_TEST
 
-START_TEST(platforms_and_the_simulator_take_any) {
+TEST(platforms_and_the_simulator_take_any) {
   load(32, "1.0", "machine = \"GPU A\";");
   ck_assert(!refused_on("", "platform of one.cfg"));
   ck_assert(!refused_on("sim", "simulator"));
   ck_assert(refused_on("cpu", "CPU"));
 }
-END_TEST
 
 /* Why none of its windows fits is said once, and only where one does not fit. */
-START_TEST(times_of_another_profile_are_told) {
+TEST(times_of_another_profile_are_told) {
   static const char said[] = "the plan was made with times measured on \"GPU A\", and is judged "
                              "here by those of %s: name the entry of `profiles` that it was made "
                              "with, `--profile NAME`";
@@ -85,10 +86,9 @@ START_TEST(times_of_another_profile_are_told) {
       prem_diag_free(found);
     }
 }
-END_TEST
 
 /* A plan that names its times is refused with others, and nothing else is said of it. */
-START_TEST(a_plan_is_judged_by_its_times) {
+TEST(a_plan_is_judged_by_its_times) {
   const struct {
     const char *profile, *times;
     bool given, wrong;
@@ -119,33 +119,28 @@ START_TEST(a_plan_is_judged_by_its_times) {
     prem_diag_free(found);
   }
 }
-END_TEST
 
-START_TEST(plans_that_do_not_say_are_not_judged) {
+TEST(plans_that_do_not_say_are_not_judged) {
   ck_assert(!refused_on("cuda", "GPU B"));
 }
-END_TEST
 
-START_TEST(plans_hold_for_their_kernels) {
+TEST(plans_hold_for_their_kernels) {
   load(32, "1.0", text("kernels = \"%s\";", kernels));
   ck_assert_str_eq(schedule->plan->kernels, kernels);
   ck_assert(!refused_on("cuda", "GPU"));
 }
-END_TEST
 
-START_TEST(another_parameter_is_another_kernel) {
+TEST(another_parameter_is_another_kernel) {
   load(32, "2.0", text("kernels = \"%s\";", kernels));
   ck_assert(refused_on("", "platform"));
 }
-END_TEST
 
-START_TEST(another_tile_is_another_kernel) {
+TEST(another_tile_is_another_kernel) {
   load(48, "1.0", text("kernels = \"%s\";", kernels)); /* two tiles, as before */
   ck_assert(refused_on("", "platform"));
 }
-END_TEST
 
-START_TEST(another_version_is_another_kernel) {
+TEST(another_version_is_another_kernel) {
   const prem_kernel *of_file = schedule->tasks[0].definition;
   prem_kernel newer = *of_file;
   ++newer.version;
@@ -155,9 +150,8 @@ START_TEST(another_version_is_another_kernel) {
   schedule->tasks[0].definition = of_file;
   ck_assert_str_ne(now, kernels);
 }
-END_TEST
 
-START_TEST(a_signed_plan_is_saved_and_read) {
+TEST(a_signed_plan_is_saved_and_read) {
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
   close(mkstemps(path, 4));
   strcpy(schedule->profiled_on, "GPU \"A\"");
@@ -173,23 +167,4 @@ START_TEST(a_signed_plan_is_saved_and_read) {
   ck_assert_str_eq(again->plan->machine, "GPU \"A\"");
   ck_assert_str_eq(again->plan->kernels, kernels);
   prem_schedule_free(again);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("origin");
-  TCase *cases = tcase_create("plans");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, plans_run_on_the_machine_of_their_times);
-  tcase_add_test(cases, platforms_and_the_simulator_take_any);
-  tcase_add_test(cases, times_of_another_profile_are_told);
-  tcase_add_test(cases, a_plan_is_judged_by_its_times);
-  tcase_add_test(cases, plans_that_do_not_say_are_not_judged);
-  tcase_add_test(cases, plans_hold_for_their_kernels);
-  tcase_add_test(cases, another_parameter_is_another_kernel);
-  tcase_add_test(cases, another_tile_is_another_kernel);
-  tcase_add_test(cases, another_version_is_another_kernel);
-  tcase_add_test(cases, a_signed_plan_is_saved_and_read);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SETS = ROUNDS(400), STEPS = ROUNDS(300) };
 
@@ -30,7 +31,7 @@ static const char regular[] =
     "{ name = \"a\"; kernel = \"none\"; blocks = 4; tiles = 600; prefetch: { wcet_ns = 20L; };"
     "  compute: { wcet_ns = %dL; }; writeback: { wcet_ns = 15L; }; %s } );";
 
-START_TEST(joined_phases_shorten_a_regular_plan) {
+TEST(joined_phases_shorten_a_regular_plan) {
   prem_plan_report report;
   prem_schedule *schedule =
       planned(text(regular, 2, 0, 80, "joined: { wcet_ns = 25L; };"), &report);
@@ -42,18 +43,16 @@ START_TEST(joined_phases_shorten_a_regular_plan) {
   ck_assert_int_eq(schedule->plan->starts_count, 0);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_guard_less_is_worth_it) {
+TEST(a_guard_less_is_worth_it) {
   prem_plan_report report;
   prem_schedule *schedule = planned(text(regular, 2, 10, 60, ""), &report);
   ck_assert_str_eq(report.method, "pipelines");
   ck_assert_int_le(report.makespan_ns, 600 * 45 + 600); /* apart: 600 x 55 */
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(where_nothing_is_gained_nothing_is_joined) {
+TEST(where_nothing_is_gained_nothing_is_joined) {
   prem_plan_report report;
   prem_schedule *schedule = planned(text(regular, 2, 0, 80, ""), &report);
   ck_assert_str_ne(report.method, "pipelines");
@@ -63,17 +62,15 @@ START_TEST(where_nothing_is_gained_nothing_is_joined) {
   ck_assert_int_eq(joined_runs(schedule), 0); /* one buffer */
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* With two buffers a block waits for its compute, with three the others' turns fill the time. */
-START_TEST(deeper_buffers_are_used) {
+TEST(deeper_buffers_are_used) {
   prem_plan_report two, three;
   const char *joined = "joined: { wcet_ns = 25L; };";
   prem_schedule_free(planned(text(regular, 2, 0, 100, joined), &two));
   prem_schedule_free(planned(text(regular, 3, 0, 100, joined), &three));
   ck_assert_int_le(three.makespan_ns, two.makespan_ns);
 }
-END_TEST
 
 static bool judge_pipelines(prem_schedule *schedule, const prem_planning *planning, int32_t depth) {
   prem_draft draft;
@@ -93,7 +90,7 @@ static bool judge_pipelines(prem_schedule *schedule, const prem_planning *planni
 }
 
 /* Whatever the set, what comes of pipelines alone is legal. */
-START_TEST(random_pipelines_pass_the_checker) {
+TEST(random_pipelines_pass_the_checker) {
   int served = 0;
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed + 5000);
@@ -106,18 +103,4 @@ START_TEST(random_pipelines_pass_the_checker) {
     prem_schedule_free(schedule);
   }
   ck_assert_int_gt(served, SETS / 20);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("pipeline");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 240);
-  tcase_add_test(all, joined_phases_shorten_a_regular_plan);
-  tcase_add_test(all, a_guard_less_is_worth_it);
-  tcase_add_test(all, where_nothing_is_gained_nothing_is_joined);
-  tcase_add_test(all, deeper_buffers_are_used);
-  tcase_add_test(all, random_pipelines_pass_the_checker);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

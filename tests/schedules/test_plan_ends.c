@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* Two works of 10 and 20 ns; the second one starts at an instant of the plan, the first at 0. */
 static prem_schedule *with_end(int64_t start_ns, const char *period, int guard_ns) {
@@ -31,7 +32,7 @@ static prem_status judge(prem_schedule *schedule, bool ends_within, int64_t grid
   return prem_planning_end_within(&planning, schedule->plan);
 }
 
-START_TEST(a_periodic_plan_that_reaches_over_the_end_is_refused) {
+TEST(a_periodic_plan_that_reaches_over_the_end_is_refused) {
   for (int64_t guard_ns = 0; guard_ns <= 3; guard_ns += 3)
     for (int64_t start_ns = 70; start_ns <= 85; ++start_ns) {
       prem_schedule *schedule = with_end(start_ns, "period_ns = 100L;", (int)guard_ns);
@@ -57,9 +58,8 @@ START_TEST(a_periodic_plan_that_reaches_over_the_end_is_refused) {
       prem_schedule_free(schedule);
     }
 }
-END_TEST
 
-START_TEST(a_one_shot_plan_gets_longer) {
+TEST(a_one_shot_plan_gets_longer) {
   for (int64_t guard_ns = 0; guard_ns <= 3; guard_ns += 3)
     for (int64_t start_ns = 70; start_ns <= 95; ++start_ns)
       for (int64_t grid_ns = 1; grid_ns <= 8; grid_ns += 7) {
@@ -76,10 +76,9 @@ START_TEST(a_one_shot_plan_gets_longer) {
         prem_schedule_free(schedule);
       }
 }
-END_TEST
 
 /* As a draft, before it is written down: only sets with periods are judged so. */
-START_TEST(a_draft_is_judged_alike) {
+TEST(a_draft_is_judged_alike) {
   for (int as_slot = 0; as_slot < 2; ++as_slot)
     for (int64_t start_ns = 70; start_ns <= 85; ++start_ns) {
       prem_schedule *schedule = with_end(0, "period_ns = 100L;", 3);
@@ -100,15 +99,4 @@ START_TEST(a_draft_is_judged_alike) {
       ck_assert(prem_planning_draft_ends_within(&planning, &draft));
       prem_schedule_free(schedule);
     }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("plan ends");
-  TCase *all = tcase_create("all");
-  tcase_add_test(all, a_periodic_plan_that_reaches_over_the_end_is_refused);
-  tcase_add_test(all, a_one_shot_plan_gets_longer);
-  tcase_add_test(all, a_draft_is_judged_alike);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* Planners leave time for state arrays: every policy, one-shot and periodic, makes a plan that the
  * checker accepts. */
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* `w` makes m of m, `r` shows it; 16 tiles on 4 blocks. */
 static const char *file_of(const char *policy, int precedence, const char *of_w, const char *of_r) {
@@ -35,7 +36,7 @@ static const char *const policies[] = {"auto", "phase_kernelwise", "phase_blockw
                                        "tile_kernelwise", "tile_blockwise"};
 static const int precedences[] = {0, 7, 300, 20000};
 
-START_TEST(one_task_is_told_of_its_last_job) {
+TESTS(one_task_is_told_of_its_last_job, sizeof policies / sizeof *policies) {
   for (size_t p = 0; p < sizeof precedences / sizeof *precedences; ++p) {
     const char *file = file_of(policies[_i], precedences[p], "", NULL);
     prem_schedule *schedule = plan(file, NULL);
@@ -50,10 +51,9 @@ START_TEST(one_task_is_told_of_its_last_job) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* The exact engine and the search as well. */
-START_TEST(readers_before_and_behind_have_their_time) {
+TEST(readers_before_and_behind_have_their_time) {
   static const prem_plan_options options = {.step_limit = 3000, .time_limit_ns = 1000000000};
   for (size_t p = 0; p < sizeof precedences / sizeof *precedences; ++p) {
     const int precedence = precedences[p];
@@ -73,9 +73,8 @@ START_TEST(readers_before_and_behind_have_their_time) {
              &options));
   }
 }
-END_TEST
 
-START_TEST(what_cannot_be_in_time_is_refused) {
+TEST(what_cannot_be_in_time_is_refused) {
   prem_schedule *schedule = schedule_from_text(file_of("auto", 20000, "period_ns = 6000L;", NULL));
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag),
@@ -83,17 +82,4 @@ START_TEST(what_cannot_be_in_time_is_refused) {
   ck_assert_uint_gt(prem_diag_errors(diag), 0);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("plan_versions");
-  TCase *cases = tcase_create("plan_versions");
-  tcase_set_timeout(cases, 120);
-  tcase_add_loop_test(cases, one_task_is_told_of_its_last_job, 0,
-                      sizeof policies / sizeof *policies);
-  tcase_add_test(cases, readers_before_and_behind_have_their_time);
-  tcase_add_test(cases, what_cannot_be_in_time_is_refused);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

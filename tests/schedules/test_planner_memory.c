@@ -12,6 +12,7 @@
 #include "schedules/planner/proof/explain.h"
 #include "tests/common/random_set.h"
 #include "tests/common/sharing.h"
+#include "tests/common/suite.h"
 
 /* Under a sanitizer, which is slow, fewer. */
 #ifdef __SANITIZE_ADDRESS__
@@ -209,7 +210,9 @@ static prem_status solve_at_once(FILE *told) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-START_TEST(of_sets) {
+GROUP("sets");
+
+TESTS(of_sets, SETS) {
   schedule = load_set(_i, 0);
   policy = NULL;
   sweep(plan, PREM_OK);
@@ -221,9 +224,10 @@ START_TEST(of_sets) {
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(that_keep_older_ones) {
+GROUP("kept");
+
+TESTS(that_keep_older_ones, SETS) {
   older = load_set(_i, 0);
   schedule = load_set(_i, 7);
   prem_plan *plan = NULL;
@@ -233,18 +237,18 @@ START_TEST(that_keep_older_ones) {
   prem_schedule_free(schedule);
   prem_schedule_free(older);
 }
-END_TEST
 
-START_TEST(of_equal_tasks) {
+GROUP("sets");
+
+TESTS(of_equal_tasks, 8) {
   schedule = schedule_from_text(equal_tasks(_i % 2 ? "writeback: { wcet_ns = 15L; };" : ""));
   policy = prem_policy_list()[1 + _i / 2].name;
   sweep(plan, PREM_OK);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The plan of the critical tasks, and closed windows; its jobs are chains, where asked for. */
-START_TEST(of_best_effort) {
+TESTS(of_best_effort, 2) {
   schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = 3; buffers = 2; }; tasks = ("
            " { name = \"a\"; kernel = \"none\"; blocks = \"0-1\"; tiles = 5; period_ns = 900L;"
@@ -258,9 +262,10 @@ START_TEST(of_best_effort) {
   sweep(plan, PREM_OK);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(of_proofs) {
+GROUP("proofs");
+
+TESTS(of_proofs, 3) {
   schedule = schedule_from_text(_i == 2 ? orders(20) : late(_i, _i ? 46 : 40));
   sweep(explain, PREM_ERR_INFEASIBLE);
   prem_schedule_free(schedule);
@@ -268,9 +273,8 @@ START_TEST(of_proofs) {
   assert_unproven();
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(of_solvers) {
+TESTS(of_solvers, 2) {
   schedule = schedule_from_text(
       _i ? sharing("precedence_ns = 5L;", "", "after = ( { task = \"w\"; } );", "") : late(0, 90));
   if (prem_exact_engine()) {
@@ -284,25 +288,4 @@ START_TEST(of_solvers) {
     sweep(solve_at_once, PREM_OK);
   }
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("planner memory");
-  TCase *sets = tcase_create("sets");
-  tcase_set_timeout(sets, 240);
-  tcase_add_loop_test(sets, of_sets, 0, SETS);
-  tcase_add_loop_test(sets, of_equal_tasks, 0, 8);
-  tcase_add_loop_test(sets, of_best_effort, 0, 2);
-  suite_add_tcase(suite, sets);
-  TCase *kept = tcase_create("kept");
-  tcase_set_timeout(kept, 240);
-  tcase_add_loop_test(kept, that_keep_older_ones, 0, SETS);
-  suite_add_tcase(suite, kept);
-  TCase *proofs = tcase_create("proofs");
-  tcase_set_timeout(proofs, 240);
-  tcase_add_loop_test(proofs, of_proofs, 0, 3);
-  tcase_add_loop_test(proofs, of_solvers, 0, 2);
-  suite_add_tcase(suite, proofs);
-  return run_suite(suite);
 }

@@ -11,6 +11,7 @@
 
 #include "tests/common/planted.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 #define LOOK_NS  INT64_C(1000000)
 #define LIMIT_NS INT64_C(1200000000)
@@ -78,7 +79,7 @@ static int64_t steps_within(const char *modes, int64_t limit_ns) {
 #define SLOW(name)  "{ name = \"" name "\"; off = [ \"j1k4\" ]; }"
 
 /* All plans of a schedule have the same share of the time. */
-START_TEST(modes_with_plans_share_the_time) {
+TEST(modes_with_plans_share_the_time) {
   static const struct {
     const char *modes;
     int plans;
@@ -97,7 +98,6 @@ START_TEST(modes_with_plans_share_the_time) {
     ck_assert_int_lt(steps_within("", LIMIT_NS / (cases[i].plans + 1)), steps);
   }
 }
-END_TEST
 
 /* ---- sets that are too large for their time ---------------------------------------------------
  */
@@ -150,7 +150,7 @@ static prem_plan_report plan_within(const prem_schedule *schedule, int64_t limit
 }
 
 /* Some 12 looks for the first plan, and a microsecond for each of its 24 000 phases. */
-START_TEST(a_first_plan_beyond_the_limit_is_told) {
+TEST(a_first_plan_beyond_the_limit_is_told) {
   prem_schedule *schedule = many(40, 300, "");
   told what = {0};
   prem_plan_report report = plan_within(schedule, 8 * LOOK_NS, &what);
@@ -165,10 +165,9 @@ START_TEST(a_first_plan_beyond_the_limit_is_told) {
   ck_assert_ptr_null(report.unsearched);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Without a search as well: a look takes 0.1 s here. */
-START_TEST(a_first_plan_of_seconds_is_told_without_a_limit) {
+TEST(a_first_plan_of_seconds_is_told_without_a_limit) {
   prem_schedule *schedule = many(40, 300, "");
   told what = {0};
   look_ns = 100 * LOOK_NS;
@@ -181,10 +180,9 @@ START_TEST(a_first_plan_of_seconds_is_told_without_a_limit) {
   ck_assert_int_eq(what.times, 0);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* All of planning ends by the limit, looks in the midst of schedules included. */
-START_TEST(the_limit_holds_for_all_that_follows_the_first_plan) {
+TEST(the_limit_holds_for_all_that_follows_the_first_plan) {
   prem_schedule *schedule = many(40, 300, "");
   for (int64_t looks = 80; looks <= 160; looks *= 2) {
     told what = {0};
@@ -193,9 +191,8 @@ START_TEST(the_limit_holds_for_all_that_follows_the_first_plan) {
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(what_cannot_be_searched_says_why) {
+TEST(what_cannot_be_searched_says_why) {
   told what = {0};
   prem_schedule *schedule =
       many(3, 2, "after = ( { task = \"t0\"; lag_ns = 2305843009213693952L; } );");
@@ -205,7 +202,6 @@ START_TEST(what_cannot_be_searched_says_why) {
   ck_assert_int_eq(what.times, 0);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static double cpu_s_of(int32_t tasks) {
   prem_schedule *schedule = many(tasks, 1, "");
@@ -219,26 +215,11 @@ static double cpu_s_of(int32_t tasks) {
 }
 
 /* Eight times the tasks take 64 times as long where each looks at all others. */
-START_TEST(many_tasks_take_time_in_proportion) {
+TEST(many_tasks_take_time_in_proportion) {
   double best = 1e9;
   for (int i = 0; i < 5 && best > 32; ++i) {
     const double few_s = cpu_s_of(2000);
     best = fmin(best, cpu_s_of(16000) / few_s);
   }
   ck_assert_double_lt(best, 32);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("planning time");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 60);
-  tcase_add_test(all, modes_with_plans_share_the_time);
-  tcase_add_test(all, a_first_plan_beyond_the_limit_is_told);
-  tcase_add_test(all, a_first_plan_of_seconds_is_told_without_a_limit);
-  tcase_add_test(all, the_limit_holds_for_all_that_follows_the_first_plan);
-  tcase_add_test(all, what_cannot_be_searched_says_why);
-  tcase_add_test(all, many_tasks_take_time_in_proportion);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -3,10 +3,11 @@
 #include "tests/common/random_schedule.h"
 
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { PLANS = 60, FIRST_SEED = 1 };
 
-START_TEST(random_plans_run_on_the_simulator) {
+TEST(random_plans_run_on_the_simulator) {
   random_counts counts;
   ck_assert(random_plans_run(prem_backend_find("sim"), NULL, FIRST_SEED, PLANS, &counts));
   ck_assert_int_eq(counts.runs, 3 * PLANS);
@@ -16,15 +17,13 @@ START_TEST(random_plans_run_on_the_simulator) {
     ck_assert_int_gt(counts.by_policy[policies++], 0);
   ck_assert_int_gt(counts.by_policy[policies], 0);
 }
-END_TEST
 
-START_TEST(random_plans_run_on_the_cpu) {
+TEST(random_plans_run_on_the_cpu) {
   random_counts counts;
   ck_assert(random_plans_run(prem_backend_find("cpu"), NULL, FIRST_SEED, PLANS, &counts));
 }
-END_TEST
 
-START_TEST(equal_seeds_give_equal_schedules) {
+TEST(equal_seeds_give_equal_schedules) {
   char *texts[3];
   static const uint64_t seeds[] = {7, 7, 8};
   for (int i = 0; i < 3; ++i) {
@@ -37,16 +36,4 @@ START_TEST(equal_seeds_give_equal_schedules) {
   ck_assert_str_ne(texts[0], texts[2]);
   for (int i = 0; i < 3; ++i)
     free(texts[i]);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("random_plans");
-  TCase *tests = tcase_create("random");
-  tcase_set_timeout(tests, 240);
-  tcase_add_test(tests, random_plans_run_on_the_simulator);
-  tcase_add_test(tests, random_plans_run_on_the_cpu);
-  tcase_add_test(tests, equal_seeds_give_equal_schedules);
-  suite_add_tcase(suite, tests);
-  return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 /* ctest: release */
 #include "tests/common/golden.h"
 #include "tests/common/random_set.h"
+#include "tests/common/suite.h"
 
 enum { OVERLOADED = 120, TIGHT = 240, STEPS = 10 };
 
@@ -34,8 +35,10 @@ static void tell_set(FILE *file, uint32_t seed, const random_set *set) {
   prem_schedule_free(schedule);
 }
 
+GROUP("overloaded");
+
 /* More than there is of each thing. */
-START_TEST(of_overloaded_sets) {
+TEST(of_overloaded_sets) {
   char *found = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&found, &bytes);
@@ -48,10 +51,11 @@ START_TEST(of_overloaded_sets) {
   fclose(file);
   golden_judge("reasons.txt", found);
 }
-END_TEST
+
+GROUP("tight");
 
 /* A little too much, or just enough. */
-START_TEST(of_tight_sets) {
+TEST(of_tight_sets) {
   char *found = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&found, &bytes);
@@ -63,18 +67,4 @@ START_TEST(of_tight_sets) {
   }
   fclose(file);
   golden_judge("reasons_tight.txt", found);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("reasons");
-  TCase *overloaded = tcase_create("overloaded");
-  tcase_set_timeout(overloaded, 240);
-  tcase_add_test(overloaded, of_overloaded_sets);
-  suite_add_tcase(suite, overloaded);
-  TCase *tight = tcase_create("tight");
-  tcase_set_timeout(tight, 240);
-  tcase_add_test(tight, of_tight_sets);
-  suite_add_tcase(suite, tight);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 /* Objective "response": jobs of one chain, their starts by hand and by chance, and the best worst
  * responses of tiny sets by trying all. */
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 
 #include "runtime/core/program.h"
@@ -42,7 +43,9 @@ static void assert_starts(int buffers, const char *more, const int64_t due[3][PR
   prem_schedule_free(schedule);
 }
 
-START_TEST(phases_follow_buffers_data_and_units) {
+GROUP("chains");
+
+TEST(phases_follow_buffers_data_and_units) {
   assert_starts(1, "", (const int64_t[3][3]){{0, 10, 40}, {45, 55, 85}, {90, 100, 130}});
   /* the third prefetch waits for the first input buffer, before the first writeback */
   assert_starts(2, "", (const int64_t[3][3]){{0, 10, 50}, {10, 40, 70}, {40, 70, 100}});
@@ -51,9 +54,8 @@ START_TEST(phases_follow_buffers_data_and_units) {
   assert_starts(1, "guard_ns = 2L;",
                 (const int64_t[3][3]){{0, 10, 40}, {47, 57, 87}, {94, 104, 134}});
 }
-END_TEST
 
-START_TEST(a_chain_of_a_job_is_judged) {
+TEST(a_chain_of_a_job_is_judged) {
   const char *task = THREE_TILES;
   assert_refused(29, "begins with its first phase",
                  file_of("blocks = 1;", task,
@@ -98,7 +100,6 @@ START_TEST(a_chain_of_a_job_is_judged) {
           " prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 30L; demand: { memory = 1; }; }; }",
           JOB));
 }
-END_TEST
 
 static void assert_unreadable(int code, const char *fragment, const char *plan) {
   prem_schedule *schedule = NULL;
@@ -110,7 +111,7 @@ static void assert_unreadable(int code, const char *fragment, const char *plan) 
   prem_diag_free(diag);
 }
 
-START_TEST(a_chain_of_a_job_is_read) {
+TEST(a_chain_of_a_job_is_read) {
   assert_unreadable(
       5, "one start a job",
       "hyperperiod_ns = 200L; runs = ( { task = \"a\"; phase = \"prefetch\"; chain = [ "
@@ -124,7 +125,6 @@ START_TEST(a_chain_of_a_job_is_read) {
       "hyperperiod_ns = 200L; starts = ( { task = \"a\"; phase = \"prefetch\"; chain = [ "
       "\"job\" ]; block = 0; start_ns = [ 0L ]; } );");
 }
-END_TEST
 
 /* ---- random sets --------------------------------------------------------------------------------
  */
@@ -212,7 +212,9 @@ static void run_block(const prem_block_program *block) {
     free(ended[p]);
 }
 
-START_TEST(random_sets_are_legal_and_never_end_later) {
+GROUP("sets", .timeout_s = 600);
+
+TEST(random_sets_are_legal_and_never_end_later) {
   const int sets = ROUNDS(3000);
   int planned = 0, chains = 0;
   random_state = 21;
@@ -244,10 +246,9 @@ START_TEST(random_sets_are_legal_and_never_end_later) {
   printf("%d of %d sets planned, %d runs of jobs\n", planned, sets, chains);
   ck_assert_int_gt(planned, sets / 2);
 }
-END_TEST
 
 /* What may help is said, and no more: one tile has no use for more blocks. */
-START_TEST(a_late_job_is_told_what_may_help) {
+TEST(a_late_job_is_told_what_may_help) {
   static const struct {
     const char *task, *said;
   } cases[] = {
@@ -276,7 +277,6 @@ START_TEST(a_late_job_is_told_what_may_help) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* ---- every plan of tiny sets
  * --------------------------------------------------------------------- */
@@ -372,7 +372,7 @@ static int64_t deadline(const prem_schedule *schedule, int32_t t) {
   return schedule->tasks[t].deadline_ns;
 }
 
-START_TEST(tiny_sets_have_the_best_worst_responses) {
+TEST(tiny_sets_have_the_best_worst_responses) {
   const int sets = ROUNDS(300);
   int feasible = 0, beaten = 0;
   random_state = 31;
@@ -421,21 +421,4 @@ START_TEST(tiny_sets_have_the_best_worst_responses) {
   printf("%d of %d tiny sets have plans, %d tasks wait for others\n", feasible, sets, beaten);
   ck_assert_int_gt(feasible, sets / 3);
   ck_assert_int_gt(beaten, sets / 4);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("response");
-  TCase *chains = tcase_create("chains");
-  tcase_add_test(chains, phases_follow_buffers_data_and_units);
-  tcase_add_test(chains, a_chain_of_a_job_is_judged);
-  tcase_add_test(chains, a_chain_of_a_job_is_read);
-  suite_add_tcase(suite, chains);
-  TCase *sets = tcase_create("sets");
-  tcase_set_timeout(sets, 600);
-  tcase_add_test(sets, random_sets_are_legal_and_never_end_later);
-  tcase_add_test(sets, a_late_job_is_told_what_may_help);
-  tcase_add_test(sets, tiny_sets_have_the_best_worst_responses);
-  suite_add_tcase(suite, sets);
-  return run_suite(suite);
 }

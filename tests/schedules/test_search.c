@@ -7,6 +7,7 @@
 #include "schedules/planner/search/model.h"
 #include "tests/common/planted.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* What is printed becomes a schedule. */
 static FILE *begin_file(char *path) {
@@ -65,13 +66,14 @@ static void assert_near(int32_t tiles, int32_t blocks, int64_t steps, double max
   prem_schedule_free(schedule);
 }
 
-START_TEST(planted_optima_are_nearly_reached) {
+GROUP("optima");
+
+TEST(planted_optima_are_nearly_reached) {
   assert_near(50, 4, 20000, 1);
   assert_near(200, 8, 6000, 0.5);
   assert_near(500, 33, 2000, 0.5);
   assert_near(2000, 132, 200, 0.5);
 }
-END_TEST
 
 /* ---- gangs ---------------------------------------------------------------------------------- */
 
@@ -92,7 +94,7 @@ static double gang_gap_pct(const planted_gangs *set, int64_t steps) {
 }
 
 /* Phases of one gang that do not start together are no rivals. */
-START_TEST(gangs_with_a_second_resource_come_near_their_optima) {
+TEST(gangs_with_a_second_resource_come_near_their_optima) {
   enum { SETS = 200, FEW_STEPS = 1000, STEPS = 15000 };
   static const double max_pct = 2;
   double sum_pct = 0, worst_pct = 0;
@@ -109,7 +111,6 @@ START_TEST(gangs_with_a_second_resource_come_near_their_optima) {
   printf("gangs: %d sets, %.3f %% above the optimum in the mean, %.2f %% at worst\n", SETS,
          sum_pct / SETS, worst_pct);
 }
-END_TEST
 
 static int64_t constructed_ns(const char *text) {
   prem_schedule *schedule = schedule_from_text(text);
@@ -122,8 +123,10 @@ static int64_t constructed_ns(const char *text) {
   return length_ns;
 }
 
+GROUP("all");
+
 /* The constructive planner alone. */
-START_TEST(a_gang_is_no_rival_of_itself) {
+TEST(a_gang_is_no_rival_of_itself) {
   ck_assert_int_eq(
       constructed_ns(
           "version = 1; name = \"t\"; platform: { blocks = 4; buffers = 2; resources = ("
@@ -142,7 +145,6 @@ START_TEST(a_gang_is_no_rival_of_itself) {
                      " writeback: { wcet_ns = 10L; }; } );"),
       160);
 }
-END_TEST
 
 /* ---- projects ------------------------------------------------------------------------------- */
 
@@ -162,7 +164,7 @@ static const char project[] =
     "{ name = \"f\"; kernel = \"none\"; blocks = [ 5 ]; tiles = 1; prefetch: { wcet_ns = 2L;"
     "  demand: { memory = 1; }; }; after = ( { task = \"c\"; lag_ns = 2L; } ); }\n);";
 
-START_TEST(equal_seeds_and_steps_give_equal_plans) {
+TEST(equal_seeds_and_steps_give_equal_plans) {
   int64_t optimum_ns;
   prem_schedule *one = planted_schedule(60, 5, &optimum_ns);
   prem_schedule *other = planted_schedule(60, 5, &optimum_ns);
@@ -179,16 +181,14 @@ START_TEST(equal_seeds_and_steps_give_equal_plans) {
   prem_schedule_free(one);
   prem_schedule_free(other);
 }
-END_TEST
 
-START_TEST(a_project_is_planned_to_its_optimum) {
+TEST(a_project_is_planned_to_its_optimum) {
   prem_schedule *schedule = schedule_from_text(project);
   prem_plan_report report = searched(schedule, 2000, 0);
   ck_assert_int_eq(report.makespan_ns, 13); /* 12 would leave one unit of memory idle in all */
   ck_assert(!report.due);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Lawrence 1984, 10 x 5, number 3: machine and length of each operation. */
 static const int32_t job_shop[10][5][2] = {
@@ -220,17 +220,16 @@ static prem_schedule *job_shop_schedule(void) {
 }
 
 /* Without a way out of local optima 603 is as far as a hundred thousand schedules get. */
-START_TEST(job_shops_do_not_stick) {
+TEST(job_shops_do_not_stick) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     prem_schedule *schedule = job_shop_schedule();
     ck_assert_int_eq(searched(schedule, 40000, seed).makespan_ns, 597);
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* No operator goes on for long behind the limit, which is looked at every 64 moves, 16 steps. */
-START_TEST(steps_are_limited) {
+TEST(steps_are_limited) {
   prem_schedule *schedule = job_shop_schedule();
   for (int64_t limit = 50; limit <= 1000; limit += 50) {
     const int64_t steps = searched(schedule, limit, 1).steps;
@@ -239,9 +238,8 @@ START_TEST(steps_are_limited) {
   }
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(without_time_there_is_no_search) {
+TEST(without_time_there_is_no_search) {
   prem_schedule *schedule = schedule_from_text(project);
   prem_plan_options options = {.step_limit = 1000};
   prem_plan_report report;
@@ -253,14 +251,13 @@ START_TEST(without_time_there_is_no_search) {
   prem_plan_free(plan);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static void stop_it(void *context, const prem_plan_progress *progress) {
   volatile sig_atomic_t *stop = context;
   *stop = progress->steps > 0;
 }
 
-START_TEST(a_search_that_is_stopped_keeps_its_best_plan) {
+TEST(a_search_that_is_stopped_keeps_its_best_plan) {
   int64_t optimum_ns;
   volatile sig_atomic_t stop = 0;
   prem_schedule *schedule = planted_schedule(600, 6, &optimum_ns);
@@ -277,7 +274,6 @@ START_TEST(a_search_that_is_stopped_keeps_its_best_plan) {
   assert_checked(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 static prem_schedule *text_of(const char *text) {
   prem_schedule *schedule = NULL;
@@ -287,7 +283,7 @@ static prem_schedule *text_of(const char *text) {
 }
 
 /* Five million phases, which take seconds: nobody waits for a plan that nobody wants. */
-START_TEST(a_stop_is_seen_before_there_is_a_plan) {
+TEST(a_stop_is_seen_before_there_is_a_plan) {
   static const char many[] =
       "version = 1; name = \"t\"; platform: { blocks = 8; };\ntasks = (\n"
       "{ name = \"a\"; kernel = \"none\"; blocks = 8; tiles = 1700000; prefetch: { wcet_ns = 30L; "
@@ -306,10 +302,9 @@ START_TEST(a_stop_is_seen_before_there_is_a_plan) {
   ck_assert(report.verdict == PREM_PLAN_UNKNOWN);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /** What takes no half second is made all the same. */
-START_TEST(a_stop_from_the_start_leaves_the_constructive_plan) {
+TEST(a_stop_from_the_start_leaves_the_constructive_plan) {
   volatile sig_atomic_t stop = 1;
   prem_schedule *schedule = text_of(
       "version = 1; name = \"t\"; platform: { blocks = 2; };\ntasks = (\n"
@@ -321,7 +316,6 @@ START_TEST(a_stop_from_the_start_leaves_the_constructive_plan) {
   prem_plan_free(plan);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
 
@@ -335,7 +329,7 @@ static const char late[] =
     "{ name = \"first\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; deadline_ns = 61L;"
     "  prefetch: { wcet_ns = 10L; }; } );";
 
-START_TEST(deadlines_come_before_the_makespan) {
+TEST(deadlines_come_before_the_makespan) {
   prem_schedule *schedule = schedule_from_text(late);
   prem_plan_report report = searched(schedule, 500, 0);
   ck_assert(report.due);
@@ -343,9 +337,8 @@ START_TEST(deadlines_come_before_the_makespan) {
   ck_assert_int_eq(report.makespan_ns, 50);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(periodic_sets_get_the_largest_slack) {
+TEST(periodic_sets_get_the_largest_slack) {
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };\ntasks = (\n"
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
@@ -358,9 +351,8 @@ START_TEST(periodic_sets_get_the_largest_slack) {
   ck_assert(report.optimal);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(equal_tiles_keep_a_regular_plan) {
+TEST(equal_tiles_keep_a_regular_plan) {
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 4; };\ntasks = ( { name = \"a\";"
       " kernel = \"none\"; blocks = 4; tiles = 400; prefetch: { wcet_ns = 10L; };"
@@ -370,11 +362,10 @@ START_TEST(equal_tiles_keep_a_regular_plan) {
   ck_assert_int_eq(schedule->plan->starts_count, 0);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The gang goes together across the end of the hyperperiod alone, which only the exact engine
  * finds; apart, as the search would go on from there, it would be in time earlier. */
-START_TEST(a_gang_that_was_solved_stays_together) {
+TEST(a_gang_that_was_solved_stays_together) {
   if (!prem_exact_engine())
     return;
   const char *form = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %s ]; tiles = %d;"
@@ -398,7 +389,6 @@ START_TEST(a_gang_that_was_solved_stays_together) {
   assert_checked(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Every tile of b after every tile of a in the hyperperiod before: too many pairs are not searched.
  */
@@ -425,35 +415,7 @@ static prem_status modelled(int before, int behind) {
   return status;
 }
 
-START_TEST(ten_thousand_pairs_across_the_end_are_searched) {
+TEST(ten_thousand_pairs_across_the_end_are_searched) {
   ck_assert_int_eq(modelled(100, 100), PREM_OK);
   ck_assert_int_eq(modelled(73, 137), PREM_ERR_UNAVAILABLE);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("search");
-  TCase *optima = tcase_create("optima"); /* these take long */
-  tcase_set_timeout(optima, 240);
-  tcase_add_test(optima, planted_optima_are_nearly_reached);
-  tcase_add_test(optima, gangs_with_a_second_resource_come_near_their_optima);
-  suite_add_tcase(suite, optima);
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 240);
-  tcase_add_test(all, a_gang_is_no_rival_of_itself);
-  tcase_add_test(all, equal_seeds_and_steps_give_equal_plans);
-  tcase_add_test(all, a_project_is_planned_to_its_optimum);
-  tcase_add_test(all, job_shops_do_not_stick);
-  tcase_add_test(all, steps_are_limited);
-  tcase_add_test(all, without_time_there_is_no_search);
-  tcase_add_test(all, a_search_that_is_stopped_keeps_its_best_plan);
-  tcase_add_test(all, a_stop_is_seen_before_there_is_a_plan);
-  tcase_add_test(all, a_stop_from_the_start_leaves_the_constructive_plan);
-  tcase_add_test(all, deadlines_come_before_the_makespan);
-  tcase_add_test(all, periodic_sets_get_the_largest_slack);
-  tcase_add_test(all, a_gang_that_was_solved_stays_together);
-  tcase_add_test(all, ten_thousand_pairs_across_the_end_are_searched);
-  tcase_add_test(all, equal_tiles_keep_a_regular_plan);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

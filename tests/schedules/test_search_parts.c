@@ -13,6 +13,7 @@
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SETS = ROUNDS(400), SHOPS = 80, DECODED = 8, MOVES = 100, SMALL = 60 };
 
@@ -223,13 +224,14 @@ static int try_set(const char *source, uint64_t seed) {
   return served;
 }
 
-START_TEST(of_random_sets) {
+GROUP("sets");
+
+TEST(of_random_sets) {
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed);
     try_set(random_set_text(&set), seed);
   }
 }
-END_TEST
 
 /* Jobs on machines one after the other, with resources of which there are several: of the memory
  * as much as machines, or `memory` for more jobs, some short, and some with long waits. */
@@ -267,7 +269,9 @@ static char *shop_text(uint64_t seed, int32_t memory) {
   return source;
 }
 
-START_TEST(of_shops) {
+GROUP("shops");
+
+TEST(of_shops) {
   int served = 0;
   for (uint64_t seed = 0; seed < SHOPS; ++seed) {
     char *source = shop_text(seed, (int32_t)(seed / 2 % 4));
@@ -276,7 +280,6 @@ START_TEST(of_shops) {
   }
   ck_assert_int_ge(served, SHOPS / 4);
 }
-END_TEST
 
 /* ---- which sets the graph serves ------------------------------------------------------------- */
 
@@ -288,7 +291,7 @@ static bool is_served(const prem_model *model) {
 }
 
 /* One thing more that it knows nothing of, and it serves the set no longer. */
-START_TEST(a_graph_serves_what_it_knows) {
+TEST(a_graph_serves_what_it_knows) {
   char *source = shop_text(2, 0);
   prem_schedule *schedule = schedule_from_text(source);
   free(source);
@@ -329,19 +332,4 @@ START_TEST(a_graph_serves_what_it_knows) {
   free(draft.placements);
   free(draft.slots);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("search parts");
-  TCase *sets = tcase_create("sets");
-  tcase_set_timeout(sets, 240);
-  tcase_add_test(sets, of_random_sets);
-  suite_add_tcase(suite, sets);
-  TCase *shops = tcase_create("shops");
-  tcase_set_timeout(shops, 240);
-  tcase_add_test(shops, of_shops);
-  tcase_add_test(shops, a_graph_serves_what_it_knows);
-  suite_add_tcase(suite, shops);
-  return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 #include "schedules/planner/proof/exact.h"
 #include "schedules/planner/proof/solver.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* It ends as soon as it knows; so long it may take on a busy machine. */
 #define LIMIT_NS INT64_C(10000000000)
@@ -43,8 +44,10 @@ static prem_status plan(const char *source) {
   return status;
 }
 
+GROUP("plans", .set_up = set_up, .tear_down = tear_down);
+
 /* a needs 30 of its 100 ns, so that there is no more slack than 70, whatever b does. */
-START_TEST(the_largest_slack_is_proven) {
+TEST(the_largest_slack_is_proven) {
   ck_assert_int_eq(
       plan("version = 1; name = \"t\"; platform: { blocks = 2; };\n"
            "policy: { objective = \"slack\"; }; tasks = (\n"
@@ -56,10 +59,9 @@ START_TEST(the_largest_slack_is_proven) {
   ck_assert(report.periodic && report.due && report.optimal);
   ck_assert_int_eq(report.min_slack_ns, 70);
 }
-END_TEST
 
 /* c goes over the end of the hyperperiod, where no search puts it: 30 ns from 80 on, until a. */
-START_TEST(what_no_search_finds_is_solved) {
+TEST(what_no_search_finds_is_solved) {
   if (!prem_exact_engine())
     return;
   const char *form = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
@@ -76,10 +78,9 @@ START_TEST(what_no_search_finds_is_solved) {
   ck_assert_int_eq(find_phase(trace, schedule, "c", 0, PREM_PREFETCH)->start_ns, 80);
   prem_trace_free(trace);
 }
-END_TEST
 
 /* Of 100 ns the memory is asked for 110: no time is spent on a search. */
-START_TEST(what_cannot_be_is_refused) {
+TEST(what_cannot_be_is_refused) {
   ck_assert_int_eq(
       plan("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = (\n"
            "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
@@ -88,10 +89,9 @@ START_TEST(what_cannot_be_is_refused) {
            "  prefetch: { wcet_ns = 60L; }; } );"),
       PREM_ERR_INFEASIBLE);
 }
-END_TEST
 
 /* Whatever the question: also one whose answer is plain. */
-START_TEST(without_time_nothing_is_answered) {
+TEST(without_time_nothing_is_answered) {
   if (!prem_solver_name())
     return;
   schedule = schedule_from_text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ("
@@ -114,18 +114,4 @@ START_TEST(without_time_nothing_is_answered) {
                    PREM_ANSWER_YES);
   prem_solver_free(solver);
   prem_rules_free(&rules);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("solving");
-  TCase *cases = tcase_create("plans");
-  tcase_set_timeout(cases, 60);
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, the_largest_slack_is_proven);
-  tcase_add_test(cases, what_no_search_finds_is_solved);
-  tcase_add_test(cases, what_cannot_be_is_refused);
-  tcase_add_test(cases, without_time_nothing_is_answered);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

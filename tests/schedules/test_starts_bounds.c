@@ -2,6 +2,7 @@
 /* Starts of a plan that stand for no tile, and bounds where a guard is longer than the gap. */
 #include "schedules/planner/proof/bounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* ---- starts ---------------------------------------------------------------------------------- */
 
@@ -24,7 +25,7 @@ static prem_status expand_starts(int tiles, int block, int *problems) {
   return status;
 }
 
-START_TEST(a_block_of_warm_up_alone_has_no_starts) {
+TEST(a_block_of_warm_up_alone_has_no_starts) {
   int problems = 0;
   ck_assert_int_eq(expand_starts(4, 0, &problems), PREM_ERR_INVALID);
   ck_assert_int_eq(problems, 1);
@@ -33,7 +34,6 @@ START_TEST(a_block_of_warm_up_alone_has_no_starts) {
   ck_assert_int_eq(expand_starts(5, 0, &problems), PREM_OK);
   ck_assert_int_eq(problems, 0);
 }
-END_TEST
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
@@ -56,26 +56,24 @@ static const char *fetching(const char *name, int block, int fetch_ns, int compu
 }
 
 /* Two fetches with a guard between them, and none behind the second one: its compute is chained. */
-START_TEST(no_guard_stands_behind_the_last_use) {
+TEST(no_guard_stands_behind_the_last_use) {
   const char *tasks = text("%s, %s", fetching("a", 0, 10, 3), fetching("b", 1, 10, 3));
   ck_assert_int_eq(bound_of("blocks = 2; guard_ns = 5L;", tasks), 10 + 5 + 10 + 3);
   ck_assert_int_eq(bound_of("blocks = 2;", tasks), 10 + 10 + 3);
   ck_assert_int_eq(bound_of("blocks = 2; guard_ns = 50L;", tasks), 10 + 50 + 10 + 3);
 }
-END_TEST
 
 /* Fetch and compute of a tile use the memory one right behind the other: the guard, longer than
  * that gap, stands between tiles alone. */
-START_TEST(no_guard_stands_inside_a_chain) {
+TEST(no_guard_stands_inside_a_chain) {
   const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
                       " prefetch: { wcet_ns = 10L; };"
                       " compute: { wcet_ns = 10L; demand: { memory = 1; }; }; }";
   ck_assert_int_eq(bound_of("blocks = 1; guard_ns = 50L;", tasks), 20 + 50 + 20);
 }
-END_TEST
 
 /* Of three on a memory for two, where no two large ones fit beside each other. */
-START_TEST(guards_count_between_large_demands_alone) {
+TEST(guards_count_between_large_demands_alone) {
   const char *large = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
                       " prefetch: { wcet_ns = 10L; demand: { memory = %d; }; }; }";
   const char *platform =
@@ -84,16 +82,4 @@ START_TEST(guards_count_between_large_demands_alone) {
       bound_of(platform, text("%s, %s", text(large, "a", 0, 2), text(large, "b", 1, 2))), 27);
   ck_assert_int_eq(
       bound_of(platform, text("%s, %s", text(large, "a", 0, 2), text(large, "b", 1, 1))), 10);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("starts and bounds");
-  TCase *cases = tcase_create("by hand");
-  tcase_add_test(cases, a_block_of_warm_up_alone_has_no_starts);
-  tcase_add_test(cases, no_guard_stands_behind_the_last_use);
-  tcase_add_test(cases, no_guard_stands_inside_a_chain);
-  tcase_add_test(cases, guards_count_between_large_demands_alone);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 /* The free-gap timeline against an array with the level of every instant. */
 #include "schedules/planner/common/gang_timeline.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { INSTANTS = 60000, CAPACITY = 3, USES = 30000 };
 
@@ -41,7 +42,7 @@ static void assert_first_fit(int64_t from, int64_t length, int32_t demand, int64
   ck_assert_int_eq(prem_timeline_fit(&timeline, from, length, demand, grid), at);
 }
 
-START_TEST(the_first_instant_with_room_is_found) {
+TEST(the_first_instant_with_room_is_found) {
   for (int32_t capacity = 1; capacity <= CAPACITY; ++capacity) {
     begin((uint64_t)capacity, capacity);
     for (int i = 0; i < USES / 10; ++i) {
@@ -53,10 +54,9 @@ START_TEST(the_first_instant_with_room_is_found) {
     }
   }
 }
-END_TEST
 
 /* Thousands of gaps, so that there are several shelves of chunks. */
-START_TEST(gaps_that_are_too_short_are_passed_over) {
+TEST(gaps_that_are_too_short_are_passed_over) {
   begin(1, 1);
   for (int64_t at = 0; at + 4 < INSTANTS / 2; at += 4)
     use(at, 1 + draw(3), 1);
@@ -67,11 +67,10 @@ START_TEST(gaps_that_are_too_short_are_passed_over) {
   for (int i = 0; i < 200; ++i)
     assert_first_fit(draw(INSTANTS / 2), 1 + draw(16), 1, 1);
 }
-END_TEST
 
 /* Searches on the timeline's grid, and on multiples of it: a gap may have no instant of it, or too
  * late a one. */
-START_TEST(gaps_count_from_their_first_instant_on_the_grid) {
+TEST(gaps_count_from_their_first_instant_on_the_grid) {
   for (int64_t grid = 2; grid <= 7; ++grid) {
     begin((uint64_t)grid, CAPACITY);
     timeline.grid_ns = grid;
@@ -84,9 +83,8 @@ START_TEST(gaps_count_from_their_first_instant_on_the_grid) {
   }
   timeline.grid_ns = 0;
 }
-END_TEST
 
-START_TEST(what_is_given_back_is_free) {
+TEST(what_is_given_back_is_free) {
   enum { HELD = 2000 };
   static struct {
     int64_t at, length;
@@ -107,11 +105,10 @@ START_TEST(what_is_given_back_is_free) {
       assert_first_fit(draw(INSTANTS / 4), 1 + draw(20), 1 + (int32_t)draw(CAPACITY), 1);
   }
 }
-END_TEST
 
 /* From some thousand uses to none, from either end or at random: what is left in between is right
  * as well. */
-START_TEST(all_that_is_given_back_leaves_nothing) {
+TESTS(all_that_is_given_back_leaves_nothing, 3) {
   enum { HELD = 4000, APART = 5 };
   static int32_t order[HELD];
   begin(3, 1);
@@ -134,10 +131,9 @@ START_TEST(all_that_is_given_back_leaves_nothing) {
   ck_assert_int_eq(timeline.count, 1);
   assert_first_fit(0, INSTANTS, 1, 1);
 }
-END_TEST
 
 /* What others have, and what a task asks for beside, is more than an int holds. */
-START_TEST(a_gang_may_ask_for_as_much_as_an_int_holds) {
+TEST(a_gang_may_ask_for_as_much_as_an_int_holds) {
   enum { MOST = INT32_MAX - 1, FEW = 2, MORE = 10 };
   prem_gang_timeline gangs = {0};
   begin(1, MOST);
@@ -148,19 +144,4 @@ START_TEST(a_gang_may_ask_for_as_much_as_an_int_holds) {
   ck_assert_int_eq(prem_gang_timeline_fit(&gangs, 0, 0, 5, MORE, 1), 10);
   ck_assert_int_eq(prem_gang_timeline_fit(&gangs, 0, 0, 5, MOST, 1), 10);
   prem_gang_timeline_free(&gangs);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("timeline");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 240);
-  tcase_add_test(all, the_first_instant_with_room_is_found);
-  tcase_add_test(all, gaps_that_are_too_short_are_passed_over);
-  tcase_add_test(all, gaps_count_from_their_first_instant_on_the_grid);
-  tcase_add_test(all, what_is_given_back_is_free);
-  tcase_add_test(all, a_gang_may_ask_for_as_much_as_an_int_holds);
-  tcase_add_loop_test(all, all_that_is_given_back_leaves_nothing, 0, 3);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

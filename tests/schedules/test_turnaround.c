@@ -4,6 +4,7 @@
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SETS = ROUNDS(400), STEPS = 40 };
 
@@ -54,7 +55,7 @@ static void assert_kept(const prem_schedule *schedule) {
   prem_trace_free(trace);
 }
 
-START_TEST(every_planner_keeps_them) {
+TEST(every_planner_keeps_them) {
   static const prem_plan_options ways[] = {{0},
                                            {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS}};
   int planned = 0;
@@ -72,10 +73,9 @@ START_TEST(every_planner_keeps_them) {
   }
   ck_assert_int_gt(planned, SETS);
 }
-END_TEST
 
 /* A plan without turnarounds, then with them: what has to move moves. */
-START_TEST(an_older_plan_is_moved_until_it_keeps_them) {
+TEST(an_older_plan_is_moved_until_it_keeps_them) {
   int moved = 0;
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed);
@@ -94,7 +94,6 @@ START_TEST(an_older_plan_is_moved_until_it_keeps_them) {
   }
   ck_assert_int_gt(moved, SETS / 4);
 }
-END_TEST
 
 /* ---- the least that is asked for ------------------------------------------------------------- */
 
@@ -111,7 +110,7 @@ static int64_t planned_ns(const prem_schedule *schedule, int32_t tile, prem_phas
 
 /* What follows in a plan: 100, 50 and 30 ns long, the first tile's writeback behind its compute and
  * the second tile's prefetch behind that. */
-START_TEST(nothing_but_what_follows_moves) {
+TEST(nothing_but_what_follows_moves) {
   prem_schedule *schedule = block_of(1, 0, 1, "");
   schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 7;
   schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns = 11;
@@ -123,9 +122,8 @@ START_TEST(nothing_but_what_follows_moves) {
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 396); /* the next one finds the block ready */
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(the_guard_is_no_addition) {
+TEST(the_guard_is_no_addition) {
   prem_schedule *schedule = block_of(1, 9, 1, "");
   schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 7;
   schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns = 11;
@@ -134,10 +132,9 @@ START_TEST(the_guard_is_no_addition) {
   ck_assert_int_eq(planned_ns(schedule, 1, PREM_PREFETCH), 209);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* The memory is free as soon as the writeback ends: another block's prefetch begins there. */
-START_TEST(resources_are_not_kept) {
+TEST(resources_are_not_kept) {
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"two\"; platform: { blocks = 2; clock_step_ns = 1L; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
@@ -156,7 +153,6 @@ START_TEST(resources_are_not_kept) {
   assert_kept(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- the checker ----------------------------------------------------------------------------- */
 
@@ -183,7 +179,7 @@ static void assert_exact(int buffers, const char *period, prem_phase phase, cons
   prem_schedule_free(schedule);
 }
 
-START_TEST(a_gap_below_a_turnaround_is_refused) {
+TEST(a_gap_below_a_turnaround_is_refused) {
   assert_exact(1, "", PREM_PREFETCH,
                "compute of 'a' tile 0 on block 0 starts at 120, 20 ns after its prefetch ends: the "
                "gap must be turnaround_ns = 21 at least (or chain it)");
@@ -194,9 +190,8 @@ START_TEST(a_gap_below_a_turnaround_is_refused) {
   assert_exact(2, "", PREM_PREFETCH, "turnaround_ns = 21 at least");
   assert_exact(1, "period_ns = 480L;", PREM_WRITEBACK, "of the hyperperiod before");
 }
-END_TEST
 
-START_TEST(a_turnaround_of_one_is_one) {
+TESTS(a_turnaround_of_one_is_one, 2 * PREM_PHASE_COUNT) {
   prem_schedule *schedule = block_of(1 + _i / PREM_PHASE_COUNT, 0, 1, "");
   ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
   assert_kept(schedule);
@@ -204,10 +199,9 @@ START_TEST(a_turnaround_of_one_is_one) {
   assert_refused(schedule, "turnaround_ns = 1 at least");
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Two tiles of 220 ns and the last turnaround: 460 and 20. */
-START_TEST(a_hyperperiod_ends_ready_for_the_next) {
+TEST(a_hyperperiod_ends_ready_for_the_next) {
   for (int period_ns = 479; period_ns <= 480; ++period_ns) {
     prem_schedule *schedule = block_of(1, 0, 1, text("period_ns = %dL;", period_ns));
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
@@ -218,11 +212,10 @@ START_TEST(a_hyperperiod_ends_ready_for_the_next) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* Two input buffers: the third tile's prefetch waits for the first one's compute alone, which ends
  * at 110. */
-START_TEST(a_buffer_is_kept_as_well) {
+TEST(a_buffer_is_kept_as_well) {
   for (int gap_ns = 0; gap_ns <= 5; gap_ns += 5) {
     prem_schedule *schedule = checked_schedule(text(
         "version = 1; name = \"b\"; platform: { blocks = 1; buffers = 2; };"
@@ -244,10 +237,9 @@ START_TEST(a_buffer_is_kept_as_well) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* Two tasks with a tile each: the memory unit is theirs by turns. */
-START_TEST(a_job_s_last_writeback_is_followed_later) {
+TEST(a_job_s_last_writeback_is_followed_later) {
   const char *source =
       "version = 1; name = \"j\"; platform: { blocks = 1; buffers = %d; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
@@ -274,11 +266,10 @@ START_TEST(a_job_s_last_writeback_is_followed_later) {
   assert_checked(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Both on a block of their own first, so that the one before is the block's first of all; in the
  * plan the later one stands first as well. */
-START_TEST(a_job_s_last_is_followed_later_from_the_first_on) {
+TEST(a_job_s_last_is_followed_later_from_the_first_on) {
   static const char *const names[] = {"writeback", "prefetch"};
   for (int n = 0; n < 4; ++n) {
     const int i = n % 2;
@@ -307,7 +298,6 @@ START_TEST(a_job_s_last_is_followed_later_from_the_first_on) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 static const char two_fetchers[] =
     "version = 1; name = \"p\"; platform: { blocks = 2; buffers = %d; };"
@@ -326,7 +316,7 @@ static const char two_fetchers[] =
 
 /* Two tasks on one block; the second one asks for a third when the first one's last prefetch has
  * begun. */
-START_TEST(a_job_s_first_prefetch_finds_time_to_ask) {
+TEST(a_job_s_first_prefetch_finds_time_to_ask) {
   const char *after = "after = ( { task = \"o\"; } );";
   prem_schedule *schedule = checked_schedule(text(two_fetchers, 2, after));
   schedule->job_prefetch_ns = 25;
@@ -344,11 +334,10 @@ START_TEST(a_job_s_first_prefetch_finds_time_to_ask) {
   assert_checked(schedule);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* From the hyperperiod's last compute to the next one's first there are 27: the unit's gap is one
  * within a hyperperiod. */
-START_TEST(the_next_hyperperiod_s_compute_is_not_concerned) {
+TEST(the_next_hyperperiod_s_compute_is_not_concerned) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"c\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; period_ns = 157L;"
@@ -364,10 +353,9 @@ START_TEST(the_next_hyperperiod_s_compute_is_not_concerned) {
   assert_refused(schedule, "the gap must be unit_turnaround_ns = 31 at least");
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* Two computes that follow each other, and a writeback that the longer gap does not concern. */
-START_TEST(the_next_compute_finds_its_unit_ready) {
+TEST(the_next_compute_finds_its_unit_ready) {
   const char *source =
       "version = 1; name = \"c\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
@@ -396,10 +384,9 @@ START_TEST(the_next_compute_finds_its_unit_ready) {
   assert_refused(schedule, "the gap must be turnaround_ns = 8 at least");
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* By a formula as well, whose rounds are so far apart. */
-START_TEST(rounds_of_a_formula_leave_it_too) {
+TEST(rounds_of_a_formula_leave_it_too) {
   prem_schedule *schedule =
       schedule_from_text("version = 1; name = \"f\"; platform: { blocks = 1; buffers = 2; };"
                          "policy: { use = \"tile_blockwise\"; };"
@@ -413,11 +400,10 @@ START_TEST(rounds_of_a_formula_leave_it_too) {
                    80);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* With one buffer a tile has its block to itself until its last phase is over, which may be a
  * compute, and the next one's first one as well. */
-START_TEST(a_buffer_s_end_is_not_enough) {
+TEST(a_buffer_s_end_is_not_enough) {
   static const prem_plan_options ways[] = {{0},
                                            {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS}};
   for (size_t way = 0; way < sizeof ways / sizeof ways[0]; ++way) {
@@ -433,29 +419,4 @@ START_TEST(a_buffer_s_end_is_not_enough) {
     assert_kept(schedule);
     prem_schedule_free(schedule);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("turnaround");
-  TCase *tests = tcase_create("all");
-  tcase_set_timeout(tests, 120);
-  tcase_add_test(tests, every_planner_keeps_them);
-  tcase_add_test(tests, an_older_plan_is_moved_until_it_keeps_them);
-  tcase_add_test(tests, nothing_but_what_follows_moves);
-  tcase_add_test(tests, the_guard_is_no_addition);
-  tcase_add_test(tests, resources_are_not_kept);
-  tcase_add_test(tests, a_gap_below_a_turnaround_is_refused);
-  tcase_add_loop_test(tests, a_turnaround_of_one_is_one, 0, 2 * PREM_PHASE_COUNT);
-  tcase_add_test(tests, a_hyperperiod_ends_ready_for_the_next);
-  tcase_add_test(tests, a_buffer_is_kept_as_well);
-  tcase_add_test(tests, a_job_s_last_writeback_is_followed_later);
-  tcase_add_test(tests, a_job_s_last_is_followed_later_from_the_first_on);
-  tcase_add_test(tests, a_job_s_first_prefetch_finds_time_to_ask);
-  tcase_add_test(tests, the_next_compute_finds_its_unit_ready);
-  tcase_add_test(tests, the_next_hyperperiod_s_compute_is_not_concerned);
-  tcase_add_test(tests, rounds_of_a_formula_leave_it_too);
-  tcase_add_test(tests, a_buffer_s_end_is_not_enough);
-  suite_add_tcase(suite, tests);
-  return run_suite(suite);
 }

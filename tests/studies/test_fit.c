@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static const char times[] = "prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };"
                             " writeback: { wcet_ns = 30L; };";
@@ -89,7 +90,9 @@ static void assert_fits(const char *backend, const char *source) {
   assert_checked(schedule);
 }
 
-START_TEST(on_sim_the_times_of_the_file_stay) {
+GROUP("fit", .set_up = set_up, .tear_down = tear_down);
+
+TEST(on_sim_the_times_of_the_file_stay) {
   assert_fits("sim", text(row, times, times, ""));
   ck_assert_int_eq(fit->count, 1);
   ck_assert_int_eq(fit->turns[0].times, PREM_FIT_FILE);
@@ -102,9 +105,8 @@ START_TEST(on_sim_the_times_of_the_file_stay) {
   ck_assert_ptr_null(fit->profile);
   ck_assert_int_eq(fit->comparison->row_count, 2); /* tt and free */
 }
-END_TEST
 
-START_TEST(on_sim_a_seed_gives_one_plan) {
+TEST(on_sim_a_seed_gives_one_plan) {
   prem_slot *slots[2] = {NULL, NULL};
   int64_t counts[2];
   for (int i = 0; i < 2; ++i) {
@@ -122,17 +124,15 @@ START_TEST(on_sim_a_seed_gives_one_plan) {
   free(slots[0]);
   free(slots[1]);
 }
-END_TEST
 
-START_TEST(on_sim_there_is_nothing_to_measure) {
+TEST(on_sim_there_is_nothing_to_measure) {
   ck_assert_int_eq(fit_on("sim", text(row, times, "", "")), PREM_ERR_INVALID);
   ck_assert_ptr_null(fit);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "'b' has no times"));
 }
-END_TEST
 
 /* A search that could not run is a warning, with its reason. */
-START_TEST(what_was_not_searched_is_told) {
+TEST(what_was_not_searched_is_told) {
   assert_fits("sim",
               "version = 1; name = \"large\"; platform: { blocks = 2; };\n"
               "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ];\n"
@@ -143,9 +143,8 @@ START_TEST(what_was_not_searched_is_told) {
   ck_assert_ptr_nonnull(
       strstr(prem_diag_at(diag, 0)->reason, fit->turns[fit->best].report.unsearched));
 }
-END_TEST
 
-START_TEST(tasks_without_times_are_measured) {
+TEST(tasks_without_times_are_measured) {
   assert_fits("cpu", text(row, "", "", ""));
   while (fit->count < 2 && options.time_limit_s < 60) { /* a busy machine has no time for more */
     tear_down();
@@ -167,18 +166,16 @@ START_TEST(tasks_without_times_are_measured) {
   ck_assert_str_eq(schedule->plan->profile, PREM_FIT_PROFILE);
   ck_assert_str_eq(schedule->plan->times, schedule->profile_times);
 }
-END_TEST
 
 /* Times that are far too long are measured again as well. */
-START_TEST(stale_times_are_forgotten) {
+TEST(stale_times_are_forgotten) {
   static const char stale[] = "prefetch: { wcet_ns = 900000000L; };";
   assert_fits("cpu", text(row, stale, stale, ""));
   ck_assert_int_lt(schedule->plan->hyperperiod_ns, 900000000);
 }
-END_TEST
 
 /* Of those that keep the limit the shortest, else that with the fewest late releases. */
-START_TEST(the_best_plan_is_taken) {
+TEST(the_best_plan_is_taken) {
   assert_fits("cpu", text(row, "", "", ""));
   const prem_fit_turn *best = &fit->turns[fit->best];
   const double limit = options.late * (double)best->releases;
@@ -192,42 +189,37 @@ START_TEST(the_best_plan_is_taken) {
       ck_assert(best->late * turn->releases <= turn->late * best->releases);
   }
 }
-END_TEST
 
-START_TEST(beside_a_load_bounds_are_measured_too) {
+TEST(beside_a_load_bounds_are_measured_too) {
   assert_fits("cpu", text(beside, "40000000L"));
   ck_assert(schedule->plan->gates);
   ck_assert_int_gt(fit->turns[fit->best].open_ns, 0);
   ck_assert_int_gt(schedule->tasks[1].phase[PREM_PREFETCH].wcet_ns, 0);
   ck_assert_int_eq(schedule->tasks[1].phase[PREM_PREFETCH].demand[0], 1); /* as the file has it */
 }
-END_TEST
 
 /* Neither by the times of company nor by those alone: why is said, for the last of the two. */
-START_TEST(a_deadline_that_cannot_be_kept) {
+TEST(a_deadline_that_cannot_be_kept) {
   ck_assert_int_eq(fit_on("cpu", text(beside, "10L")), PREM_ERR_INFEASIBLE);
   ck_assert_ptr_null(fit);
   ck_assert(prem_diag_has(diag, 33));
   ck_assert_int_eq(tells, 1);
 }
-END_TEST
 
-START_TEST(a_margin_that_is_given_stays) {
+TEST(a_margin_that_is_given_stays) {
   options.margin = 0.5;
   assert_fits("cpu", text(row, "", "", ""));
   for (int i = 0; i < fit->count; ++i)
     ck_assert(fit->turns[i].margin >= 0.5 && fit->turns[i].margin <= 0.5);
 }
-END_TEST
 
-START_TEST(interrupted_before_there_is_a_plan) {
+TEST(interrupted_before_there_is_a_plan) {
   options.progress = stop_in_progress;
   ck_assert_int_eq(fit_on("cpu", text(row, "", "", "")), PREM_ERR_INTERRUPTED);
   ck_assert_ptr_null(fit);
 }
-END_TEST
 
-START_TEST(an_interruption_keeps_the_best_plan) {
+TEST(an_interruption_keeps_the_best_plan) {
   stop_at = 1; /* the first plan was measured */
   ck_assert_int_eq(fit_on("cpu", text(row, "", "", "")), PREM_ERR_INTERRUPTED);
   ck_assert_ptr_nonnull(fit);
@@ -237,16 +229,14 @@ START_TEST(an_interruption_keeps_the_best_plan) {
   ck_assert_str_eq(schedule->plan->times, schedule->profile_times);
   assert_checked(schedule);
 }
-END_TEST
 
-START_TEST(quick_is_one_plan) {
+TEST(quick_is_one_plan) {
   options.quick = true;
   assert_fits("cpu", text(row, "", "", ""));
   ck_assert_int_eq(fit->count, 1);
   ck_assert(!fit->turns[0].is_measured);
   ck_assert_ptr_null(fit->comparison);
 }
-END_TEST
 
 static void assert_saved_is_the_same(const char *source) {
   char file[] = "/tmp/ttprem-fit-XXXXXX", profile[sizeof file + 8];
@@ -270,43 +260,16 @@ static void assert_saved_is_the_same(const char *source) {
   unlink(file);
 }
 
+GROUP("files", .set_up = set_up, .tear_down = tear_down);
+
 /* What is in memory is what a reader of the files gets. */
-START_TEST(what_is_written_is_read_as_the_same) {
+TESTS(what_is_written_is_read_as_the_same, 4) {
   static const char *const tails[] = {"", "profiles: { other = \"none.cfg\"; };\n",
                                       "profiles = { /* fit = 1 */ fit = \"x\" \"y\"; };\n",
                                       "# a tail without an end of line"};
   assert_saved_is_the_same(text(row, times, "", tails[_i]));
 }
-END_TEST
 
-START_TEST(beside_a_load_as_well) {
+TEST(beside_a_load_as_well) {
   assert_saved_is_the_same(text(beside, "40000000L"));
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("fit");
-  TCase *cases = tcase_create("fit");
-  tcase_set_timeout(cases, 200);
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, on_sim_the_times_of_the_file_stay);
-  tcase_add_test(cases, on_sim_a_seed_gives_one_plan);
-  tcase_add_test(cases, on_sim_there_is_nothing_to_measure);
-  tcase_add_test(cases, what_was_not_searched_is_told);
-  tcase_add_test(cases, tasks_without_times_are_measured);
-  tcase_add_test(cases, stale_times_are_forgotten);
-  tcase_add_test(cases, the_best_plan_is_taken);
-  tcase_add_test(cases, beside_a_load_bounds_are_measured_too);
-  tcase_add_test(cases, a_deadline_that_cannot_be_kept);
-  tcase_add_test(cases, a_margin_that_is_given_stays);
-  tcase_add_test(cases, interrupted_before_there_is_a_plan);
-  tcase_add_test(cases, an_interruption_keeps_the_best_plan);
-  tcase_add_test(cases, quick_is_one_plan);
-  suite_add_tcase(suite, cases);
-  cases = tcase_create("files");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_loop_test(cases, what_is_written_is_read_as_the_same, 0, 4);
-  tcase_add_test(cases, beside_a_load_as_well);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

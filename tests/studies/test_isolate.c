@@ -8,6 +8,7 @@
 #include "runtime/core/backend.h"
 #include "tests/common/one_line.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "ttprem/isolation.h"
 
 /*
@@ -183,7 +184,9 @@ static prem_backend fake_backend(void) {
 
 /* ---- what is measured ------------------------------------------------------------------------ */
 
-START_TEST(time_triggered_tasks_do_not_move) {
+GROUP("certificates", .set_up = set_up, .tear_down = tear_down);
+
+TEST(time_triggered_tasks_do_not_move) {
   isolate(pair);
   const prem_isolation_mode *tt = &isolation->modes[0];
   ck_assert_int_eq(tt->mode, PREM_MODE_TT);
@@ -197,9 +200,8 @@ START_TEST(time_triggered_tasks_do_not_move) {
   ck_assert_int_eq(tt->tasks[1].response_ns[PREM_ISOLATED].max, 280); /* 380 minus its release */
   ck_assert_int_eq(tt->late[PREM_CORUNNING] + tt->overruns[PREM_CORUNNING], 0);
 }
-END_TEST
 
-START_TEST(free_tasks_move_by_what_their_neighbours_take) {
+TEST(free_tasks_move_by_what_their_neighbours_take) {
   isolate(pair);
   const prem_isolation_mode *row = &isolation->modes[1];
   ck_assert_int_eq(row->tasks[0].response_ns[PREM_ISOLATED].max, 180);
@@ -210,9 +212,8 @@ START_TEST(free_tasks_move_by_what_their_neighbours_take) {
   ck_assert_int_eq(row->tasks[0].phase_ns[PREM_WRITEBACK][PREM_CORUNNING].max, 60);
   ck_assert_int_eq(row->tasks[1].phase_ns[PREM_PREFETCH][PREM_CORUNNING].max, 130);
 }
-END_TEST
 
-START_TEST(distributions_are_kept) {
+TEST(distributions_are_kept) {
   isolate(pair);
   /* a's writebacks: every other one meets b's prefetch and takes 60 */
   const int64_t *quantiles =
@@ -223,9 +224,8 @@ START_TEST(distributions_are_kept) {
   ck_assert_int_eq(prem_quantile_per_mille(19), 950);
   ck_assert_int_eq(prem_quantile_per_mille(PREM_QUANTILES - 1), 1000);
 }
-END_TEST
 
-START_TEST(samples_are_counted_over_all_rounds) {
+TEST(samples_are_counted_over_all_rounds) {
   isolate(pair);
   const prem_isolation_task *a = &isolation->modes[0].tasks[0];
   for (int c = PREM_ISOLATED; c < PREM_ISOLATION_CONDITIONS; ++c) {
@@ -235,10 +235,9 @@ START_TEST(samples_are_counted_over_all_rounds) {
   ck_assert_int_eq(isolation->sampling.rounds, 2);
   ck_assert(isolation->output_ok);
 }
-END_TEST
 
 /* Response times are judged by the clock's step: none of their digits is lost. */
-START_TEST(response_times_are_exact) {
+TEST(response_times_are_exact) {
   isolate("version = 1; name = \"long\"; platform: { blocks = 1; };\n"
           "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
           "  prefetch: { wcet_ns = 1000001L; }; compute: { wcet_ns = 500001L; }; } );\n"
@@ -247,16 +246,14 @@ START_TEST(response_times_are_exact) {
   for (int c = PREM_ISOLATED; c < PREM_ISOLATION_CONDITIONS; ++c)
     ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].p50, 1500002);
 }
-END_TEST
 
-START_TEST(tasks_without_a_kernel_stand_for_themselves) {
+TEST(tasks_without_a_kernel_stand_for_themselves) {
   isolate(pair);
   ck_assert(!isolation->stressors[0].replaced);
   ck_assert(!isolation->stressors[1].replaced);
 }
-END_TEST
 
-START_TEST(stressors_fill_the_buffers) {
+TEST(stressors_fill_the_buffers) {
   isolate(with_data);
   for (int t = 0; t < 2; ++t) {
     ck_assert(isolation->stressors[t].replaced);
@@ -267,11 +264,10 @@ START_TEST(stressors_fill_the_buffers) {
   ck_assert(isolation->output_ok);
   ck_assert_int_eq(prem_isolation_moved_ns(&isolation->modes[0].tasks[0], PREM_STRESSED), 0);
 }
-END_TEST
 
 /* Sums read 256 bytes and write 4: a copy in the buffers of a block that two of them share could
  * move no more than the smaller of its buffers. */
-START_TEST(who_moves_more_than_a_copy_could_stands_for_itself) {
+TEST(who_moves_more_than_a_copy_could_stands_for_itself) {
   isolate("version = 1; name = \"sums\"; platform: { blocks = 1; };\n"
           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 256 ]; fill = \"random\"; } );\n"
           "tasks = (\n"
@@ -291,16 +287,14 @@ START_TEST(who_moves_more_than_a_copy_could_stands_for_itself) {
   ck_assert_int_ge(isolation->stressors[0].own_bytes_per_tile, 1024);
   ck_assert(isolation->output_ok);
 }
-END_TEST
 
-START_TEST(what_was_not_measured_did_not_move) {
+TEST(what_was_not_measured_did_not_move) {
   const prem_isolation_task nothing = {.name = "a"};
   ck_assert_int_eq(prem_isolation_moved_ns(&nothing, PREM_STRESSED), -1);
 }
-END_TEST
 
 /* The longest series that a certificate asks for: p99.99, and what is kept of it. */
-START_TEST(a_hundred_thousand_hyperperiods_carry_p9999) {
+TEST(a_hundred_thousand_hyperperiods_carry_p9999) {
   options.sampling.samples = 100000;
   options.mode_count = 1;
   options.sampling.rounds = 5;
@@ -324,10 +318,9 @@ START_TEST(a_hundred_thousand_hyperperiods_carry_p9999) {
   ck_assert_int_le(a->phase_ns[PREM_PREFETCH][PREM_ISOLATED].count, options.sampling.max_records);
   assert_says("Resident: 10 launches of each company and mode, which alternate; outputs are", true);
 }
-END_TEST
 
 /* One job in 100, each later behind its release than the one before it. */
-START_TEST(many_different_times_share_bins_but_for_the_longest) {
+TEST(many_different_times_share_bins_but_for_the_longest) {
   options.mode_count = 1;
   isolate("version = 1; name = \"many\"; platform: { blocks = 2; };\n"
           "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
@@ -352,9 +345,8 @@ START_TEST(many_different_times_share_bins_but_for_the_longest) {
   ck_assert_int_eq(sum, 400);
   ck_assert_int_eq(bins->ns[PREM_ISOLATION_BINS - 17], 100 + 5 * 83);
 }
-END_TEST
 
-START_TEST(moves_have_a_sign) {
+TEST(moves_have_a_sign) {
   prem_isolation_task task = {
       .response_ns = {[PREM_ISOLATED] = {.count = 9, .p50 = 100, .p9999 = 140, .max = 150},
                       [PREM_CORUNNING] = {.count = 9, .p50 = 90, .p9999 = 170, .max = 155},
@@ -367,10 +359,9 @@ START_TEST(moves_have_a_sign) {
   ck_assert_int_eq(prem_isolation_move_of(&task, PREM_STRESSED).p9999_ns, INT64_MIN);
   ck_assert_int_eq(prem_isolation_moved_ns(&task, PREM_STRESSED), 60);
 }
-END_TEST
 
 /* So many launches in all, not in each round; without a word as many as a comparison has. */
-START_TEST(resident_launches_are_spread_over_the_rounds) {
+TEST(resident_launches_are_spread_over_the_rounds) {
   const struct {
     int64_t launches, rounds, expected;
   } cases[] = {{10, 4, 10}, {10, 20, 20}, {1, 1, 1}, {0, 4, 40}};
@@ -392,11 +383,10 @@ START_TEST(resident_launches_are_spread_over_the_rounds) {
     prem_variant_close(&variant);
   }
 }
-END_TEST
 
 /* ---- modes without phases -------------------------------------------------------------------- */
 
-START_TEST(ordinary_kernels_have_response_times_alone) {
+TEST(ordinary_kernels_have_response_times_alone) {
   options.modes[1] = PREM_MODE_LEGACY;
   isolate_on(prem_backend_find("cpu"), with_data, PREM_OK);
   const prem_isolation_mode *legacy = &isolation->modes[1];
@@ -413,16 +403,14 @@ START_TEST(ordinary_kernels_have_response_times_alone) {
   assert_says("nan", false);
   assert_says("Modes without phases: jobs are ordinary kernels", true);
 }
-END_TEST
 
-START_TEST(all_conditions_launch_as_the_whole_does) {
+TEST(all_conditions_launch_as_the_whole_does) {
   const prem_backend backend = fake_backend();
   options.modes[1] = PREM_MODE_LEGACY;
   isolate_on(&backend, pair, PREM_OK);
   ck_assert_int_eq(fake.count, 5);
   ck_assert_int_eq(fake.followers, 4);
 }
-END_TEST
 
 /* As beside a sentinel: every second run has a stall, its jobs take as long again. */
 static prem_status stalled_run(void *state, const prem_run_request *request, prem_trace *trace,
@@ -440,7 +428,7 @@ static prem_status stalled_run(void *state, const prem_run_request *request, pre
 }
 
 /* They move nothing, and what they did is shown beside it. */
-START_TEST(stalled_hyperperiods_are_left_out) {
+TEST(stalled_hyperperiods_are_left_out) {
   prem_backend backend = fake_backend();
   backend.run = stalled_run;
   options.sentinel = true;
@@ -460,13 +448,11 @@ START_TEST(stalled_hyperperiods_are_left_out) {
   ck_assert_int_eq(prem_isolation_moved_ns(&tt->tasks[0], PREM_CORUNNING), 0);
   assert_says("Stalls that the sentinel saw", true);
 }
-END_TEST
 
-START_TEST(without_a_sentinel_nothing_is_said_of_stalls) {
+TEST(without_a_sentinel_nothing_is_said_of_stalls) {
   isolate(pair);
   assert_says("sentinel", false);
 }
-END_TEST
 
 static prem_status interrupted_run(void *state, const prem_run_request *request, prem_trace *trace,
                                    prem_diag *problems) {
@@ -475,7 +461,7 @@ static prem_status interrupted_run(void *state, const prem_run_request *request,
 }
 
 /* Before anything is measured: then nothing has disturbed it, and nothing was wrong. */
-START_TEST(an_interruption_while_ways_are_chosen_is_told) {
+TEST(an_interruption_while_ways_are_chosen_is_told) {
   prem_backend backend = fake_backend();
   backend.run = interrupted_run;
   options.modes[1] = PREM_MODE_LEGACY;
@@ -486,9 +472,8 @@ START_TEST(an_interruption_while_ways_are_chosen_is_told) {
   ck_assert(isolation->output_ok);
   ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[PREM_ISOLATED].count, 0);
 }
-END_TEST
 
-START_TEST(a_mode_that_is_not_possible_is_named) {
+TEST(a_mode_that_is_not_possible_is_named) {
   const prem_backend backend = fake_backend();
   fake.refusing_from = 0;
   options.modes[1] = PREM_MODE_LEGACY;
@@ -504,10 +489,9 @@ START_TEST(a_mode_that_is_not_possible_is_named) {
   assert_says("no ordinary kernels here", true);
   assert_says("legacy: not measured in all companies", true);
 }
-END_TEST
 
 /* With stressors alone it is not. */
-START_TEST(a_condition_that_is_not_possible_is_named) {
+TEST(a_condition_that_is_not_possible_is_named) {
   const prem_backend backend = fake_backend();
   fake.refusing_from = 3;
   options.modes[1] = PREM_MODE_LEGACY;
@@ -521,10 +505,9 @@ START_TEST(a_condition_that_is_not_possible_is_named) {
   ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_STRESSED].count, 0);
   ck_assert_int_eq(isolation->modes[0].tasks[1].response_ns[PREM_STRESSED].count, 4);
 }
-END_TEST
 
 /* Alone they are not, for whatever reason. */
-START_TEST(a_task_alone_that_is_not_possible_is_named) {
+TEST(a_task_alone_that_is_not_possible_is_named) {
   const prem_backend backend = fake_backend();
   fake.refusing_below = 2;
   options.modes[1] = PREM_MODE_LEGACY;
@@ -534,9 +517,8 @@ START_TEST(a_task_alone_that_is_not_possible_is_named) {
   ck_assert_str_eq(legacy->left_out[PREM_CORUNNING], "");
   ck_assert_str_eq(legacy->left_out[PREM_STRESSED], "");
 }
-END_TEST
 
-START_TEST(nothing_possible_is_no_certificate) {
+TEST(nothing_possible_is_no_certificate) {
   const prem_backend backend = fake_backend();
   fake.refusing_from = 0;
   options.modes[0] = PREM_MODE_LEGACY;
@@ -544,17 +526,15 @@ START_TEST(nothing_possible_is_no_certificate) {
   isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
   ck_assert_ptr_null(isolation);
 }
-END_TEST
 
-START_TEST(a_copy_has_no_jobs_to_isolate) {
+TEST(a_copy_has_no_jobs_to_isolate) {
   options.modes[1] = PREM_MODE_COPY;
   isolate_on(prem_backend_find("sim"), pair, PREM_ERR_ARGUMENT);
 }
-END_TEST
 
 /* ---- doubts ---------------------------------------------------------------------------------- */
 
-START_TEST(rounds_that_drift_apart_make_it_invalid) {
+TEST(rounds_that_drift_apart_make_it_invalid) {
   const prem_backend backend = fake_backend();
   options.sampling.samples = 40; /* 20 a round */
   options.mode_count = 1;
@@ -564,10 +544,9 @@ START_TEST(rounds_that_drift_apart_make_it_invalid) {
   ck_assert_ptr_nonnull(strstr(isolation->disturbed, "the rounds' mean times differ by"));
   assert_says("The certificate is INVALID, the machine was disturbed: the rounds' mean", true);
 }
-END_TEST
 
 /* One run of any mode and company says it, be it the first, the last, or one between them. */
-START_TEST(too_few_cores_are_told) {
+TESTS(too_few_cores_are_told, 4) {
   static const int64_t runs[] = {-1, 0, 3, 11};
   const prem_backend backend = fake_backend();
   fake.crowded = runs[_i];
@@ -576,7 +555,6 @@ START_TEST(too_few_cores_are_told) {
   ck_assert(isolation->oversubscribed == (_i > 0));
   assert_says("Oversubscribed: more blocks than the machine runs at once", _i > 0);
 }
-END_TEST
 
 static struct { int64_t calls, all; } steps;
 
@@ -588,7 +566,7 @@ static void note_step(void *context, int64_t done, int64_t all) {
 }
 
 /* Every turn of a variant is a step, and all of them are made. */
-START_TEST(progress_goes_from_the_first_step_to_the_last) {
+TEST(progress_goes_from_the_first_step_to_the_last) {
   steps.calls = steps.all = 0;
   options.progress = note_step;
   options.progress_context = &steps;
@@ -596,11 +574,10 @@ START_TEST(progress_goes_from_the_first_step_to_the_last) {
   ck_assert_int_gt(steps.all, 2);
   ck_assert_int_eq(steps.calls, steps.all);
 }
-END_TEST
 
 /* Tiles of stressors keep their windows 95 times of 100, so that a third that does not fit cuts
  * them down. */
-START_TEST(stressors_fit_nearly_always) {
+TEST(stressors_fit_nearly_always) {
   prem_backend backend = fake_backend();
   isolate_on(&backend, with_data, PREM_OK);
   ck_assert_int_eq(isolation->stressors[0].bytes_per_tile, 2 * (2048 - 16));
@@ -611,16 +588,14 @@ START_TEST(stressors_fit_nearly_always) {
   isolate_on(&backend, with_data, PREM_OK);
   ck_assert_int_lt(isolation->stressors[0].bytes_per_tile, 2 * (2048 - 16));
 }
-END_TEST
 
-START_TEST(wrong_outputs_are_not_certified) {
+TEST(wrong_outputs_are_not_certified) {
   prem_backend backend = fake_backend();
   backend.verify = fake_verify;
   isolate_on(&backend, with_data, PREM_OK);
   ck_assert(!isolation->output_ok);
   assert_says("OUTPUT WRONG", true);
 }
-END_TEST
 
 /** The findings say that the promise is kept. */
 static bool is_kept(void) {
@@ -631,7 +606,7 @@ static bool is_kept(void) {
   return kept;
 }
 
-START_TEST(two_clock_steps_are_kept_and_no_late_release) {
+TEST(two_clock_steps_are_kept_and_no_late_release) {
   isolate(pair);
   prem_isolation_mode *tt = &isolation->modes[0];
   ck_assert(isolation->valid);
@@ -655,18 +630,16 @@ START_TEST(two_clock_steps_are_kept_and_no_late_release) {
   isolation->valid = false;
   ck_assert(!is_kept());
 }
-END_TEST
 
 /* Where nobody promises anything, what moved is not called kept either. */
-START_TEST(without_tt_the_others_are_judged) {
+TEST(without_tt_the_others_are_judged) {
   options.modes[0] = PREM_MODE_FREE;
   options.mode_count = 1;
   isolate(pair);
   ck_assert(!is_kept());
 }
-END_TEST
 
-START_TEST(the_rule_of_three_is_told) {
+TEST(the_rule_of_three_is_told) {
   isolate(pair);
   assert_says("The simulator repeats itself", true);
   isolation->repeats_itself = false;
@@ -675,9 +648,8 @@ START_TEST(the_rule_of_three_is_told) {
     isolation->modes[m].tasks[1].response_ns[PREM_ISOLATED].count = 3;
   assert_says("Too few jobs to say", true);
 }
-END_TEST
 
-START_TEST(the_verdict_names_the_numbers) {
+TEST(the_verdict_names_the_numbers) {
   isolate(pair);
   prem_findings *findings = prem_isolation_findings(isolation, schedule);
   char *text = printed(findings);
@@ -686,45 +658,4 @@ START_TEST(the_verdict_names_the_numbers) {
   ck_assert_ptr_nonnull(strstr(text, "to 2.00 and 2.00 times"));
   free(text);
   prem_findings_free(findings);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("isolate");
-  TCase *cases = tcase_create("certificates");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, time_triggered_tasks_do_not_move);
-  tcase_add_test(cases, free_tasks_move_by_what_their_neighbours_take);
-  tcase_add_test(cases, distributions_are_kept);
-  tcase_add_test(cases, samples_are_counted_over_all_rounds);
-  tcase_add_test(cases, response_times_are_exact);
-  tcase_add_test(cases, tasks_without_a_kernel_stand_for_themselves);
-  tcase_add_test(cases, stressors_fill_the_buffers);
-  tcase_add_test(cases, who_moves_more_than_a_copy_could_stands_for_itself);
-  tcase_add_test(cases, what_was_not_measured_did_not_move);
-  tcase_add_test(cases, a_hundred_thousand_hyperperiods_carry_p9999);
-  tcase_add_test(cases, many_different_times_share_bins_but_for_the_longest);
-  tcase_add_test(cases, moves_have_a_sign);
-  tcase_add_test(cases, resident_launches_are_spread_over_the_rounds);
-  tcase_add_test(cases, ordinary_kernels_have_response_times_alone);
-  tcase_add_test(cases, all_conditions_launch_as_the_whole_does);
-  tcase_add_test(cases, stalled_hyperperiods_are_left_out);
-  tcase_add_test(cases, without_a_sentinel_nothing_is_said_of_stalls);
-  tcase_add_test(cases, an_interruption_while_ways_are_chosen_is_told);
-  tcase_add_test(cases, a_mode_that_is_not_possible_is_named);
-  tcase_add_test(cases, a_condition_that_is_not_possible_is_named);
-  tcase_add_test(cases, a_task_alone_that_is_not_possible_is_named);
-  tcase_add_test(cases, nothing_possible_is_no_certificate);
-  tcase_add_test(cases, a_copy_has_no_jobs_to_isolate);
-  tcase_add_test(cases, rounds_that_drift_apart_make_it_invalid);
-  tcase_add_loop_test(cases, too_few_cores_are_told, 0, 4);
-  tcase_add_test(cases, progress_goes_from_the_first_step_to_the_last);
-  tcase_add_test(cases, stressors_fit_nearly_always);
-  tcase_add_test(cases, wrong_outputs_are_not_certified);
-  tcase_add_test(cases, two_clock_steps_are_kept_and_no_late_release);
-  tcase_add_test(cases, without_tt_the_others_are_judged);
-  tcase_add_test(cases, the_rule_of_three_is_told);
-  tcase_add_test(cases, the_verdict_names_the_numbers);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

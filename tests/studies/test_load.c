@@ -4,6 +4,7 @@
  * tests/cli/cases/isolate/best_effort.case. */
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "ttprem/isolation.h"
 
 static prem_schedule *schedule;
@@ -33,16 +34,17 @@ static prem_status isolate(void) {
   return prem_isolate_load(schedule, prem_backend_find("sim"), &options, &isolation, NULL);
 }
 
-START_TEST(it_is_measured) {
+GROUP("load", .set_up = set_up, .tear_down = tear_down);
+
+TEST(it_is_measured) {
   ck_assert_int_eq(isolate(), PREM_OK);
   ck_assert(isolation->valid && isolation->output_ok && !isolation->interrupted);
   ck_assert_str_eq(isolation->nothing, "");
   ck_assert_ptr_nonnull(isolation->findings);
   ck_assert_int_gt(schedule->plan->closed_count, 0); /* its own plan is as it was */
 }
-END_TEST
 
-START_TEST(what_has_no_gate_is_refused) {
+TEST(what_has_no_gate_is_refused) {
   options.mode_count = 1; /* free */
   ck_assert_int_eq(isolate(), PREM_ERR_ARGUMENT);
   options.modes[1] = PREM_MODE_LOCK;
@@ -59,7 +61,6 @@ START_TEST(what_has_no_gate_is_refused) {
   ck_assert_int_eq(isolate(), PREM_ERR_ARGUMENT);
   ck_assert_ptr_null(isolation);
 }
-END_TEST
 
 static void stop_after_one(void *context, int64_t done, int64_t all) {
   (void)context;
@@ -67,12 +68,11 @@ static void stop_after_one(void *context, int64_t done, int64_t all) {
   ck_assert_int_eq(all, 8);
 }
 
-START_TEST(what_was_measured_is_kept) {
+TEST(what_was_measured_is_kept) {
   options.progress = stop_after_one;
   ck_assert_int_eq(isolate(), PREM_ERR_INTERRUPTED);
   ck_assert(isolation->interrupted);
 }
-END_TEST
 
 /* On sim alone, with a part of what was measured taken away. */
 static bool all_disturbed;
@@ -88,7 +88,7 @@ static prem_status lossy_run(void *state, const prem_run_request *request, prem_
   return status;
 }
 
-START_TEST(a_measurement_that_counts_nothing_is_not_valid) {
+TESTS(a_measurement_that_counts_nothing_is_not_valid, 2) {
   static const char *const nothing[] = {
       "best-effort tasks ended no tile, with no gate either",
       "of 4 hyperperiods of 'alone' (mode tt) all were disturbed"};
@@ -99,17 +99,4 @@ START_TEST(a_measurement_that_counts_nothing_is_not_valid) {
   ck_assert_str_eq(isolation->nothing, nothing[_i]);
   ck_assert(!isolation->valid);
   ck_assert_str_eq(isolation->disturbed, nothing[_i]);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("load");
-  TCase *cases = tcase_create("load");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, it_is_measured);
-  tcase_add_test(cases, what_has_no_gate_is_refused);
-  tcase_add_test(cases, what_was_measured_is_kept);
-  tcase_add_loop_test(cases, a_measurement_that_counts_nothing_is_not_valid, 0, 2);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include "runtime/core/backend.h"
 
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 #include "ttprem/profile.h"
 
 /* Two tasks of two tiles; left free, all memory phases of one meet those of the other. */
@@ -72,7 +73,9 @@ static const prem_profile_phase *prefetch_of(int32_t task) {
   return &profile->tasks[task].phase[PREM_PREFETCH];
 }
 
-START_TEST(alone_is_told_from_corunning) {
+GROUP("profiles", .set_up = set_up, .tear_down = tear_down);
+
+TEST(alone_is_told_from_corunning) {
   measure("", "");
   for (int t = 0; t < 2; ++t) {
     ck_assert_int_eq(prefetch_of(t)->steady_ns[PREM_ISOLATED].max, 100);
@@ -80,25 +83,22 @@ START_TEST(alone_is_told_from_corunning) {
     ck_assert_int_eq(prefetch_of(t)->wcet_ns, 100);
   }
 }
-END_TEST
 
-START_TEST(first_tiles_are_cold_the_others_steady) {
+TEST(first_tiles_are_cold_the_others_steady) {
   measure("", "");
   ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_ISOLATED].count, 6);
   ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_ISOLATED].count, 2 * 6);
   ck_assert_int_eq(prefetch_of(0)->pwcet[PREM_ISOLATED].runs, 6);
 }
-END_TEST
 
-START_TEST(cold_tiles_count_unless_there_is_a_warm_up) {
+TEST(cold_tiles_count_unless_there_is_a_warm_up) {
   options.times = PREM_CORUNNING;
   measure("", "");
   ck_assert(profile->counts_cold);
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 200);
 }
-END_TEST
 
-START_TEST(together_nobody_is_alone) {
+TEST(together_nobody_is_alone) {
   options.times = PREM_CORUNNING;
   options.together = true;
   measure("", "");
@@ -113,9 +113,8 @@ START_TEST(together_nobody_is_alone) {
       prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &none, diag),
       PREM_ERR_ARGUMENT);
 }
-END_TEST
 
-START_TEST(a_plan_says_what_was_late) {
+TEST(a_plan_says_what_was_late) {
   options.times = PREM_PLANNED;
   measure("", "");
   ck_assert_int_gt(profile->releases, 0);
@@ -123,27 +122,24 @@ START_TEST(a_plan_says_what_was_late) {
   ck_assert_int_eq(profile->lateness_max_ns, 0);
   ck_assert_int_eq(profile->makespan_ns[PREM_PLANNED].max, schedule->plan->hyperperiod_ns);
 }
-END_TEST
 
-START_TEST(cold_tiles_can_be_left_out) {
+TEST(cold_tiles_can_be_left_out) {
   options.times = PREM_CORUNNING;
   options.steady = true;
   measure("", "");
   ck_assert(!profile->counts_cold);
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, prefetch_of(0)->steady_ns[PREM_CORUNNING].max);
 }
-END_TEST
 
-START_TEST(warm_up_tiles_do_not_count) {
+TEST(warm_up_tiles_do_not_count) {
   measure("", warm);
   ck_assert(!profile->counts_cold);
   ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_ISOLATED].count, 2 * 6);
   ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_ISOLATED].count, 6);
 }
-END_TEST
 
 /* By a plan the tasks do not meet. */
-START_TEST(planned_times_are_those_of_the_plan) {
+TEST(planned_times_are_those_of_the_plan) {
   options.times = PREM_PLANNED;
   measure("", "");
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 100);
@@ -151,10 +147,9 @@ START_TEST(planned_times_are_those_of_the_plan) {
   ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_CORUNNING].max, 200);
   ck_assert_int_eq(profile->tasks[0].joined_ns, 0);
 }
-END_TEST
 
 /* Both halves are busy for as long as 128 bytes take, if all of that is less than the pair. */
-START_TEST(joined_pairs_have_a_time_of_their_own) {
+TESTS(joined_pairs_have_a_time_of_their_own, 5) {
   static const int64_t bandwidths[] = {0, 128000000000, 64000000000, 2000000000, 1970000000};
   static const int64_t busy_ns[] = {0, 2, 4, 128, 0};
   options.times = PREM_PLANNED;
@@ -180,7 +175,6 @@ START_TEST(joined_pairs_have_a_time_of_their_own) {
   ck_assert_int_eq(profile->tasks[0].joined_ns, 130);
   ck_assert_int_eq(profile->tasks[0].joined_busy_ns, busy_ns[_i]);
 }
-END_TEST
 
 /* A critical task, the load between the two halves of the list, and a critical task again. */
 static const char beside[] =
@@ -205,7 +199,7 @@ static const char beside[] =
 
 /* The load, with all at work and no gate, doubles what it meets; the gate keeps it out of what the
  * critical tasks are measured for. */
-START_TEST(critical_tasks_are_measured_without_best_effort) {
+TEST(critical_tasks_are_measured_without_best_effort) {
   options.times = PREM_CORUNNING;
   measure_text(beside);
   const int64_t prefetch_ns[] = {100, 40, 110}, writeback_ns[] = {30, 20, 35};
@@ -221,11 +215,10 @@ START_TEST(critical_tasks_are_measured_without_best_effort) {
   ck_assert_str_eq(profile->tasks[1].name, "load");
   ck_assert(profile->best_effort && profile->output_ok && profile->valid);
 }
-END_TEST
 
 /* They are alone never, so that their bounds are those in company. By the plan they are what was
  * still to come when the gate closed: a prefetch had begun 4 ns before. */
-START_TEST(bounds_are_measured_in_company) {
+TESTS(bounds_are_measured_in_company, 3) {
   static const prem_condition conditions[] = {PREM_ISOLATED, PREM_CORUNNING, PREM_PLANNED};
   options.times = conditions[_i];
   options.margin_pct = 50;
@@ -241,11 +234,10 @@ START_TEST(bounds_are_measured_in_company) {
     ck_assert_int_eq(load[p].turnaround_ns + load[p].unit_turnaround_ns, 0);
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 150);
 }
-END_TEST
 
 /* A drain is the load's, and shortens no window of a critical task: one that a fit measures as
  * well, which takes all tasks together. */
-START_TEST(a_drain_is_that_of_best_effort) {
+TESTS(a_drain_is_that_of_best_effort, 4) {
   options.times = PREM_PLANNED;
   options.together = _i & 1;
   options.anew = _i & 2;
@@ -254,19 +246,17 @@ START_TEST(a_drain_is_that_of_best_effort) {
   ck_assert_int_eq(prefetch_of(1)->wcet_ns, 31); /* of 40 */
   ck_assert_int_eq(prefetch_of(2)->wcet_ns, 110);
 }
-END_TEST
 
 /* Two records of the load find room. */
-START_TEST(a_bound_counts_without_its_stamps) {
+TEST(a_bound_counts_without_its_stamps) {
   options.sampling.max_records = 2;
   measure_text(beside);
   ck_assert_int_eq(prefetch_of(1)->steady_ns[PREM_CORUNNING].count, 0);
   ck_assert_int_eq(profile->tasks[1].phase[PREM_WRITEBACK].wcet_ns, 20);
 }
-END_TEST
 
 /* By the plan, with its gate, and by nothing else: a bound that is longer in the file stays. */
-START_TEST(bounds_are_raised_by_the_plan) {
+TEST(bounds_are_raised_by_the_plan) {
   options.times = PREM_PLANNED;
   options.raise = true;
   measure_text(beside);
@@ -283,7 +273,6 @@ START_TEST(bounds_are_raised_by_the_plan) {
   ck_assert_int_eq(prefetch_of(1)->wcet_ns, 90);
   ck_assert_int_eq(profile->raised, 2);
 }
-END_TEST
 
 /* A machine on which jobs of the second round end later, and one phase of the load goes on for a
  * millisecond: somebody else had the core. */
@@ -300,7 +289,7 @@ static prem_status run_disturbed(void *state, const prem_run_request *request, p
 }
 
 /* Of critical phases there are too few times for a quantile. */
-START_TEST(times_of_the_load_decide_on_a_disturbed_machine) {
+TESTS(times_of_the_load_decide_on_a_disturbed_machine, 2) {
   prem_backend disturbed = prem_backend_sim;
   disturbed.run = run_disturbed;
   disturbed_runs = late_loads = 0;
@@ -324,35 +313,31 @@ START_TEST(times_of_the_load_decide_on_a_disturbed_machine) {
     ck_assert_int_gt(longest_ns, 1000000);
   }
 }
-END_TEST
 
-START_TEST(a_margin_gives_room) {
+TEST(a_margin_gives_room) {
   options.margin_pct = 25;
   measure("", "");
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 125);
 }
-END_TEST
 
-START_TEST(no_time_is_below_a_dispatch) {
+TEST(no_time_is_below_a_dispatch) {
   machine.dispatch_ns = 70;
   measure("", "");
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 100);
   ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].wcet_ns, 70);
 }
-END_TEST
 
 /* A tile of 32 floats: 128 bytes at 2.56 GB/s. */
-START_TEST(regulated_phases_are_busy_for_their_bytes) {
+TEST(regulated_phases_are_busy_for_their_bytes) {
   machine.bandwidth_bytes_per_s = INT64_C(2560000000);
   options.regulated = true;
   measure("", "");
   ck_assert_int_eq(prefetch_of(0)->busy_ns, 50);
   ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].busy_ns, 0);
 }
-END_TEST
 
 /* Two of them at once get half of it each. */
-START_TEST(regulated_phases_get_their_share) {
+TEST(regulated_phases_get_their_share) {
   machine.bandwidth_bytes_per_s = INT64_C(2560000000);
   options.regulated = true;
   measure(" resources = ( { name = \"memory\"; capacity = 2; } );", "");
@@ -364,10 +349,9 @@ START_TEST(regulated_phases_get_their_share) {
       PREM_OK);
   ck_assert_int_eq(prefetch_of(0)->busy_ns, 50);
 }
-END_TEST
 
 /* Two records find room, warm-up ones; the counts have all of them. */
-START_TEST(the_longest_counts_without_its_stamps) {
+TEST(the_longest_counts_without_its_stamps) {
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.rounds = 1;
   options.sampling.max_records = 2;
@@ -382,9 +366,8 @@ START_TEST(the_longest_counts_without_its_stamps) {
   ck_assert_int_eq(writeback->cold_ns[PREM_CORUNNING].count, 0);
   ck_assert_int_ge(writeback->wcet_ns, 30);
 }
-END_TEST
 
-START_TEST(raised_times_get_no_shorter) {
+TEST(raised_times_get_no_shorter) {
   options.times = PREM_PLANNED;
   machine.dispatch_ns = 70;
   machine.precedence_ns = 500;
@@ -401,10 +384,9 @@ START_TEST(raised_times_get_no_shorter) {
   ck_assert_int_eq(prefetch_of(1)->wcet_ns, 140);
   ck_assert_int_eq(profile->raised, 4);
 }
-END_TEST
 
 /* A hand-over that takes longer than the schedule's is one of the times that became longer. */
-START_TEST(raised_hand_overs_count) {
+TEST(raised_hand_overs_count) {
   options.times = PREM_PLANNED;
   machine.precedence_ns = 500;
   options.raise = true;
@@ -419,11 +401,10 @@ START_TEST(raised_hand_overs_count) {
   ck_assert_int_eq(profile->machine.precedence_ns, 501);
   ck_assert_int_eq(profile->raised, with_it - 1);
 }
-END_TEST
 
 /* A hand-over that was longer in the schedule gets shorter; turnarounds, which a plan hides, do
  * not. */
-START_TEST(hand_overs_anew_get_shorter) {
+TEST(hand_overs_anew_get_shorter) {
   turnaround_ns[PREM_COMPUTE] = 7;
   options.times = PREM_PLANNED;
   options.anew = true;
@@ -438,7 +419,6 @@ START_TEST(hand_overs_anew_get_shorter) {
   ck_assert_int_eq(profile->tasks[1].phase[PREM_COMPUTE].turnaround_ns, 9);
   ck_assert_int_eq(prefetch_of(1)->steady_ns[PREM_ISOLATED].count, 0);
 }
-END_TEST
 
 static void assert_turnarounds(int32_t task, int64_t compute_ns, int64_t writeback_ns) {
   const prem_profile_phase *phase = profile->tasks[task].phase;
@@ -447,7 +427,7 @@ static void assert_turnarounds(int32_t task, int64_t compute_ns, int64_t writeba
   ck_assert_int_eq(phase[PREM_WRITEBACK].turnaround_ns, writeback_ns);
 }
 
-START_TEST(turnarounds_are_measured) {
+TEST(turnarounds_are_measured) {
   turnaround_ns[PREM_COMPUTE] = 7;
   turnaround_ns[PREM_WRITEBACK] = 11;
   measure("", "");
@@ -455,26 +435,23 @@ START_TEST(turnarounds_are_measured) {
   assert_turnarounds(1, 7, 11);
   ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].turnaround_seen_ns.max, 7);
 }
-END_TEST
 
 /* 50 and a fifth more: the 7 find room; 30 and a fifth: 6 of 11 do. */
-START_TEST(a_margin_has_room_for_turnarounds) {
+TEST(a_margin_has_room_for_turnarounds) {
   turnaround_ns[PREM_COMPUTE] = 7;
   turnaround_ns[PREM_WRITEBACK] = 11;
   options.margin_pct = 20;
   measure("", "");
   assert_turnarounds(0, 0, 5);
 }
-END_TEST
 
-START_TEST(without_turnarounds_there_are_none) {
+TEST(without_turnarounds_there_are_none) {
   measure("", "");
   assert_turnarounds(0, 0, 0);
 }
-END_TEST
 
 /* By a plan that keeps them nothing is late. */
-START_TEST(raised_turnarounds_get_no_shorter) {
+TEST(raised_turnarounds_get_no_shorter) {
   turnaround_ns[PREM_COMPUTE] = 7;
   turnaround_ns[PREM_WRITEBACK] = 11;
   options.times = PREM_PLANNED;
@@ -483,11 +460,10 @@ START_TEST(raised_turnarounds_get_no_shorter) {
   assert_turnarounds(0, 7, 11);
   ck_assert_int_eq(profile->raised, 0);
 }
-END_TEST
 
 /* The writeback of `b` is ready while that of `a` goes on, and follows it after what blocks take:
  * once a hyperperiod, by the tasks' jobs. A margin of a twentieth has room for 5 of the 11. */
-START_TEST(from_job_to_job_one_time_is_for_all) {
+TESTS(from_job_to_job_one_time_is_for_all, 4) {
   static const int64_t expected_ns[] = {11, 11, 6, 20};
   turnaround_ns[PREM_WRITEBACK] = 11;
   if (_i == 1) /* once is enough */
@@ -512,7 +488,6 @@ START_TEST(from_job_to_job_one_time_is_for_all) {
   }
   ck_assert_int_eq(profile->job_turnaround_ns, expected_ns[_i]);
 }
-END_TEST
 
 /* A task whose computes follow each other, and one with a single tile. */
 static const char computes[] =
@@ -526,17 +501,16 @@ static const char computes[] =
     "    writeback: { wcet_ns = 10L; }; } );";
 
 /* What the warps take is one time, 7 ns; 50 and a fifth have room for all of it, 20 for 4. */
-START_TEST(from_compute_to_compute_one_time_is_for_all) {
+TESTS(from_compute_to_compute_one_time_is_for_all, 2) {
   turnaround_ns[PREM_COMPUTE] = 7;
   options.margin_pct = _i ? 20 : 0;
   measure_text(computes);
   ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns, _i ? 0 : 7);
   ck_assert_int_eq(profile->tasks[1].phase[PREM_COMPUTE].unit_turnaround_ns, _i ? 3 : 7);
 }
-END_TEST
 
 /* Whatever the plan leaves, computes say when they were ready: nothing has to come late first. */
-START_TEST(by_a_plan_computes_tell_without_being_late) {
+TEST(by_a_plan_computes_tell_without_being_late) {
   turnaround_ns[PREM_COMPUTE] = 7;
   options.times = PREM_PLANNED;
   options.raise = true;
@@ -553,10 +527,9 @@ START_TEST(by_a_plan_computes_tell_without_being_late) {
   ck_assert_int_eq(profile->tasks[1].phase[PREM_COMPUTE].unit_turnaround_ns, 7);
   ck_assert_int_eq(profile->raised, 1);
 }
-END_TEST
 
 /* Behind the only tile of `c` nothing comes. */
-START_TEST(what_nothing_follows_takes_what_others_take) {
+TEST(what_nothing_follows_takes_what_others_take) {
   turnaround_ns[PREM_COMPUTE] = 7;
   turnaround_ns[PREM_WRITEBACK] = 11;
   measure_text("version = 1; name = \"one\"; platform: { blocks = 2; };\n"
@@ -570,16 +543,14 @@ START_TEST(what_nothing_follows_takes_what_others_take) {
   ck_assert_int_eq(profile->tasks[1].phase[PREM_WRITEBACK].turnaround_seen_ns.count, 0);
   assert_turnarounds(1, 7, 11);
 }
-END_TEST
 
-START_TEST(nothing_disturbs_the_simulator) {
+TEST(nothing_disturbs_the_simulator) {
   measure("", "");
   ck_assert(profile->valid);
   ck_assert_str_eq(profile->disturbed, "");
 }
-END_TEST
 
-START_TEST(rounds_that_drift_apart_are_a_disturbance) {
+TEST(rounds_that_drift_apart_are_a_disturbance) {
   prem_variant variant = {0};
   prem_disturbance *watch = prem_disturbance_new("sim", &variant, 1);
   char reason[512];
@@ -594,9 +565,8 @@ START_TEST(rounds_that_drift_apart_are_a_disturbance) {
   prem_disturbance_free(watch);
   prem_times_free(&variant.observed[PREM_MODE_TT].makespan);
 }
-END_TEST
 
-START_TEST(eleven_per_cent_are_drift) {
+TEST(eleven_per_cent_are_drift) {
   prem_variant variant = {0};
   prem_disturbance *watch = prem_disturbance_new("sim", &variant, 1);
   char reason[512];
@@ -611,9 +581,8 @@ START_TEST(eleven_per_cent_are_drift) {
   prem_disturbance_free(watch);
   prem_times_free(&variant.observed[PREM_MODE_TT].makespan);
 }
-END_TEST
 
-START_TEST(a_gpu_that_was_taken_away_is_a_disturbance) {
+TEST(a_gpu_that_was_taken_away_is_a_disturbance) {
   prem_variant variant = {0};
   prem_times *makespan = &variant.observed[PREM_MODE_TT].makespan;
   prem_disturbance *watch = prem_disturbance_new("cuda", &variant, 1);
@@ -629,9 +598,8 @@ START_TEST(a_gpu_that_was_taken_away_is_a_disturbance) {
   prem_disturbance_free(watch);
   prem_times_free(makespan);
 }
-END_TEST
 
-START_TEST(as_many_switches_as_are_calm_are_calm) {
+TEST(as_many_switches_as_are_calm_are_calm) {
   prem_variant variant = {0};
   prem_disturbance *watch = prem_disturbance_new("cpu", &variant, 1);
   char reason[512];
@@ -639,10 +607,9 @@ START_TEST(as_many_switches_as_are_calm_are_calm) {
   ck_assert_str_eq(reason, "");
   prem_disturbance_free(watch);
 }
-END_TEST
 
 /* A tail is told where it is known and nothing disturbed the measurement. */
-START_TEST(a_tail_is_told_where_it_can_be_trusted) {
+TESTS(a_tail_is_told_where_it_can_be_trusted, 4) {
   char folder[] = "/tmp/ttprem-test-XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(folder));
   measure("", "");
@@ -661,11 +628,10 @@ START_TEST(a_tail_is_told_where_it_can_be_trusted) {
   unlink(path);
   rmdir(folder);
 }
-END_TEST
 
 /* What is written is read back as the task's WCETs. */
 /* What was not measured is not written; of a measured time even a single nanosecond is. */
-START_TEST(what_is_one_is_written_and_what_is_nothing_is_not) {
+TEST(what_is_one_is_written_and_what_is_nothing_is_not) {
   static const char *const keys[] = {"quantile",     "confidence",      "disturbed_runs",
                                      "dispatch_ns",  "precedence_ns",   "job_turnaround_ns",
                                      "job_prefetch", "bandwidth_bytes", "disturbed"};
@@ -691,9 +657,8 @@ START_TEST(what_is_one_is_written_and_what_is_nothing_is_not) {
   unlink(path);
   rmdir(folder);
 }
-END_TEST
 
-START_TEST(a_written_profile_is_read) {
+TEST(a_written_profile_is_read) {
   char folder[] = "/tmp/ttprem-test-XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(folder));
   machine.dispatch_ns = 20;
@@ -733,52 +698,4 @@ START_TEST(a_written_profile_is_read) {
   ck_assert_str_eq(schedule->profiled_on, machine.name);
   unlink(path);
   rmdir(folder);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("profile");
-  TCase *cases = tcase_create("profiles");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, alone_is_told_from_corunning);
-  tcase_add_test(cases, first_tiles_are_cold_the_others_steady);
-  tcase_add_test(cases, cold_tiles_count_unless_there_is_a_warm_up);
-  tcase_add_test(cases, cold_tiles_can_be_left_out);
-  tcase_add_test(cases, together_nobody_is_alone);
-  tcase_add_test(cases, a_plan_says_what_was_late);
-  tcase_add_test(cases, warm_up_tiles_do_not_count);
-  tcase_add_test(cases, planned_times_are_those_of_the_plan);
-  tcase_add_loop_test(cases, joined_pairs_have_a_time_of_their_own, 0, 5);
-  tcase_add_test(cases, critical_tasks_are_measured_without_best_effort);
-  tcase_add_loop_test(cases, bounds_are_measured_in_company, 0, 3);
-  tcase_add_loop_test(cases, a_drain_is_that_of_best_effort, 0, 4);
-  tcase_add_test(cases, a_bound_counts_without_its_stamps);
-  tcase_add_test(cases, bounds_are_raised_by_the_plan);
-  tcase_add_loop_test(cases, times_of_the_load_decide_on_a_disturbed_machine, 0, 2);
-  tcase_add_test(cases, a_margin_gives_room);
-  tcase_add_test(cases, no_time_is_below_a_dispatch);
-  tcase_add_test(cases, regulated_phases_are_busy_for_their_bytes);
-  tcase_add_test(cases, regulated_phases_get_their_share);
-  tcase_add_test(cases, the_longest_counts_without_its_stamps);
-  tcase_add_test(cases, raised_times_get_no_shorter);
-  tcase_add_test(cases, raised_hand_overs_count);
-  tcase_add_test(cases, hand_overs_anew_get_shorter);
-  tcase_add_test(cases, turnarounds_are_measured);
-  tcase_add_test(cases, a_margin_has_room_for_turnarounds);
-  tcase_add_test(cases, without_turnarounds_there_are_none);
-  tcase_add_test(cases, raised_turnarounds_get_no_shorter);
-  tcase_add_loop_test(cases, from_job_to_job_one_time_is_for_all, 0, 4);
-  tcase_add_loop_test(cases, from_compute_to_compute_one_time_is_for_all, 0, 2);
-  tcase_add_test(cases, by_a_plan_computes_tell_without_being_late);
-  tcase_add_test(cases, what_nothing_follows_takes_what_others_take);
-  tcase_add_test(cases, nothing_disturbs_the_simulator);
-  tcase_add_test(cases, rounds_that_drift_apart_are_a_disturbance);
-  tcase_add_test(cases, eleven_per_cent_are_drift);
-  tcase_add_test(cases, a_gpu_that_was_taken_away_is_a_disturbance);
-  tcase_add_test(cases, as_many_switches_as_are_calm_are_calm);
-  tcase_add_loop_test(cases, a_tail_is_told_where_it_can_be_trusted, 0, 4);
-  tcase_add_test(cases, what_is_one_is_written_and_what_is_nothing_is_not);
-  tcase_add_test(cases, a_written_profile_is_read);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /* b follows a, d follows b and c; e is on its own. */
 static const char five[] =
@@ -53,8 +54,10 @@ static void tear_down(void) {
   prem_diag_free(diag);
 }
 
+GROUP("schedules", .set_up = set_up, .tear_down = tear_down);
+
 /* Who stays: the spare one and all before it, and who has no size. */
-START_TEST(the_spare_task_and_those_before_it_stay) {
+TESTS(the_spare_task_and_those_before_it_stay, 6) {
   static const struct {
     int32_t spare;
     const char *replaced;
@@ -76,7 +79,6 @@ START_TEST(the_spare_task_and_those_before_it_stay) {
     ck_assert_int_eq(task->after_count, schedule->tasks[t].after_count);
   }
 }
-END_TEST
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
@@ -145,7 +147,9 @@ static int32_t fitting(int64_t buffer_bytes) {
   return (int32_t)floats;
 }
 
-START_TEST(alone_on_a_block_they_share_all_of_its_memory) {
+GROUP("sizes", .set_up = set_up, .tear_down = tear_down);
+
+TESTS(alone_on_a_block_they_share_all_of_its_memory, 18) {
   static const int scratch_bytes[] = {1024, 1152, 1280, 2047, 2048, 2303, 2304, 4096, 65536};
   static const int tile[] = {32};
   const int buffers = 1 + _i % 2, bytes = scratch_bytes[_i / 2];
@@ -158,18 +162,16 @@ START_TEST(alone_on_a_block_they_share_all_of_its_memory) {
   ck_assert_int_eq(made_up.opened, 1); /* what fits is tried once */
   ck_assert_int_eq(made_up.runs, 4);
 }
-END_TEST
 
-START_TEST(without_a_limit_they_have_what_the_task_has) {
+TEST(without_a_limit_they_have_what_the_task_has) {
   static const int tile[] = {100};
   size_all(copies("", 1, tile, false));
   ck_assert_int_eq(found[0].bytes_per_tile,
                    8 * fitting((schedule->tasks[0].in_bytes + schedule->tasks[0].out_bytes) / 2));
 }
-END_TEST
 
 /* The smaller one's is the larger one's buffer. */
-START_TEST(on_a_shared_block_they_have_the_buffers_that_are_there) {
+TEST(on_a_shared_block_they_have_the_buffers_that_are_there) {
   static const int tile[] = {32, 256};
   size_all(copies("scratch_bytes = 65536L;", 2, tile, true));
   const int64_t bytes = prem_task_phase_bytes(schedule, &schedule->tasks[1], PREM_PREFETCH, 0);
@@ -180,10 +182,9 @@ START_TEST(on_a_shared_block_they_have_the_buffers_that_are_there) {
   ck_assert_int_eq(found[1].own_bytes_per_tile, 2048);
   ck_assert_int_eq(made_up.opened, 2); /* their tiles differ */
 }
-END_TEST
 
 /* Alike they are tried once. */
-START_TEST(those_that_are_alike_are_tried_once) {
+TEST(those_that_are_alike_are_tried_once) {
   static const int tile[] = {64, 64, 32, 64};
   size_all(copies("scratch_bytes = 65536L;", 4, tile, false));
   ck_assert_int_eq(made_up.opened, 2);
@@ -194,10 +195,9 @@ START_TEST(those_that_are_alike_are_tried_once) {
     ck_assert(found[t].replaced);
   }
 }
-END_TEST
 
 /* In one thing they differ. */
-START_TEST(those_that_differ_are_tried_each) {
+TESTS(those_that_differ_are_tried_each, 5) {
   static const int tile[] = {64, 64};
   static const struct {
     const char *from, *to;
@@ -215,7 +215,6 @@ START_TEST(those_that_differ_are_tried_each) {
   ck_assert_int_eq(made_up.opened, _i == 4 ? 1 : 2);
   free(source);
 }
-END_TEST
 
 /* Of `floats` that take so much of their window each time: cut by it, four times at most. */
 static int64_t cut_down(int64_t floats, double share, int *trials) {
@@ -227,7 +226,7 @@ static int64_t cut_down(int64_t floats, double share, int *trials) {
   return floats;
 }
 
-START_TEST(what_does_not_fit_is_cut_down) {
+TESTS(what_does_not_fit_is_cut_down, 33) {
   static const int times_ns[] = {1, 49, 50, 51, 75, 99, 100, 101, 200, 777, 5000};
   static const int windows_ns[] = {100, 50, 50}, tile[] = {8};
   made_up.phase = _i % 3;
@@ -247,10 +246,9 @@ START_TEST(what_does_not_fit_is_cut_down) {
   ck_assert_double_eq_tol(found[0].fill_pct, 100 * memory, 1e-9);
   ck_assert_int_eq(made_up.opened, trials > 4 ? 4 : trials);
 }
-END_TEST
 
 /* 36 floats there and back are nine tenths of 40, 32 are less. */
-START_TEST(who_moves_nine_tenths_is_replaced) {
+TESTS(who_moves_nine_tenths_is_replaced, 2) {
   static const int tile[] = {40};
   const int64_t wanted = _i ? 36 : 32;
   int trials = 0;
@@ -265,10 +263,9 @@ START_TEST(who_moves_nine_tenths_is_replaced) {
   ck_assert_int_eq(found[0].replaced, _i);
   ck_assert_int_eq(elements[0], _i ? wanted : 0);
 }
-END_TEST
 
 /* Both halves of a pair have its window: 100 of 130 ns are full by 10/13. */
-START_TEST(a_joined_window_is_that_of_both) {
+TESTS(a_joined_window_is_that_of_both, 2) {
   static const char joined[] =
       "version = 1; name = \"joined\"; platform: { blocks = 2; buffers = 2; };\n"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; } );\n"
@@ -295,11 +292,10 @@ START_TEST(a_joined_window_is_that_of_both) {
     ck_assert_double_eq_tol(found[t].fill_pct, _i ? 50 : 1000 / 13.0, 1e-9);
   ck_assert_double_eq_tol(found[2].fill_pct, 100, 1e-9);
 }
-END_TEST
 
 /* A kernel that moves something else than a copy: what its windows hold is counted, and what is no
  * stressor is told. */
-START_TEST(another_kernel_is_named) {
+TEST(another_kernel_is_named) {
   static const prem_isolate_options options = {
       .hostile = "vector_sum", .sampling.seed = 1, .sampling.max_records = 1000};
   static const char *const wrong[] = {"no_such_kernel", "convert", "noop", "matmul"};
@@ -321,26 +317,4 @@ START_TEST(another_kernel_is_named) {
     ck_assert_int_eq(prem_stressor_judge(wrong[i], diag), PREM_ERR_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, prem_diag_count(diag) - 1)->reason, wrong[i]));
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("stressor");
-  TCase *cases = tcase_create("schedules");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_loop_test(cases, the_spare_task_and_those_before_it_stay, 0, 6);
-  suite_add_tcase(suite, cases);
-  cases = tcase_create("sizes");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_loop_test(cases, alone_on_a_block_they_share_all_of_its_memory, 0, 18);
-  tcase_add_test(cases, another_kernel_is_named);
-  tcase_add_test(cases, without_a_limit_they_have_what_the_task_has);
-  tcase_add_test(cases, on_a_shared_block_they_have_the_buffers_that_are_there);
-  tcase_add_test(cases, those_that_are_alike_are_tried_once);
-  tcase_add_loop_test(cases, those_that_differ_are_tried_each, 0, 5);
-  tcase_add_loop_test(cases, what_does_not_fit_is_cut_down, 0, 33);
-  tcase_add_loop_test(cases, who_moves_nine_tenths_is_replaced, 0, 2);
-  tcase_add_loop_test(cases, a_joined_window_is_that_of_both, 0, 2);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include "report/findings/parts.h"
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 /** A machine that keeps the limits from `edge_ns` on, but fails or passes by chance around it. */
 typedef struct machine {
@@ -55,26 +56,25 @@ static void assert_best(int64_t offset_ns) {
   ck_assert(result.points[result.best].kept);
 }
 
-START_TEST(the_smallest_offset_of_the_grid_is_found) {
+GROUP("search", .set_up = set_up, .tear_down = tear_down);
+
+TEST(the_smallest_offset_of_the_grid_is_found) {
   assert_best(768); /* the first multiple of 32 from 745 on */
   ck_assert_int_lt(at.measured, 40);
 }
-END_TEST
 
-START_TEST(it_is_found_from_below) {
+TEST(it_is_found_from_below) {
   options.start_ns = 64;
   assert_best(768);
 }
-END_TEST
 
-START_TEST(it_is_found_from_far_above) {
+TEST(it_is_found_from_far_above) {
   options.start_ns = 9000;
   assert_best(768);
 }
-END_TEST
 
 /* An eighth first, however fine the grid is. */
-START_TEST(it_goes_far_from_a_far_start) {
+TEST(it_goes_far_from_a_far_start) {
   options.start_ns = 8000;
   assert_best(768);
   ck_assert_int_eq(result.points[1].offset_ns, 8000 - 1024);
@@ -84,36 +84,31 @@ START_TEST(it_goes_far_from_a_far_start) {
   assert_best(7008);
   ck_assert_int_eq(result.points[1].offset_ns, 640 + 96);
 }
-END_TEST
 
-START_TEST(what_cannot_be_planned_is_not_taken) {
+TEST(what_cannot_be_planned_is_not_taken) {
   at.plan_ns = 900;
   assert_best(928);
 }
-END_TEST
 
-START_TEST(the_least_offset_may_be_good_enough) {
+TEST(the_least_offset_may_be_good_enough) {
   at.edge_ns = 0;
   assert_best(32);
 }
-END_TEST
 
-START_TEST(nothing_that_keeps_the_limits) {
+TEST(nothing_that_keeps_the_limits) {
   at.edge_ns = 20000;
   ck_assert_int_eq(prem_tune(&options, measure, &at, &result), PREM_ERR_INFEASIBLE);
   ck_assert_int_eq(result.best, -1);
   ck_assert_int_gt(result.count, 2);
 }
-END_TEST
 
-START_TEST(an_offset_is_accepted_after_twice_its_tries) {
+TEST(an_offset_is_accepted_after_twice_its_tries) {
   assert_best(768);
   ck_assert_int_eq(result.points[result.best].tries, 6);
   ck_assert_int_eq(result.points[result.best].samples, 60);
 }
-END_TEST
 
-START_TEST(what_failed_once_is_not_tried_again) {
+TEST(what_failed_once_is_not_tried_again) {
   ck_assert_int_eq(prem_tune(&options, measure, &at, &result), PREM_OK);
   int32_t failed = 0;
   for (int32_t i = 0; i < result.count; ++i) {
@@ -122,9 +117,8 @@ START_TEST(what_failed_once_is_not_tried_again) {
   }
   ck_assert_int_gt(failed, 1);
 }
-END_TEST
 
-START_TEST(noise_moves_it_by_no_more_than_its_width) {
+TEST(noise_moves_it_by_no_more_than_its_width) {
   at.noise_ns = 100;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     at.random = seed * UINT64_C(0x9E3779B97F4A7C15);
@@ -134,18 +128,16 @@ START_TEST(noise_moves_it_by_no_more_than_its_width) {
     prem_tune_free(&result);
   }
 }
-END_TEST
 
-START_TEST(the_search_ends_at_its_precision) {
+TEST(the_search_ends_at_its_precision) {
   options.grid_ns = 1;
   options.precision_pct = 3;
   ck_assert_int_eq(prem_tune(&options, measure, &at, &result), PREM_OK);
   ck_assert_int_ge(result.points[result.best].offset_ns, 745);
   ck_assert_int_le(result.points[result.best].offset_ns, 768);
 }
-END_TEST
 
-START_TEST(a_sweep_finds_the_same) {
+TEST(a_sweep_finds_the_same) {
   options.min_ns = 512;
   options.max_ns = 1024;
   options.sweep_step_ns = 32;
@@ -156,22 +148,19 @@ START_TEST(a_sweep_finds_the_same) {
     swept += result.points[i].swept;
   ck_assert_int_eq(swept, 17);
 }
-END_TEST
 
-START_TEST(an_interruption_keeps_what_was_found) {
+TEST(an_interruption_keeps_what_was_found) {
   at.interrupt_at = 7;
   ck_assert_int_eq(prem_tune(&options, measure, &at, &result), PREM_ERR_INTERRUPTED);
   ck_assert_int_gt(result.count, 0);
   ck_assert_int_eq(result.best, -1);
 }
-END_TEST
 
-START_TEST(an_empty_range_is_refused) {
+TEST(an_empty_range_is_refused) {
   options.min_ns = 33;
   options.max_ns = 63;
   ck_assert_int_eq(prem_tune(&options, measure, &at, &result), PREM_ERR_ARGUMENT);
 }
-END_TEST
 
 /* ---- a try on the simulator ------------------------------------------------------------------ */
 
@@ -208,8 +197,10 @@ static prem_schedule *two_kernels(void) {
       "    start_ns = 200L; } ); };");
 }
 
+GROUP("tries");
+
 /* Whoever is wrong, the whole, the first task alone or the second one: the try is. */
-START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
+TESTS(a_wrong_output_of_anybody_ends_the_tuning, 4) {
   prem_backend backend = prem_backend_sim;
   backend.open = open_noted;
   backend.verify = verify_noted;
@@ -230,11 +221,10 @@ START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
   prem_diag_free(diag);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* On the simulator nobody moves: beside its neighbour a task takes what it takes alone. Tails need
  * ten thousand samples. */
-START_TEST(isolation_has_a_tail_where_there_are_enough_samples) {
+TEST(isolation_has_a_tail_where_there_are_enough_samples) {
   for (int many = 0; many < 2; ++many) {
     prem_schedule *schedule = two_kernels();
     const prem_tune_try_options how = {.sampling.scenario = PREM_RESIDENT,
@@ -256,10 +246,9 @@ START_TEST(isolation_has_a_tail_where_there_are_enough_samples) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
 /* Columns from the makespan to the isolation: of what was not seen there is no number. */
-START_TEST(an_offset_without_samples_has_no_times) {
+TEST(an_offset_without_samples_has_no_times) {
   prem_tune_point point = {.offset_ns = 32, .planned = true, .kept = true, .tries = 1};
   prem_tune_search search = {.key = "k", .result = {&point, 1, 0, -1}};
   prem_schedule *schedule = schedule_from_text(
@@ -281,10 +270,11 @@ START_TEST(an_offset_without_samples_has_no_times) {
   prem_findings_free(findings);
   prem_schedule_free(schedule);
 }
-END_TEST
+
+GROUP("search");
 
 /* As much as there is room for. */
-START_TEST(many_searches_are_told) {
+TEST(many_searches_are_told) {
   enum { SEARCHES = 20 };
   prem_tune_point point = {.offset_ns = 32, .planned = true, .kept = true, .tries = 1};
   point.makespan_ns = 1e15;
@@ -298,33 +288,4 @@ START_TEST(many_searches_are_told) {
   ck_assert_int_eq(strncmp(findings->verdict, "prefetch_offset_ns: 32 ns is", 28), 0);
   prem_findings_free(findings);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("tune");
-  TCase *cases = tcase_create("search");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, the_smallest_offset_of_the_grid_is_found);
-  tcase_add_test(cases, it_is_found_from_below);
-  tcase_add_test(cases, it_is_found_from_far_above);
-  tcase_add_test(cases, it_goes_far_from_a_far_start);
-  tcase_add_test(cases, what_cannot_be_planned_is_not_taken);
-  tcase_add_test(cases, the_least_offset_may_be_good_enough);
-  tcase_add_test(cases, nothing_that_keeps_the_limits);
-  tcase_add_test(cases, an_offset_is_accepted_after_twice_its_tries);
-  tcase_add_test(cases, what_failed_once_is_not_tried_again);
-  tcase_add_test(cases, noise_moves_it_by_no_more_than_its_width);
-  tcase_add_test(cases, the_search_ends_at_its_precision);
-  tcase_add_test(cases, a_sweep_finds_the_same);
-  tcase_add_test(cases, many_searches_are_told);
-  tcase_add_test(cases, an_interruption_keeps_what_was_found);
-  tcase_add_test(cases, an_empty_range_is_refused);
-  suite_add_tcase(suite, cases);
-  cases = tcase_create("tries");
-  tcase_add_loop_test(cases, a_wrong_output_of_anybody_ends_the_tuning, 0, 4);
-  tcase_add_test(cases, isolation_has_a_tail_where_there_are_enough_samples);
-  tcase_add_test(cases, an_offset_without_samples_has_no_times);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }
