@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the reader refuses: every case with the whole message, and with its legal twin. */
 #include "tests/common/schedule_text.h"
+#include "tests/common/suite.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -37,343 +38,7 @@ static const char *const base =
     "  starts = ( { task = \"b\"; phase = \"writeback\"; block = 0; start_ns = [ 500L ]; } );\n"
     "};\n";
 
-typedef struct refusal {
-  const char *piece, *wrong, *right; /* `piece` of the base becomes one of the two */
-  const char *message;               /* of the wrong one, without the file's name */
-} refusal;
-
-#define TIME(text) "period_ns = " text ";\n    prefetch"
-#define LONG_63    "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk"
-
-static const refusal refusals[] = {
-    /* syntax */
-    {"version = 1;", "version == 1;", "version : 1;", "1: E002: syntax error near '='"},
-    {"blocks = 4;", "blocks = 4 4;", "blocks = 4,", "3: E002: syntax error near '4'"},
-    {"tiles = 4;", "tiles = 4; tiles = 4;", "tiles = 4;",
-     "12: E002: duplicate key near '{ name = \"a\"; k"
-     "ernel = \"none\"; blocks = [ 0 ]; tiles = 4; tiles'; take one out"},
-    {"version = 1;", "", "version = 1", " E003: version: missing; write version = 1;"},
-    {"name = \"base\";", "", "name = \"base\";", " E003: name: missing; give a string"},
-    {"version = 1;", "version = 2;", "version = 1;",
-     "1: E004: version: 2 is newer than the 1 that ttprem 0.1.0 reads"},
-    {"version = 1;", "version = 0;", "version = 1L;", "1: E017: version: is 0, must be at least 1"},
-    {TIME("1000L"), "perod = 1000L;\n    prefetch", TIME("1000L"),
-     "12: E005: tasks.a.perod: unknown key 'perod', did you mean 'period_ns'?"},
-    {"buffers = 1;", "bufers = 1;", "buffers = 2;",
-     "4: E005: platform.bufers: unknown key 'bufers', did you mean 'buffers'?"},
-    {"capacity = 2;", "capasity = 2;", "capacity = 3;",
-     "5: E005: platform.resources.memory.capasity: unknown key 'capasity', did"
-     " you mean 'capacity'?"},
-    {"shape = [ 8, 8 ]; },", "shape = [ 8, 8 ]; sed = 1; },", "shape = [ 8, 8 ]; seed = 1; },",
-     "8: E005: arrays.x.sed: unknown key 'sed', did you mean 'seed'?"},
-    {"use = \"auto\";", "user = \"auto\";", "use = \"lists\";",
-     "22: E005: policy.user: unknown key 'user', did you mean 'use'?"},
-    {"runs = 5;", "run = 5;", "runs = 1;",
-     "23: E005: measure.run: unknown key 'run', did you mean 'runs'?"},
-    {"lag_ns = 0L;", "lag = 0L;", "lag_ns = 1L;",
-     "17: E005: tasks.b.after[0].lag: unknown key 'lag', did you mean 'lag_ns'"
-     "?"},
-    {"demand: { m", "demands: { m", "demand: { bus = 0; m",
-     "13: E005: tasks.a.prefetch.demands: unknown key 'demands', did you mean "
-     "'demand'?"},
-    {"repeat = 4;", "repeats = 4;", "repeat = 4L;",
-     "27: E005: plan.runs[0].repeats: unknown key 'repeats', did you mean 'rep"
-     "eat'?"},
-    {"block = 0;", "blocks = 0;", "block = 1;",
-     "28: E005: plan.starts[0].blocks: unknown key 'blocks', did you mean 'blo"
-     "ck'?"},
-    {"hyperperiod_ns = 1000L;", "hyperperiod_ns = 1000L; warmup = 1;", "hyperperiod_ns = 1000L;",
-     "25: E005: plan.warmup: unknown key 'warmup', did you mean 'warmup_ns'?"},
-    {"name = \"k\";", "name = \"a\";", "name = \"aa\";",
-     "18: E006: tasks: two tasks are called 'a'; the other one is in line 12"},
-    {"name = \"bus\"", "name = \"memory\"", "name = \"Memory\"",
-     "5: E006: platform.resources.memory.name: two resources are called 'memor"
-     "y'"},
-    {"  { name = \"y\"", "  { name = \"x\"; type = \"f32\"; shape = [ 1 ]; }, { name = \"y\"",
-     "  { name = \"z\"; type = \"f32\"; shape = [ 1 ]; }, { name = \"y\"",
-     "9: E006: arrays.x.name: two arrays are called 'x'; the other one is in line 8"},
-    {"\"free\", \"tt\"", "\"tt\", \"tt\"", "\"tt\", \"lock\"",
-     "23: E006: measure.modes[1]: mode 'tt' stands here twice"},
-    {TIME("1000L"), TIME("1000"), TIME("1000L"),
-     "12: E007: tasks.a.period_ns: 1000 lacks the suffix of a 64-bit value; wr"
-     "ite 1000L"},
-    {TIME("1000L"), TIME("5000000000"), TIME("1000LL"),
-     "12: E007: tasks.a.period_ns: 5000000000 lacks the suffix of a 64-bit val"
-     "ue; write 5000000000L"},
-    {"[ 500L ]", "[ 500 ]", "[ 500L ]",
-     "28: E007: plan.starts[0].start_ns[0]: 500 lacks the suffix of a 64-bit v"
-     "alue; write 500L"},
-    {TIME("1000L"), TIME("1000.0"), TIME("1000L"),
-     "12: E008: tasks.a.period_ns: is a float, must be an integer number of na"
-     "noseconds such as 1500L, or a string such as \"1.5us\""},
-    {TIME("1000L"), TIME("\"1000L\""), TIME("1000L"),
-     "12: E008: tasks.a.period_ns: \"1000L\" is no time; write nanoseconds such as 1500L, or a "
-     "number with one of the units ns, us, ms and s, such as \"1.5us\""},
-    {TIME("1000L"), TIME("\".5us\""), TIME("\"1 us\""),
-     "12: E008: tasks.a.period_ns: \".5us\" is no time; write nanoseconds such as 1500L, or a "
-     "number with one of the units ns, us, ms and s, such as \"1.5us\""},
-    {TIME("1000L"), TIME("\"1.us\""), TIME("\"1.0us\""),
-     "12: E008: tasks.a.period_ns: \"1.us\" is no time; write nanoseconds such as 1500L, or a "
-     "number with one of the units ns, us, ms and s, such as \"1.5us\""},
-    {TIME("1000L"), TIME("\"0.0010001ms\""), TIME("\"0.0010000ms\""),
-     "12: E009: tasks.a.period_ns: \"0.0010001ms\" is no whole number of nanoseconds; write "
-     "\"1000ns\" or \"1001ns\""},
-    {TIME("1000L"), TIME("\"4611686018.427387905s\""), TIME("\"0.000001s\""),
-     "12: E009: tasks.a.period_ns: \"4611686018.427387905s\" is beyond the limit of 2^62 = "
-     "4611686018427387904 ns"},
-    {TIME("1000L"), TIME("\"99999999999999999999ns\""), TIME("\"1000ns\""),
-     "12: E009: tasks.a.period_ns: \"99999999999999999999ns\" is beyond the limit of 2^62 = "
-     "4611686018427387904 ns"},
-    {TIME("1000L"), TIME("\"-1us\""), TIME("\"1us\""),
-     "12: E014: tasks.a.period_ns: a period of -1000 ns; it must be above 0 (leave it out for a "
-     "one-shot task)"},
-    {TIME("1000L"), TIME("1us"), TIME("\"1us\""),
-     "12: E002: syntax error near '1us'; put a time with a unit in quotes, as in \"1.5us\""},
-    {TIME("1000L"), "period_us = 1;\n    prefetch", TIME("1000L"),
-     "12: E005: tasks.a.period_us: unknown key 'period_us'; write period_ns = \"1us\""},
-    {TIME("1000L"), "period_ms = 0.001;\n    prefetch", TIME("\"0.001ms\""),
-     "12: E005: tasks.a.period_ms: unknown key 'period_ms'; write period_ns = \"0.001ms\""},
-    {TIME("1000L"), "color_us = 1;\n    prefetch", TIME("1000L"),
-     "12: E005: tasks.a.color_us: unknown key 'color_us'"},
-    {"version = 1;", "\xef\xbb\xbfversion = 1;", "version = 1; ",
-     "1: E002: syntax error near '\xef\xbb\xbf'; the file begins with a byte order mark (BOM); "
-     "save it as UTF-8 without one"},
-    {TIME("1000L"), TIME("true"), TIME("0x3E8L"),
-     "12: E008: tasks.a.period_ns: is a boolean, must be an integer number of "
-     "nanoseconds such as 1500L, or a string such as \"1.5us\""},
-    {"tiles = 4;", "tiles = 4.5;", "tiles = 4L;",
-     "12: E008: tasks.a.tiles: is a float, must be an integer"},
-    {"arrays: { in = \"x\"; out = \"y\"; }", "arrays: { in = 1; out = \"y\"; }",
-     "arrays: { in = \"x\"; out = \"y\"; }",
-     "20: E008: tasks.k.arrays.in: must be the name of an array, or \"new\""},
-    {"tile = [ 4, 4 ]", "tile = ( 4, 4 )", "tile = [ 4, 4 ]",
-     "18: E008: tasks.k.tile: is a list ( ), must be an array [ ]"},
-    {"lag_ns = 0L;", "lag_ns = 4611686018427387905L;", "lag_ns = 4611686018427387904L;",
-     "17: E009: tasks.b.after[0].lag_ns: 4611686018427387905 ns is beyond the "
-     "limit of 2^62 = 4611686018427387904 ns"},
-    {"lag_ns = 0L;", "lag_ns = 9223372036854775808L;", "lag_ns = 0L;",
-     "17: E009: tasks.b.after[0].lag_ns: 9223372036854775808L ns is beyond the"
-     " limit of 2^62 = 4611686018427387904 ns"},
-    {"4096L", "2147483648", "2147483647",
-     "4: E009: scratch_bytes: 2147483648 without the suffix L would be cut to "
-     "32 bits; write 2147483648L, or at most 2147483647"},
-    {"4096L", "0x80000000", "0x7FFFFFFF",
-     "4: E009: scratch_bytes: 0x80000000 without the suffix L would be cut to "
-     "32 bits; write 0x80000000L, or at most 2147483647"},
-    {"4096L", "9223372036854775808L", "9223372036854775807L",
-     "4: E009: scratch_bytes: 9223372036854775808L does not fit 64 bits; write"
-     " at most 9223372036854775807L"},
-    {"tiles = 4;", "tiles = 4294967300;", "tiles = 4;",
-     "12: E009: tiles: 4294967300 without the suffix L would be cut to 32 bits"
-     "; write 4294967300L, or at most 2147483647"},
-    {"[ 1, 2, 3, 4, 5, 6, 7, 8, 9 ]", "[ \"x\" ]", "[ 0.5 ]",
-     "19: E008: tasks.k.args.coefficients[0]: must be a number, or an array of"
-     " numbers"},
-    {"[ 1, 2, 3, 4, 5, 6, 7, 8, 9 ]", "[ 1e999 ]", "[ 1e308 ]",
-     "19: E009: tasks.k.args.coefficients[0]: is beyond what a number of 64 bi"
-     "ts holds"},
-    {"start_ns = 0L;\n", "\n", "start_ns = 0L;\n",
-     "26: E003: plan.runs[0].start_ns: missing; give the first start, such as 0L"},
-    {"start_ns = 0L;\n", "start_ns = 0;\n", "start_ns = 1L;\n",
-     "26: E007: plan.runs[0].start_ns: 0 lacks the suffix of a 64-bit value; write 0L"},
-    {"start_ns = 0L;\n", "start_ns = 0.5;\n", "start_ns = 0L;\n",
-     "26: E008: plan.runs[0].start_ns: is a float, must be an integer number of nanoseconds such "
-     "as 1500L, or a string such as \"1.5us\""},
-    {"blocks = [ 0 ]", "blocks = [ 0, 1L ]", "blocks = [ 0L, 1L ]",
-     "12: E010: an array of mixed types near '{ name = \"a\"; kernel = \"none\""
-     "; blocks = [ 0, 1L ]; tiles = 4; p'; all its values must be of one type "
-     "(integers all with the suffix L, or all without)"},
-    {"name = \"k\";", "name = \"\";", "name = \"c\";",
-     "18: E012: tasks[2].name: is empty; a name has 1 to 63 bytes"},
-    {"name = \"k\";", "name = \"" LONG_63 "l\";", "name = \"" LONG_63 "\";",
-     "18: E012: tasks[2].name: 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrst"
-     "uvwxyzabcdefgh...' has 64 bytes, the limit is 63"},
-    {"name = \"k\";", "name = \"b\\n\";", "name = \"b k\";",
-     "18: E012: tasks[2].name: 'b?' has the control character U+000A, which no name may"},
-    {"name = \"k\";", "name = \"\\xff\";", "name = \"\xc3\xbf\";",
-     "18: E012: tasks.\\xff.name: '\\xff' is not UTF-8: byte 0xff at offset 0; save the file as "
-     "UTF-8"},
-    {"name = \"k\";", "name = \"a\xe2\x80\xae\";", "name = \"a\xe2\x80\xa6\";",
-     "18: E012: tasks.a\\u202e.name: 'a\\u202e' has the control character U+202E, which no name "
-     "may"},
-    {"name = \"k\";", "name = \"a\xc2\x9b\";", "name = \"a\xc2\xa1\";",
-     "18: E012: tasks.a\\u009b.name: 'a\\u009b' has the control character U+009B, which no name "
-     "may"},
-    {"name = \"k\";", "name = \"" LONG_63 "\"; copies = 2;", "name = \"" LONG_63 "\"; copies = 1;",
-     "18: E012: tasks.abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcd"
-     "efghijk.name: 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcde"
-     "fghijk' is too long for a task with copies; 57 bytes are the limit"},
-    {"tiles = 4;", "tiles = 33554432;", "tiles = 33554431;",
-     "12: E013: tasks: 67108866 phases in one hyperperiod, the limit is 671088"
-     "64; to plan them would take some 9.4 GiB of memory. Most are of task 'a' (1"
-     " jobs of 33554432 tiles): use larger tiles, or periods with a smaller le"
-     "ast common multiple"},
-    /* values */
-    {TIME("1000L"), TIME("0L"), TIME("1000L"),
-     "12: E014: tasks.a.period_ns: a period of 0 ns; it must be above 0 (leave"
-     " it out for a one-shot task)"},
-    {TIME("1000L"), TIME("-1000L"), TIME("1000L"),
-     "12: E014: tasks.a.period_ns: a period of -1000 ns; it must be above 0 (l"
-     "eave it out for a one-shot task)"},
-    {"lag_ns = 0L;", "lag_ns = -1L;", "lag_ns = 0L;",
-     "17: E015: tasks.b.after[0].lag_ns: is -1 ns, must be 0 or more"},
-    {TIME("1000L"), "deadline_ns = 0L; " TIME("1000L"), "deadline_ns = 1L; " TIME("1000L"),
-     "12: E015: tasks.a.deadline_ns: is 0 ns, must be above 0"},
-    {TIME("1000L"), "release_ns = -1L; " TIME("1000L"), "release_ns = 0L; " TIME("1000L"),
-     "12: E015: tasks.a.release_ns: is -1 ns, must be 0 or more"},
-    {"buffers = 1;", "buffers = 1; clock_step_ns = 0L;", "buffers = 1; clock_step_ns = 1L;",
-     "4: E015: platform.clock_step_ns: is 0 ns, must be above 0"},
-    {"buffers = 1;", "buffers = 1; guard_ns = -1L;", "buffers = 1; guard_ns = 0L;",
-     "4: E015: platform.guard_ns: is -1 ns, must be 0 or more"},
-    {"buffers = 1;", "buffers = 1; precedence_ns = -1L;", "buffers = 1; precedence_ns = 0L;",
-     "4: E015: platform.precedence_ns: is -1 ns, must be 0 or more"},
-    {"start_ns = 0L;", "start_ns = -1L;", "start_ns = 0L;",
-     "26: E015: plan.runs[0].start_ns: is -1 ns, must be 0 or more"},
-    {"[ 500L ]", "[ -2L ]", "[ -1L ]",
-     "28: E015: plan.starts[0].start_ns[0]: is -2 ns, must be 0 or more, or -1"
-     "L where the start is elsewhere"},
-    {"wcet_ns = 20L;", "wcet_ns = 0L;", "wcet_ns = 1L;",
-     "14: E016: tasks.a.compute.wcet_ns: is 0 ns, must be above 0 (leave out a"
-     " phase that does not exist)"},
-    {"wcet_ns = 20L;", "wcet_ns = -20L;", "",
-     "14: E016: tasks.a.compute.wcet_ns: is -20 ns, must be above 0 (leave out"
-     " a phase that does not exist)"},
-    {"tiles = 4;", "tiles = 0;", "tiles = 1;", "12: E017: tasks.a.tiles: is 0, must be at least 1"},
-    {"blocks = 2;", "blocks = 0;", "blocks = 1;",
-     "15: E017: tasks.b.blocks: is 0, must be at least 1"},
-    {"blocks = [ 0 ]", "blocks = [ ]", "blocks = [ 1 ]",
-     "12: E017: tasks.a.blocks: is empty; a task needs a block"},
-    {"blocks = 4;", "sms = 0; blocks_per_sm = 2;", "sms = 2; blocks_per_sm = 2;",
-     "3: E017: platform.sms: is 0, must be at least 1"},
-    {"buffers = 1;", "buffers = 1; block_threads = 0;", "buffers = 1; block_threads = 1;",
-     "4: E017: platform.block_threads: is 0, must be at least 1"},
-    {"capacity = 2;", "capacity = 0;", "capacity = 1;",
-     "5: E017: platform.resources.memory.capacity: is 0, must be at least 1"},
-    {"memory = 1;", "memory = -1;", "memory = 0;",
-     "13: E017: tasks.a.prefetch.demand.memory: is -1, must be at least 0"},
-    {"tile = [ 4, 4 ]", "tile = [ 4, 0 ]", "tile = [ 4, 1 ]",
-     "18: E017: tasks.k.tile[1]: is 0, must be at least 1"},
-    {"shape = [ 8, 8 ]; },", "shape = [ 8, 0 ]; },", "shape = [ 8, 1 ]; },",
-     "8: E017: arrays.x.shape[1]: is 0, must be at least 1"},
-    {"repeat = 4;", "repeat = 0;", "repeat = 1;",
-     "27: E017: plan.runs[0].repeat: is 0, must be at least 1"},
-    {"runs = 5;", "runs = 0;", "runs = 1;", "23: E017: measure.runs: is 0, must be at least 1"},
-    {"[ 1, 2, 3, 4, 5, 6, 7, 8, 9 ]", "[ ]", "[ 9, 8, 7, 6, 5, 4, 3, 2, 1 ]",
-     "19: E017: tasks.k.args.coefficients: is empty; give one number at least"},
-    {"buffers = 1;", "buffers = 17;", "buffers = 16;",
-     "4: E020: platform.buffers: is 17, the limit is 16"},
-    {"shape = [ 8, 8 ]; },", "shape = [ 1, 1, 1, 8, 8 ]; },", "shape = [ 8, 8 ]; },",
-     "8: E020: arrays.x.shape: has 5 dimensions, must have 1 to 4"},
-    {"blocks = 4;", "blocks = 65536;", "blocks = 65535;",
-     "3: E020: platform.blocks: is 65536, the limit is 65535"},
-    {"shape = [ 8, 8 ]; }\n", "shape = [ 1048577, 1048576 ]; }\n",
-     "shape = [ 1048576, 1048576 ]; }\n",
-     "9: E020: arrays.y.shape: has more elements than the limit of 2^40"},
-    {"name = \"k\";", "name = \"k\"; copies = 65534;", "name = \"k\"; copies = 1;",
-     "18: E020: tasks.k: more than 65535 tasks in all"},
-    {"plan: {", "plan: { kernels = \"0123456789abcdef0\";",
-     "plan: { kernels = \"0123456789abcdef\";",
-     "25: E020: plan.kernels: '0123456789abcdef0' has 17 bytes, the limit is 16"},
-    {"plan: {", "plan: { machine = \"" LONG_63 LONG_63 "12\";",
-     "plan: { machine = \"" LONG_63 LONG_63 "1\";",
-     "25: E020: plan.machine: 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefgh...' "
-     "has "
-     "128 bytes, the limit is 127"},
-    {"wcet_ns = 10L;", "wcet_ns = 10L; busy_ns = 11L;", "wcet_ns = 10L; busy_ns = 10L;",
-     "13: E023: tasks.a.prefetch.busy_ns: 11 ns is above the phase's wcet_ns o"
-     "f 10 ns"},
-    /* references */
-    {"task = \"a\"; lag", "task = \"aa\"; lag", "task = \"k\"; lag",
-     "17: E024: tasks.b.after[0].task: there is no task 'aa', did you mean 'a'"
-     "?"},
-    {"in = \"x\"", "in = \"xx\"", "in = \"x\"",
-     "20: E024: tasks.k.arrays.in: there is no array 'xx' in `arrays`, did you"
-     " mean 'x'?"},
-    {"memory = 1;", "memori = 1;", "bus = 1;",
-     "13: E024: tasks.a.prefetch.demand.memori: there is no resource 'memori' "
-     "in the platform, did you mean 'memory'?"},
-    {"\"free\", \"tt\"", "\"fre\", \"tt\"", "\"lock\", \"tt\"",
-     "23: E024: measure.modes[0]: unknown mode 'fre', did you mean 'free'?"},
-    {"modes = [", "load = \"graf\"; modes = [", "load = \"graph\"; modes = [",
-     "23: E024: measure.load: unknown word 'graf'; it is one of 'tiles', 'graph'"},
-    {"type = \"f32\"", "type = \"f64\"", "type = \"f32\"",
-     "8: E024: arrays.x.type: unknown word 'f64'; it is one of 'f32', 'c64', 'u8', 'u16', 'i32', "
-     "'f16', 'bf16'"},
-    {"tiles = 4;", "tiles = 4; profile = \"her\";", "tiles = 4; profile = \"here\";",
-     "12: E024: tasks.a.profile: there is no profile 'her' in `profiles`, did "
-     "you mean 'here'?"},
-    {"task = \"a\"; phase", "task = \"A\"; phase", "task = \"a\"; phase",
-     "26: E024: plan.runs[0].task: there is no task 'A' in `tasks`, did you me"
-     "an 'a'?"},
-    {"phase = \"prefetch\"", "phase = \"fetch\"", "phase = \"prefetch\"",
-     "26: E024: plan.runs[0].phase: unknown word 'fetch'; it is one of 'prefet"
-     "ch', 'compute', 'writeback'"},
-    {"chain = [ \"compute\" ]", "chain = [ \"prefetch\" ]", "chain = [ ]",
-     "26: E024: plan.runs[0].chain: 'prefetch' cannot be chained; \"compute\" "
-     "and \"writeback\" can"},
-    {"chain = [ \"compute\" ]", "chain = [ \"writeback\", \"compute\" ]",
-     "chain = [ \"compute\", \"writeback\" ]",
-     "26: E024: plan.runs[0].chain: the compute cannot follow the writeback"},
-    {"phase = \"prefetch\"; chain = [ \"compute\" ];", "phase = \"compute\"; join: { tile = 0; };",
-     "phase = \"prefetch\"; join: { tile = 0; };",
-     "26: E024: plan.runs[0].join: only a run of prefetches can be joined with"
-     " the writebacks of earlier tiles"},
-    {"shape = [ 8, 8 ]; },", "shape = [ 8, 8 ]; file = \"absent.pgm\"; },",
-     "shape = [ 8, 8 ]; save = \"absent.pgm\"; },",
-     "8: E024: arrays.x.file: cannot read 'absent.pgm': No such file or direct"
-     "ory (relative paths count from the schedule's folder)"},
-    {"shape = [ 8, 8 ]; },", "shape = [ 8, 8 ]; save = \"y.jpeg\"; },",
-     "shape = [ 8, 8 ]; save = \"y.PNG\"; },",
-     "8: E024: arrays.x.save: 'y.jpeg' is no file that can be used; its name e"
-     "nds in .pgm, .png, .f32, .c64, .u8, .u16, .i32, .f16, .bf16 or .raw"},
-    {"shape = [ 8, 8 ]; },", "shape = [ 1, 8, 8 ]; save = \"y.png\"; },",
-     "shape = [ 8, 8 ]; save = \"y.raw\"; },",
-     "8: E031: arrays.x.save: a picture holds f32, u8 or u16 of rank 2; array 'x' is f32 "
-     "of rank 3"},
-    {"x\"; type = \"f32\"; shape = [ 8, 8 ]; },",
-     "x\"; type = \"f16\"; shape = [ 8, 8 ]; save = \"y.pgm\"; },",
-     "x\"; type = \"f32\"; shape = [ 8, 8 ]; save = \"y.pgm\"; },",
-     "8: E031: arrays.x.save: a picture holds f32, u8 or u16 of rank 2; array 'x' is f16 of rank "
-     "2"},
-    {"x\"; type = \"f32\"; ", "x\"; ", "x\"; type = \"f32\"; ",
-     "8: E003: arrays.x.type: missing; give \"f32\", \"u8\" or another one"},
-    {"repeat = 4;", "repeat = 4; count = 2;", "repeat = 4; count = 1;",
-     "26: E025: plan.runs[0].first_block: blocks 0 to 1 of task 'a', which has"
-     " the blocks 0 to 0"},
-    {"block = 0;", "block = 2;", "block = 1;",
-     "28: E025: plan.starts[0].block: is 2; task 'b' has the blocks 0 to 1"},
-    {"tiles = 4;", "tiles = 4; after = ( { task = \"b\"; } );",
-     "tiles = 4; after = ( { task = \"k\"; } );",
-     "17: E026: tasks.b.after: a cycle of precedence: 'b' -> 'a' -> 'b'; none "
-     "of them could ever start"},
-    {"period_ns = 1000L;\n    writeback", "period_ns = 2000L;\n    writeback",
-     "period_ns = 1000L;\n    writeback",
-     "17: E026: tasks.b.after[0]: task 'b' has a period of 2000 ns and its predecessor "
-     "'a' has one of 1000 ns: their jobs do not pair; add instance = \"latest\""},
-    {"blocks = [ 0 ]", "blocks = [ 4 ]", "blocks = [ 3 ]",
-     "12: E027: tasks.a.blocks: block 4 does not exist; the platform has block"
-     "s 0 to 3"},
-    {"blocks = [ 0 ]", "blocks = [ 1, 1 ]", "blocks = [ 1, 0 ]",
-     "12: E027: tasks.a.blocks: block 1 stands here twice"},
-    {"blocks = 2;", "blocks = 4;", "blocks = 3;",
-     "15: E027: tasks.b.blocks: task 'b' asks for 4 blocks that no task furthe"
-     "r up uses, of the platform's 4 there are 3; name blocks to share, such a"
-     "s \"0-3\""},
-    {"\"0-2\"", "\"0-4\"", "\" 0-1 , 3 \"",
-     "18: E027: tasks.k.blocks: block 4 does not exist; the platform has block"
-     "s 0 to 3"},
-    {"\"0-2\"", "\"2-0\"", "\"2-2\"",
-     "18: E008: tasks.k.blocks: \"2-0\" names no blocks; write ranges such as "
-     "\"0-3,8\""},
-    {"\"0-2\"", "\"0-\"", "\"0\"",
-     "18: E008: tasks.k.blocks: \"0-\" names no blocks; write ranges such as \""
-     "0-3,8\""},
-    {"tiles = 4;", "tiles = 4; tile = [ 1 ];", "tiles = 4;",
-     "12: E031: tasks.a.kernel: \"none\" has no arrays, args or tile; name a k"
-     "ernel of `ttprem list`"},
-    {TIME("1000L"), "release_ns = 1000L; " TIME("1000L"), "release_ns = 999L; " TIME("1000L"),
-     "12: E032: tasks.a.release_ns: 1000 ns is not below the period of 1000 ns"},
-};
+#define LONG_63 "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk"
 
 static const char *replaced(const char *piece, const char *by) {
   const char *at = strstr(base, piece);
@@ -538,18 +203,20 @@ static const file_pair file_pairs[] = {
      ".out': 67 bytes, the limit is 63"},
 };
 
-START_TEST(file_is_refused) {
+GROUP("other files");
+
+TESTS(file_is_refused, (int)(sizeof file_pairs / sizeof *file_pairs)) {
   const char *found = errors_of(file_pairs[_i].wrong);
   ck_assert_str_eq(found, file_pairs[_i].message);
 }
-END_TEST
 
-START_TEST(twin_of_file_is_legal) {
+TESTS(twin_of_file_is_legal, (int)(sizeof file_pairs / sizeof *file_pairs)) {
   ck_assert_str_eq(errors_of(file_pairs[_i].right), "");
 }
-END_TEST
 
-START_TEST(all_problems_in_one_go) {
+GROUP("one piece wrong");
+
+TEST(all_problems_in_one_go) {
   const char *source =
       "version = 2;\n"
       "platform: { blocks = 2; guard_ns = 5; color = \"red\"; };\n"
@@ -583,9 +250,8 @@ START_TEST(all_problems_in_one_go) {
       "plan's length\n"
       "9: E024: plan.runs[0].task: there is no task 'q' in `tasks`");
 }
-END_TEST
 
-START_TEST(zero_byte_is_refused) {
+TEST(zero_byte_is_refused) {
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
   int file = mkstemps(path, 4);
   ck_assert_int_eq(write(file, "version = 1;\n\0", 14), 14);
@@ -599,9 +265,8 @@ START_TEST(zero_byte_is_refused) {
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, 2);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(unreadable_files) {
+TEST(unreadable_files) {
   static const char *const paths[] = {"/tmp/ttprem-absent.cfg", "/tmp"};
   static const char *const reasons[] = {"cannot be read: No such file or directory",
                                         "cannot be read: it is a directory"};
@@ -615,7 +280,6 @@ START_TEST(unreadable_files) {
     prem_diag_free(diag);
   }
 }
-END_TEST
 
 /* ---- several files ----- */
 
@@ -660,8 +324,10 @@ static const char *errors_in_folder(const char *path) {
   return all;
 }
 
+GROUP("limits");
+
 /* Before libconfig makes a tree of them that takes some twenty times as much memory. */
-START_TEST(too_many_tasks_are_refused_by_the_scanner) {
+TEST(too_many_tasks_are_refused_by_the_scanner) {
   enum { TASKS = PREM_MAX_TASKS + 1 };
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
   int descriptor = mkstemps(path, 4);
@@ -681,9 +347,8 @@ START_TEST(too_many_tasks_are_refused_by_the_scanner) {
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, 2);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(too_many_arrays_are_refused) {
+TEST(too_many_arrays_are_refused) {
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
   const int descriptor = mkstemps(path, 4);
   ck_assert_int_ge(descriptor, 0);
@@ -705,9 +370,8 @@ START_TEST(too_many_arrays_are_refused) {
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "65536 arrays, the limit is 65535");
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(as_many_chains_as_the_limit) {
+TEST(as_many_chains_as_the_limit) {
   for (int count = PREM_MAX_CHAINS; count <= PREM_MAX_CHAINS + 1; ++count) {
     char *source = NULL;
     size_t bytes = 0;
@@ -726,7 +390,6 @@ START_TEST(as_many_chains_as_the_limit) {
     free(source);
   }
 }
-END_TEST
 
 /* A task's place in a cycle of any number of them, with a long name. */
 static const char *cycle_name(int i) {
@@ -736,7 +399,7 @@ static const char *cycle_name(int i) {
 /* Names as long as there is room for one more and the last: seven of 40 bytes, with what is
  * between.
  */
-START_TEST(long_cycles_are_cut_short) {
+TEST(long_cycles_are_cut_short) {
   enum { MOST = 10, SHOWN = 7 };
   for (int count = 1; count <= MOST; ++count) {
     const char *tasks = "", *shown = "";
@@ -753,9 +416,10 @@ START_TEST(long_cycles_are_cut_short) {
                           count + 1, last, shown, count > SHOWN ? "... -> " : "", last));
   }
 }
-END_TEST
 
-START_TEST(include_loops) {
+GROUP("several files", .set_up = make_folder, .tear_down = remove_folder);
+
+TEST(include_loops) {
   put("task.cfg", "tasks = ( " A C "} );\n");
   const char *good = put("good.cfg", HEAD "@include \"task.cfg\"\n");
   ck_assert_str_eq(errors_in_folder(good), "");
@@ -769,9 +433,8 @@ START_TEST(include_loops) {
       errors_in_folder(loop),
       "two.cfg:1: E011: @include: \"one.cfg\": it includes itself, in the end; take this line out");
 }
-END_TEST
 
-START_TEST(include_depth) {
+TEST(include_depth) {
   for (int i = 1; i <= 11; ++i)
     put(text("%d.cfg", i), i < 10 ? text("@include \"%d.cfg\"\n", i + 1) : "tasks = ( " A C "} );");
   const char *ten = put("ten.cfg", HEAD "@include \"1.cfg\"\n");
@@ -781,10 +444,9 @@ START_TEST(include_depth) {
                    "10.cfg:1: E011: @include: \"11.cfg\": includes go deeper "
                    "than the limit of 10");
 }
-END_TEST
 
 /* One file that is included often is read often. */
-START_TEST(include_count) {
+TEST(include_count) {
   static char often[300 * 32] = HEAD;
   put("empty.cfg", "# nothing\n");
   for (int i = 0; i < 256; ++i)
@@ -796,9 +458,8 @@ START_TEST(include_count) {
   ck_assert_ptr_nonnull(strstr(errors_in_folder(many), "E011: @include: \"more.cfg\": more than "
                                                        "the limit of 256 includes in all"));
 }
-END_TEST
 
-START_TEST(include_bytes) {
+TEST(include_bytes) {
   static char comment[(1 << 20) + 1];
   for (int i = 0; i < 1 << 20; ++i)
     comment[i] = i % 64 == 63 ? '\n' : '#';
@@ -814,9 +475,8 @@ START_TEST(include_bytes) {
                                "E011: @include: \"byte.cfg\": all included "
                                "text is above the limit of 16 MiB"));
 }
-END_TEST
 
-START_TEST(errors_name_the_included_file) {
+TEST(errors_name_the_included_file) {
   put("tasks.cfg", "\n\ntasks = ( " A "compute: { wcet_ns = 5000000000; }; copies = 0; } );");
   const char *path = put("main.cfg", HEAD "@include \"tasks.cfg\"\n");
   ck_assert_str_eq(errors_in_folder(path),
@@ -826,12 +486,11 @@ START_TEST(errors_name_the_included_file) {
   put("tasks.cfg", "\ntasks = = 1;");
   ck_assert_str_eq(errors_in_folder(path), "tasks.cfg:2: E002: syntax error near '='");
 }
-END_TEST
 
 #define WITH_PROFILE                                                                               \
   HEAD "tasks = ( " A "profile = \"p\"; compute: { }; } );\nprofiles: { p = \"p.cfg\"; };\n"
 
-START_TEST(broken_profiles) {
+TEST(broken_profiles) {
   static const struct {
     const char *content, *message;
   } cases[] = {
@@ -865,11 +524,10 @@ START_TEST(broken_profiles) {
                                                 "'%s/p.cfg': it is no regular file",
                                                 folder));
 }
-END_TEST
 
 /* Each time is the longest that a profile in use gives, the bandwidth the least; a profile may give
  * none. */
-START_TEST(of_several_profiles_the_worst_counts) {
+TEST(of_several_profiles_the_worst_counts) {
   static const char *const keys[] = {"dispatch_ns", "precedence_ns", "job_turnaround_ns",
                                      "job_prefetch_ns", "bandwidth_bytes_per_s"};
   static const int64_t given[][2] = {{0, 7}, {7, 0}, {7, 9}, {9, 7}, {8, 8}, {0, 0}};
@@ -901,9 +559,8 @@ START_TEST(of_several_profiles_the_worst_counts) {
     prem_schedule_free(schedule);
   }
 }
-END_TEST
 
-START_TEST(unknown_profile_of_the_caller) {
+TEST(unknown_profile_of_the_caller) {
   const char *path = put("main.cfg", WITH_PROFILE);
   prem_schedule *schedule = NULL;
   prem_diag *diag = prem_diag_new();
@@ -918,64 +575,44 @@ START_TEST(unknown_profile_of_the_caller) {
   prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(base_has_no_error) {
+GROUP("one piece wrong");
+
+TEST(base_has_no_error) {
   ck_assert_str_eq(errors_of(base), "");
 }
-END_TEST
 
-START_TEST(is_refused) {
-  const refusal *r = &refusals[_i];
-  ck_assert_str_eq(errors_of(replaced(r->piece, r->wrong)), r->message);
+/* Of a line of refusals.txt, in which \n ends a line of the file, and \\ is a backslash. */
+static void take_line(const char *line, char *out) {
+  for (; *line && *line != '\n'; ++line)
+    if (*line != '\\')
+      *out++ = *line;
+    else
+      *out++ = *++line == 'n' ? '\n' : '\\';
+  *out = '\0';
 }
-END_TEST
 
-START_TEST(twin_is_legal) {
-  const refusal *r = &refusals[_i];
-  ck_assert_str_eq(errors_of(replaced(r->piece, r->right)), "");
-}
-END_TEST
-
-int main(void) {
-  TCase *cases = tcase_create("one piece wrong");
-  const int count = (int)(sizeof refusals / sizeof *refusals);
-  tcase_add_test(cases, base_has_no_error);
-  tcase_add_loop_test(cases, is_refused, 0, count);
-  tcase_add_test(cases, all_problems_in_one_go);
-  tcase_add_test(cases, zero_byte_is_refused);
-  tcase_add_test(cases, unreadable_files);
-  TCase *twins = tcase_create("one piece right");
-  tcase_add_loop_test(twins, twin_is_legal, 0, count);
-  TCase *files = tcase_create("other files");
-  const int pairs = (int)(sizeof file_pairs / sizeof *file_pairs);
-  tcase_add_loop_test(files, file_is_refused, 0, pairs);
-  tcase_add_loop_test(files, twin_of_file_is_legal, 0, pairs);
-  TCase *limits = tcase_create("limits");
-  tcase_set_timeout(limits, 60);
-  tcase_add_test(limits, too_many_tasks_are_refused_by_the_scanner);
-  tcase_add_test(limits, too_many_arrays_are_refused);
-  tcase_add_test(limits, as_many_chains_as_the_limit);
-  tcase_add_test(limits, long_cycles_are_cut_short);
-  TCase *folders = tcase_create("several files");
-  tcase_add_checked_fixture(folders, make_folder, remove_folder);
-  tcase_add_test(folders, include_loops);
-  tcase_add_test(folders, include_depth);
-  tcase_add_test(folders, include_count);
-  tcase_add_test(folders, include_bytes);
-  tcase_add_test(folders, errors_name_the_included_file);
-  tcase_add_test(folders, broken_profiles);
-  tcase_add_test(folders, of_several_profiles_the_worst_counts);
-  tcase_add_test(folders, unknown_profile_of_the_caller);
-  Suite *suite = suite_create("reader_refusals");
-  suite_add_tcase(suite, cases);
-  suite_add_tcase(suite, twins);
-  suite_add_tcase(suite, files);
-  suite_add_tcase(suite, limits);
-  suite_add_tcase(suite, folders);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
+/* refusals.txt has for each case a piece of the base (@), what it becomes in the wrong file (-) and
+ * in its legal twin (+), and each error of the wrong one (>), without the file's name. */
+TEST(each_piece_is_refused_and_its_twin_is_legal) {
+  FILE *cases = fopen(SOURCE_DIR "/tests/prem/refusals.txt", "r");
+  ck_assert_ptr_nonnull(cases);
+  char line[2048], piece[2048] = "", wrong[2048] = "", right[2048] = "", errors[4096] = "";
+  int count = 0;
+  while (fgets(line, sizeof line, cases)) {
+    const char kind = *line;
+    char *const out = kind == '@' ? piece : kind == '-' ? wrong : right;
+    if (kind == '@' || kind == '-' || kind == '+')
+      take_line(line + 2, out);
+    if (kind == '>')
+      take_line(line + 2, errors + strlen(errors));
+    if (kind != '\n')
+      continue;
+    ck_assert_str_eq(errors_of(replaced(piece, wrong)), errors);
+    ck_assert_str_eq(errors_of(replaced(piece, right)), "");
+    *errors = '\0';
+    ++count;
+  }
+  fclose(cases);
+  ck_assert_int_ge(count, 123);
 }
