@@ -8,6 +8,7 @@
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
 #include "tests/common/random_schedule.h"
+#include "tests/common/suite.h"
 
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/search/search.h"
@@ -986,10 +987,11 @@ static void tear_down_result(void) {
 }
 
 #define ATTEMPT(name, or_else)                                                                     \
-  START_TEST(of_##name) {                                                                          \
+  TEST(of_##name) {                                                                                \
     sweep(#name, name, or_else);                                                                   \
-  }                                                                                                \
-  END_TEST
+  }
+
+GROUP("schedules", .set_up = set_up, .tear_down = tear_down);
 
 ATTEMPT(read_and_bind, PREM_ERR_MEMORY)
 ATTEMPT(tell_problems, PREM_ERR_MEMORY)
@@ -1001,6 +1003,9 @@ ATTEMPT(compress, PREM_ERR_MEMORY)
 ATTEMPT(check, PREM_ERR_MEMORY)
 ATTEMPT(part, PREM_ERR_MEMORY)
 ATTEMPT(save, PREM_ERR_IO)
+
+GROUP("runs", .set_up = set_up, .tear_down = tear_down);
+
 ATTEMPT(run, PREM_ERR_MEMORY)
 ATTEMPT(go_live, PREM_ERR_MEMORY)
 ATTEMPT(set_arguments, PREM_ERR_MEMORY)
@@ -1014,11 +1019,14 @@ ATTEMPT(profile, PREM_ERR_IO)
 ATTEMPT(isolate_load, PREM_ERR_IO)
 ATTEMPT(profile_load, PREM_ERR_IO)
 
-START_TEST(of_write_result) {
+GROUP("document", .set_up = set_up_result, .tear_down = tear_down_result);
+
+TEST(of_write_result) {
   tries_all = true;
   sweep("write_result", write_result, PREM_ERR_IO);
 }
-END_TEST
+
+GROUP("results", .set_up = set_up_result, .tear_down = tear_down_result);
 
 ATTEMPT(write_first_causes, PREM_ERR_IO)
 ATTEMPT(draw_result, PREM_ERR_IO)
@@ -1033,7 +1041,7 @@ ATTEMPT(convert_trace, PREM_ERR_MEMORY)
 ATTEMPT(tell_trace, PREM_ERR_MEMORY)
 
 /* A new report has all of its parts, or there is none. */
-START_TEST(of_new_reports) {
+TEST(of_new_reports) {
   failing_prepare();
   failing_arm(0);
   prem_report *report = prem_report_new();
@@ -1047,61 +1055,4 @@ START_TEST(of_new_reports) {
     failing_disarm();
     ck_assert_msg(!report, "request %" PRId64 " of %" PRId64, i, requests);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("no memory");
-  TCase *schedules = tcase_create("schedules");
-  tcase_set_timeout(schedules, 240);
-  tcase_add_checked_fixture(schedules, set_up, tear_down);
-  tcase_add_test(schedules, of_read_and_bind);
-  tcase_add_test(schedules, of_tell_problems);
-  tcase_add_test(schedules, of_plan);
-  tcase_add_test(schedules, of_search);
-  tcase_add_test(schedules, of_search_on);
-  tcase_add_test(schedules, of_keep);
-  tcase_add_test(schedules, of_compress);
-  tcase_add_test(schedules, of_check);
-  tcase_add_test(schedules, of_part);
-  tcase_add_test(schedules, of_save);
-  suite_add_tcase(suite, schedules);
-  TCase *runs = tcase_create("runs");
-  tcase_set_timeout(runs, 240);
-  tcase_add_checked_fixture(runs, set_up, tear_down);
-  tcase_add_test(runs, of_run);
-  tcase_add_test(runs, of_go_live);
-  tcase_add_test(runs, of_set_arguments);
-  tcase_add_test(runs, of_tell_tally);
-  tcase_add_test(runs, of_keep_state);
-  tcase_add_test(runs, of_run_beside);
-  tcase_add_test(runs, of_measure);
-  tcase_add_test(runs, of_tell_usage);
-  tcase_add_test(runs, of_isolate);
-  tcase_add_test(runs, of_profile);
-  tcase_add_test(runs, of_isolate_load);
-  tcase_add_test(runs, of_profile_load);
-  suite_add_tcase(suite, runs);
-  TCase *results = tcase_create("results");
-  tcase_set_timeout(results, 240);
-  tcase_add_checked_fixture(results, set_up_result, tear_down_result);
-  tcase_add_test(results, of_write_first_causes);
-  tcase_add_test(results, of_draw_result);
-  tcase_add_test(results, of_draw_plan);
-  tcase_add_test(results, of_write_findings);
-  tcase_add_test(results, of_read_findings);
-  tcase_add_test(results, of_draw_findings);
-  tcase_add_test(results, of_add_to_report);
-  tcase_add_test(results, of_write_report);
-  tcase_add_test(results, of_new_reports);
-  tcase_add_test(results, of_carry_plan);
-  tcase_add_test(results, of_convert_trace);
-  tcase_add_test(results, of_tell_trace);
-  suite_add_tcase(suite, results);
-  TCase *document = tcase_create("document");
-  tcase_set_timeout(document, 240);
-  tcase_add_checked_fixture(document, set_up_result, tear_down_result);
-  tcase_add_test(document, of_write_result);
-  suite_add_tcase(suite, document);
-  return run_suite(suite);
 }

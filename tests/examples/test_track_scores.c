@@ -14,6 +14,8 @@
 #include "examples/tracker/video.h"
 #include "prem/base/random.h"
 
+#include "tests/common/suite.h"
+
 static char folder[] = "/tmp/ttprem-track-XXXXXX";
 
 static void make_folder(void) {
@@ -36,7 +38,9 @@ static void write_text(const char *path, const char *text) {
 
 /* ---- scores ---- */
 
-START_TEST(boxes_are_compared_as_by_hand) {
+GROUP("scores");
+
+TEST(boxes_are_compared_as_by_hand) {
   const box one = {10, 20, 40, 30}, same = one, beside = {50, 20, 40, 30};
   const box shifted = {30, 20, 40, 30}, inner = {20, 30, 10, 10}, up = {13, 24, 40, 30};
   ck_assert_double_eq(box_overlap(&one, &same), 1);
@@ -46,9 +50,8 @@ START_TEST(boxes_are_compared_as_by_hand) {
   ck_assert_double_eq(box_distance(&one, &up), 5); /* 3, 4, 5 */
   ck_assert_double_eq(box_distance(&one, &inner), hypot(5, 0));
 }
-END_TEST
 
-START_TEST(a_perfect_tracker_has_all_but_the_last_threshold) {
+TEST(a_perfect_tracker_has_all_but_the_last_threshold) {
   const box truth[3] = {{0, 0, 10, 10}, {1, 1, 10, 10}, {2, 2, 10, 10}};
   score result;
   score_boxes(truth, truth, 3, &result);
@@ -60,9 +63,8 @@ START_TEST(a_perfect_tracker_has_all_but_the_last_threshold) {
   ck_assert_double_eq(result.success[20], 0); /* more than 1 is nothing */
   ck_assert_double_eq_tol(result.auc, 20.0 / 21, 1e-15);
 }
-END_TEST
 
-START_TEST(four_frames_by_hand) {
+TEST(four_frames_by_hand) {
   /* distances 0, 5, 20, 21; overlaps 1, 1/3 (half a box aside), 0, 0; the fifth is not marked */
   const box truth[5] = {{0, 0, 10, 10}, {0, 0, 10, 10}, {0, 0, 10, 10}, {0, 0, 10, 10}, {.w = 0}};
   const box tracked[5] = {
@@ -81,9 +83,8 @@ START_TEST(four_frames_by_hand) {
   ck_assert_double_eq(result.success[7], 0.25); /* 1/3 < 0.35 */
   ck_assert_double_eq_tol(result.auc, (7 * 0.5 + 13 * 0.25) / 21, 1e-15);
 }
-END_TEST
 
-START_TEST(no_number_is_far_off) {
+TEST(no_number_is_far_off) {
   const box truth[2] = {{0, 0, 10, 10}, {0, 0, 10, 10}};
   const box tracked[2] = {{NAN, 0, 10, 10}, {0, 0, 0, 0}};
   score result;
@@ -93,7 +94,6 @@ START_TEST(no_number_is_far_off) {
   ck_assert_double_eq(result.precision[50], 0);
   ck_assert_double_eq(result.auc, 0);
 }
-END_TEST
 
 /* Pixels of a grid that lie in both boxes, and in either: what an overlap is. */
 static double overlap_by_counting(const box *one, const box *other) {
@@ -126,7 +126,7 @@ static double distance_by_hand(const box *one, const box *other) {
 }
 
 /* An imperfect tracker's numbers, counted threshold by threshold. */
-START_TEST(random_tracks_are_scored_as_by_counting) {
+TEST(random_tracks_are_scored_as_by_counting) {
   enum { FRAMES = 40 };
   uint64_t random = 7;
   for (int round = 0; round < 50; ++round) {
@@ -153,9 +153,8 @@ START_TEST(random_tracks_are_scored_as_by_counting) {
     ck_assert_double_eq_tol(result.auc, area / 21, 1e-12);
   }
 }
-END_TEST
 
-START_TEST(starts_and_their_mean) {
+TEST(starts_and_their_mean) {
   const score scores[3] = {
       {.frames = 10, .centre_error = 2, .success = {1}, .precision = {[20] = 1}},
       {.frames = 0, .centre_error = 99},
@@ -170,7 +169,6 @@ START_TEST(starts_and_their_mean) {
   ck_assert_int_eq(score_start(120, 1, 10), 6); /* n / 20 */
   ck_assert_int_eq(score_start(120, 9, 10), 54);
 }
-END_TEST
 
 /* ---- which box when ---- */
 
@@ -179,7 +177,7 @@ static void add(track_log *log, int64_t frame, int32_t target, float x, int64_t 
   ck_assert_int_eq(track_log_add(log, &row), PREM_OK);
 }
 
-START_TEST(a_frame_without_a_row_keeps_the_last_box) {
+TEST(a_frame_without_a_row_keeps_the_last_box) {
   track_log log = {0};
   box boxes[6];
   add(&log, 3, 0, 30, TRACK_NO_TIME);
@@ -196,11 +194,10 @@ START_TEST(a_frame_without_a_row_keeps_the_last_box) {
   ck_assert(!box_is_known(&boxes[5]));
   track_log_free(&log);
 }
-END_TEST
 
 /* Frames every 100 ns; frame 1's box is late, frame 2's overtakes it, frame 3's comes at the
  * instant of frame 4. */
-START_TEST(what_was_published_last_counts) {
+TEST(what_was_published_last_counts) {
   const int64_t taken_ns[6] = {0, 100, 200, 300, 400, 500};
   track_log log = {0};
   box boxes[6];
@@ -220,11 +217,10 @@ START_TEST(what_was_published_last_counts) {
   ck_assert_float_eq(boxes[5].x, 6);
   track_log_free(&log);
 }
-END_TEST
 
 /* Exact boxes of every second frame, each seen from the frame behind its own on: those of the first
  * frame until then, and behind that boxes of one or two frames ago. */
-START_TEST(what_was_seen_is_scored_where_the_targets_are_by_then) {
+TEST(what_was_seen_is_scored_where_the_targets_are_by_then) {
   enum { FRAMES = 9, TARGETS = 2, START = 4, STEP = 3 };
   const video_request request = {.source = "synth:targets=2,frames=0,speed=1024"};
   video *truth = NULL;
@@ -257,7 +253,6 @@ START_TEST(what_was_seen_is_scored_where_the_targets_are_by_then) {
   track_log_free(&log);
   video_close(truth);
 }
-END_TEST
 
 /* ---- logs ---- */
 
@@ -268,7 +263,9 @@ static bool same_bits(float one, float other) {
   return bits == other_bits;
 }
 
-START_TEST(a_log_comes_back_bit_by_bit) {
+GROUP("files", .first = make_folder, .last = remove_folder);
+
+TEST(a_log_comes_back_bit_by_bit) {
   track_log log = {0}, again = {0};
   uint64_t random = 3;
   for (int64_t i = 0; i < 3000; ++i) {
@@ -301,9 +298,8 @@ START_TEST(a_log_comes_back_bit_by_bit) {
   track_log_free(&log);
   track_log_free(&again);
 }
-END_TEST
 
-START_TEST(a_log_without_times_does_not_tell_them) {
+TEST(a_log_without_times_does_not_tell_them) {
   char text[256] = "";
   track_log log = {0};
   add(&log, 0, 0, 0.1F, 12345);
@@ -316,7 +312,6 @@ START_TEST(a_log_without_times_does_not_tell_them) {
                          "0,0,0.100000001,0,10,10,0.5,tracked,-\n");
   track_log_free(&log);
 }
-END_TEST
 
 #define HEADER "frame,target,x,y,w,h,peak,status,published_ns\n"
 static const struct {
@@ -335,7 +330,7 @@ static const struct {
     {HEADER "0,0,1,2,3,4,0,lost,-", "log.csv:2: ", "cut short"},
 };
 
-START_TEST(a_broken_log_is_refused_at_its_line) {
+TESTS(a_broken_log_is_refused_at_its_line, sizeof broken_logs / sizeof *broken_logs) {
   track_log log;
   char line[256];
   prem_diag *diag = prem_diag_new();
@@ -348,11 +343,10 @@ START_TEST(a_broken_log_is_refused_at_its_line) {
                 "%s", line);
   prem_diag_free(diag);
 }
-END_TEST
 
 /* ---- ground truth ---- */
 
-START_TEST(boxes_of_the_benchmark_count_from_one) {
+TEST(boxes_of_the_benchmark_count_from_one) {
   truth_boxes marked;
   write_text("boxes.txt", "205\t151\t17\t50\n153,105,26,43\r\n\n  1 1 2.5 3\nNaN,NaN,NaN,NaN\n"
                           "3,4,0,0\n7,8,9,10");
@@ -369,9 +363,8 @@ START_TEST(boxes_of_the_benchmark_count_from_one) {
   ck_assert_ptr_null(truth_at(&marked, 0, 1));
   truth_free(&marked);
 }
-END_TEST
 
-START_TEST(a_log_is_ground_truth_as_well) {
+TEST(a_log_is_ground_truth_as_well) {
   truth_boxes marked;
   track_log log = {0};
   add(&log, 2, 1, 5, TRACK_NO_TIME);
@@ -383,9 +376,8 @@ START_TEST(a_log_is_ground_truth_as_well) {
   truth_free(&marked);
   track_log_free(&log);
 }
-END_TEST
 
-START_TEST(what_is_no_box_is_refused) {
+TEST(what_is_no_box_is_refused) {
   static const char *const texts[] = {"1,2,3\n", "1,2,3,4,5\n", "a,b,c,d\n", "", "\n"};
   truth_boxes marked;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
@@ -398,11 +390,12 @@ START_TEST(what_is_no_box_is_refused) {
   write_text("log.csv", HEADER "9000000000000000,0,1,2,3,4,0,truth,-\n"); /* no memory for that */
   ck_assert_int_eq(truth_read("log.csv", &marked, NULL), PREM_ERR_PARSE);
 }
-END_TEST
 
 /* ---- instants ---- */
 
-START_TEST(quantiles_are_as_counted_by_hand) {
+GROUP("scores");
+
+TEST(quantiles_are_as_counted_by_hand) {
   instants of = {0};
   const instant_summary none = instants_summary(&of);
   ck_assert_uint_eq(none.count, 0);
@@ -419,9 +412,10 @@ START_TEST(quantiles_are_as_counted_by_hand) {
   ck_assert_int_eq(all.largest_ns, 999);
   instants_free(&of);
 }
-END_TEST
 
-START_TEST(instants_are_read_as_the_tracker_writes_them) {
+GROUP("files");
+
+TEST(instants_are_read_as_the_tracker_writes_them) {
   instants of = {0};
   write_text("instants.csv", "frame,planned_ns,shown_ns\n0,1000,1500\n1,2000,1990\n3,4000,4000\n");
   ck_assert_int_eq(instants_read("instants.csv", &of, NULL), PREM_OK);
@@ -431,7 +425,6 @@ START_TEST(instants_are_read_as_the_tracker_writes_them) {
   ck_assert_int_eq(of.behind_ns[2], 500);
   instants_free(&of);
 }
-END_TEST
 
 static const struct {
   const char *text;
@@ -442,7 +435,7 @@ static const struct {
                        {"frame,planned_ns,shown_ns\n0,1,2,3\n", 2},
                        {"frame,planned_ns,shown_ns\n0,1,2", 2}};
 
-START_TEST(broken_instants_are_refused_at_their_line) {
+TESTS(broken_instants_are_refused_at_their_line, sizeof broken_instants / sizeof *broken_instants) {
   instants of = {0};
   prem_diag *diag = prem_diag_new();
   write_text("broken.csv", broken_instants[_i].text);
@@ -451,38 +444,4 @@ START_TEST(broken_instants_are_refused_at_their_line) {
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   instants_free(&of);
   prem_diag_free(diag);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("track_scores");
-  TCase *scores = tcase_create("scores"), *files = tcase_create("files");
-  tcase_add_test(scores, boxes_are_compared_as_by_hand);
-  tcase_add_test(scores, a_perfect_tracker_has_all_but_the_last_threshold);
-  tcase_add_test(scores, four_frames_by_hand);
-  tcase_add_test(scores, no_number_is_far_off);
-  tcase_add_test(scores, random_tracks_are_scored_as_by_counting);
-  tcase_add_test(scores, starts_and_their_mean);
-  tcase_add_test(scores, a_frame_without_a_row_keeps_the_last_box);
-  tcase_add_test(scores, what_was_published_last_counts);
-  tcase_add_test(scores, what_was_seen_is_scored_where_the_targets_are_by_then);
-  tcase_add_test(scores, quantiles_are_as_counted_by_hand);
-  suite_add_tcase(suite, scores);
-  tcase_add_unchecked_fixture(files, make_folder, remove_folder);
-  tcase_add_test(files, a_log_comes_back_bit_by_bit);
-  tcase_add_test(files, a_log_without_times_does_not_tell_them);
-  tcase_add_loop_test(files, a_broken_log_is_refused_at_its_line, 0,
-                      sizeof broken_logs / sizeof *broken_logs);
-  tcase_add_test(files, boxes_of_the_benchmark_count_from_one);
-  tcase_add_test(files, a_log_is_ground_truth_as_well);
-  tcase_add_test(files, what_is_no_box_is_refused);
-  tcase_add_test(files, instants_are_read_as_the_tracker_writes_them);
-  tcase_add_loop_test(files, broken_instants_are_refused_at_their_line, 0,
-                      sizeof broken_instants / sizeof *broken_instants);
-  suite_add_tcase(suite, files);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

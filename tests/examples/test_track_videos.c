@@ -17,6 +17,7 @@
 #include "examples/tracker/p5.h"
 #include "examples/tracker/synth.h"
 #include "examples/tracker/video.h"
+#include "tests/common/suite.h"
 
 static char folder[] = "/tmp/ttprem-video-XXXXXX";
 
@@ -54,9 +55,11 @@ static const struct {
 #include "tests/examples/synth_sums.h"
 };
 
+GROUP("numbers");
+
 /* What every compiler makes; tests/cmake/tracker_video.sh asks them with and without optimisation.
  */
-START_TEST(the_bytes_are_what_they_were) {
+TESTS(the_bytes_are_what_they_were, sizeof sums / sizeof *sums) {
   char found[32];
   synth *of = make(sums[_i].settings);
   const synth_settings *settings = synth_settings_of(of);
@@ -72,17 +75,15 @@ START_TEST(the_bytes_are_what_they_were) {
   free(pixels);
   synth_free(of);
 }
-END_TEST
 
-START_TEST(the_sum_is_fnv_1a) {
+TEST(the_sum_is_fnv_1a) {
   ck_assert_uint_eq(synth_sum(SYNTH_SUM_START, "a", 1), UINT64_C(0xaf63dc4c8601ec8c));
   ck_assert_uint_eq(synth_sum(SYNTH_SUM_START, "foobar", 6), UINT64_C(0x85944171f73967e8));
 }
-END_TEST
 
 /* The pixels that another target leaves as they are and this one changes: their middle is the
  * box's. */
-START_TEST(the_ground_truth_is_where_the_target_is) {
+TEST(the_ground_truth_is_where_the_target_is) {
   synth *of = make("seed=5,scale=20,size=160x120,box=24x20");
   const size_t width = 160, bytes = width * 120;
   uint8_t *pixels = malloc(bytes), *background = malloc(bytes);
@@ -121,9 +122,8 @@ START_TEST(the_ground_truth_is_where_the_target_is) {
   synth_free(of);
   synth_free(bare);
 }
-END_TEST
 
-START_TEST(targets_stay_apart_and_inside_at_their_speed) {
+TEST(targets_stay_apart_and_inside_at_their_speed) {
   synth *of = make("size=640x480,targets=64,scale=25,speed=512,box=24x30");
   for (int64_t frame = 0; frame < 400; ++frame)
     for (int32_t i = 0; i < 64; ++i) {
@@ -140,9 +140,8 @@ START_TEST(targets_stay_apart_and_inside_at_their_speed) {
     }
   synth_free(of);
 }
-END_TEST
 
-START_TEST(a_pitch_leaves_the_rest_alone) {
+TEST(a_pitch_leaves_the_rest_alone) {
   synth *of = make("size=64x48,box=8x8,noise=9,light=30,pan=7,bar=5,targets=2");
   uint8_t *tight = malloc(64 * 48), *wide = malloc(80 * 48);
   memset(wide, 0xA5, 80 * 48);
@@ -157,9 +156,8 @@ START_TEST(a_pitch_leaves_the_rest_alone) {
   free(wide);
   synth_free(of);
 }
-END_TEST
 
-START_TEST(settings_out_of_range_are_refused) {
+TEST(settings_out_of_range_are_refused) {
   static const char *const wrong[] = {"width=15",   "height=9000", "targets=0", "targets=65",
                                       "box=7x8",    "speed=0",     "scale=26",  "light=51",
                                       "pan=257",    "noise=65",    "bar=2000",  "box=318x200",
@@ -184,7 +182,6 @@ START_TEST(settings_out_of_range_are_refused) {
     ck_assert_int_eq(settings.width, 320);
   }
 }
-END_TEST
 
 /* ---- files of pictures ---- */
 
@@ -228,7 +225,9 @@ static void append_picture(const char *path, const char *header, size_t bytes) {
   ck_assert_int_eq(fclose(file), 0);
 }
 
-START_TEST(pictures_follow_each_other) {
+GROUP("files", .first = make_folder, .last = remove_folder);
+
+TEST(pictures_follow_each_other) {
   char line[256];
   int64_t frames;
   unlink("good.pgm");
@@ -238,7 +237,6 @@ START_TEST(pictures_follow_each_other) {
   ck_assert_int_eq(read_all("good.pgm", 0, &frames, line), PREM_ERR_ENDED);
   ck_assert_int_eq(frames, 3);
 }
-END_TEST
 
 static const struct {
   const char *first, *second; /* headers; NULL: none */
@@ -258,7 +256,7 @@ static const struct {
     {"P5 16 16 255\n", "P", 0, 1, "frame 1 is cut short in its P5 header"},
 };
 
-START_TEST(broken_pictures_are_refused_where_they_break) {
+TESTS(broken_pictures_are_refused_where_they_break, sizeof broken / sizeof *broken) {
   char line[256];
   int64_t frames;
   unlink("broken.pgm");
@@ -269,10 +267,9 @@ START_TEST(broken_pictures_are_refused_where_they_break) {
   ck_assert_int_eq(frames, broken[_i].frames);
   ck_assert_msg(strstr(line, broken[_i].said) != NULL, "%s", line);
 }
-END_TEST
 
 /* Frames and ground truth go forwards and backwards; the ends come once. */
-START_TEST(what_is_held_is_shown_there_and_back) {
+TEST(what_is_held_is_shown_there_and_back) {
   static const int64_t order[] = {0, 1, 2, 3, 2, 1, 0, 1, 2, 3};
   const video_request request = {.source = "synth:size=160x120,frames=9", .hold = 4};
   synth *of = make("size=160x120,frames=9");
@@ -298,10 +295,9 @@ START_TEST(what_is_held_is_shown_there_and_back) {
   video_close(held);
   synth_free(of);
 }
-END_TEST
 
 /* A video that is shorter than what was asked for, and one frame alone. */
-START_TEST(a_short_video_is_held_as_a_whole) {
+TEST(a_short_video_is_held_as_a_whole) {
   uint8_t pixels[8][160 * 120];
   for (int64_t frames = 1; frames <= 2; ++frames) {
     char source[64];
@@ -317,9 +313,8 @@ START_TEST(a_short_video_is_held_as_a_whole) {
     video_close(held);
   }
 }
-END_TEST
 
-START_TEST(too_much_is_not_held) {
+TEST(too_much_is_not_held) {
   const video_request request = {.source = "synth:size=1024x1024,frames=0", .hold = 4097};
   prem_diag *diag = prem_diag_new();
   video *held;
@@ -329,9 +324,8 @@ START_TEST(too_much_is_not_held) {
                    "4097 frames of 1024 x 1024 are too many; 4096 can be held");
   prem_diag_free(diag);
 }
-END_TEST
 
-START_TEST(the_size_of_a_file_tells_its_frames) {
+TEST(the_size_of_a_file_tells_its_frames) {
   const video_request request = {.source = "counted.pgm"};
   video *of = NULL;
   unlink("counted.pgm");
@@ -344,9 +338,8 @@ START_TEST(the_size_of_a_file_tells_its_frames) {
   ck_assert_int_eq(video_skip(of, 3, NULL), PREM_ERR_ENDED);
   video_close(of);
 }
-END_TEST
 
-START_TEST(what_is_no_video_is_refused) {
+TEST(what_is_no_video_is_refused) {
   static const char *const missing[] = {"absent.pgm", "/dev/zero"};
   char line[256];
   int64_t frames;
@@ -362,9 +355,8 @@ START_TEST(what_is_no_video_is_refused) {
   ck_assert_int_eq(read_all("", 0, &frames, line), PREM_ERR_ARGUMENT);
   ck_assert_int_eq(read_all("synth:size=1x1", 0, &frames, line), PREM_ERR_ARGUMENT);
 }
-END_TEST
 
-START_TEST(what_is_saved_is_the_same_video) {
+TEST(what_is_saved_is_the_same_video) {
   const video_request request = {.source = "synth:frames=7,targets=3,size=160x120,box=20x16"};
   const video_request saved = {.source = "saved.pgm", .truth = "saved.csv"};
   video *of = NULL, *again = NULL;
@@ -392,7 +384,6 @@ START_TEST(what_is_saved_is_the_same_video) {
   video_close(of);
   video_close(again);
 }
-END_TEST
 
 /* ---- in ffmpeg's place ---- */
 
@@ -433,7 +424,7 @@ static void assert_no_children(void) {
   ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-START_TEST(a_decoder_that_misbehaves_is_told_and_ended) {
+TESTS(a_decoder_that_misbehaves_is_told_and_ended, sizeof stubs / sizeof *stubs) {
   char line[256];
   int64_t frames;
   const int64_t before_ns = child_now_ns();
@@ -444,9 +435,8 @@ START_TEST(a_decoder_that_misbehaves_is_told_and_ended) {
   ck_assert_int_lt(child_now_ns() - before_ns, INT64_C(60000000000));
   assert_no_children();
 }
-END_TEST
 
-START_TEST(closing_ends_a_decoder_that_runs) {
+TEST(closing_ends_a_decoder_that_runs) {
   const video_request request = {.source = "film.mp4"};
   video *of = NULL;
   put_in_place("#!/bin/sh\necho $$ >pid\nwhile :; do printf 'P5 16 16 255\\n'; head -c 256 "
@@ -461,9 +451,8 @@ START_TEST(closing_ends_a_decoder_that_runs) {
   fclose(file);
   ck_assert_int_eq(kill(pid, 0), -1);
 }
-END_TEST
 
-START_TEST(without_ffmpeg_it_says_so) {
+TEST(without_ffmpeg_it_says_so) {
   char line[256];
   int64_t frames;
   film *of = NULL;
@@ -474,10 +463,9 @@ START_TEST(without_ffmpeg_it_says_so) {
   ck_assert_int_eq(film_open("out.mp4", 16, 16, 25, &of, NULL), PREM_ERR_UNAVAILABLE);
   ck_assert_int_ne(access("out.mp4", F_OK), 0);
 }
-END_TEST
 
 /* Names of every byte that a shell would make something of reach ffmpeg as they are. */
-START_TEST(no_shell_reads_the_name) {
+TEST(no_shell_reads_the_name) {
   static const char name[] = "$(touch oops); 'a' \"b\" %d.mp4";
   char line[256], text[1024] = "";
   int64_t frames;
@@ -491,7 +479,6 @@ START_TEST(no_shell_reads_the_name) {
   ck_assert_ptr_nonnull(strstr(text, "\nfile:$(touch oops); 'a' \"b\" %d.mp4\n"));
   ck_assert_int_ne(access("oops", F_OK), 0);
 }
-END_TEST
 
 static const char *const encoders_that_fail[] = {
     /* none that is known, one that ends at once, one that ends amid a picture, one that is silent
@@ -502,7 +489,8 @@ static const char *const encoders_that_fail[] = {
     "#!/bin/sh\n[ \"$2\" = -encoders ] && echo ' V mpeg4 ' && exit\ncat >/dev/null\n"};
 
 /* SIGPIPE would end this test. */
-START_TEST(an_encoder_that_fails_leaves_no_film) {
+TESTS(an_encoder_that_fails_leaves_no_film,
+      sizeof encoders_that_fail / sizeof *encoders_that_fail) {
   film *of = NULL;
   prem_diag *diag = prem_diag_new();
   canvas picture = canvas_new(640, 480);
@@ -521,40 +509,4 @@ START_TEST(an_encoder_that_fails_leaves_no_film) {
   assert_no_children();
   canvas_free(&picture);
   prem_diag_free(diag);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("track_videos");
-  TCase *numbers = tcase_create("numbers"), *files = tcase_create("files");
-  tcase_add_loop_test(numbers, the_bytes_are_what_they_were, 0, sizeof sums / sizeof *sums);
-  tcase_add_test(numbers, the_sum_is_fnv_1a);
-  tcase_add_test(numbers, the_ground_truth_is_where_the_target_is);
-  tcase_add_test(numbers, targets_stay_apart_and_inside_at_their_speed);
-  tcase_add_test(numbers, a_pitch_leaves_the_rest_alone);
-  tcase_add_test(numbers, settings_out_of_range_are_refused);
-  suite_add_tcase(suite, numbers);
-  tcase_add_unchecked_fixture(files, make_folder, remove_folder);
-  tcase_add_test(files, pictures_follow_each_other);
-  tcase_add_loop_test(files, broken_pictures_are_refused_where_they_break, 0,
-                      sizeof broken / sizeof *broken);
-  tcase_add_test(files, what_is_held_is_shown_there_and_back);
-  tcase_add_test(files, a_short_video_is_held_as_a_whole);
-  tcase_add_test(files, too_much_is_not_held);
-  tcase_add_test(files, the_size_of_a_file_tells_its_frames);
-  tcase_add_test(files, what_is_no_video_is_refused);
-  tcase_add_test(files, what_is_saved_is_the_same_video);
-  tcase_add_loop_test(files, a_decoder_that_misbehaves_is_told_and_ended, 0,
-                      sizeof stubs / sizeof *stubs);
-  tcase_add_test(files, closing_ends_a_decoder_that_runs);
-  tcase_add_test(files, without_ffmpeg_it_says_so);
-  tcase_add_test(files, no_shell_reads_the_name);
-  tcase_add_loop_test(files, an_encoder_that_fails_leaves_no_film, 0,
-                      sizeof encoders_that_fail / sizeof *encoders_that_fail);
-  suite_add_tcase(suite, files);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? 1 : 0;
 }

@@ -4,6 +4,7 @@
  *, dropped or given up. */
 #include "tests/common/mode_plans.h"
 #include "tests/common/random_schedule.h"
+#include "tests/common/suite.h"
 
 #include "prem/model/private.h"
 #include "runtime/core/arrays.h"
@@ -277,7 +278,10 @@ static void run_graph(graph *g) {
   prem_live_close(g->live);
 }
 
-START_TEST(every_graph_drains_and_is_right) { /* E22, E30 */
+GROUP("live_graphs", .timeout_s = 600);
+
+TESTS(every_graph_drains_and_is_right,
+      getenv("TTPREM_LIVE_ROUNDS") ? atoi(getenv("TTPREM_LIVE_ROUNDS")) : 1) { /* E22, E30 */
   for (uint64_t seed = (uint64_t)_i * SEEDS; seed < (uint64_t)(_i + 1) * SEEDS; ++seed) {
     graph g = {.seed = seed, .dice = {.state = seed}};
     if (draw_graph(&g, false) && prem_arrays_new(g.schedule, &g.reference, NULL) == PREM_OK) {
@@ -296,10 +300,10 @@ START_TEST(every_graph_drains_and_is_right) { /* E22, E30 */
   ck_assert_int_gt(aborted, 0);
   ck_assert_int_gt(left_out, 0);
 }
-END_TEST
 
 /* The same where modes have plans of their own, and everybody switches all the time. */
-START_TEST(every_graph_is_right_across_plans) {
+TESTS(every_graph_is_right_across_plans,
+      getenv("TTPREM_LIVE_ROUNDS") ? atoi(getenv("TTPREM_LIVE_ROUNDS")) : 1) {
   for (uint64_t seed = (uint64_t)_i * SEEDS; seed < (uint64_t)(_i + 1) * SEEDS; ++seed) {
     graph g = {.seed = seed, .dice = {.state = ~seed}};
     if (draw_graph(&g, true) && prem_arrays_new(g.schedule, &g.reference, NULL) == PREM_OK) {
@@ -317,16 +321,4 @@ START_TEST(every_graph_is_right_across_plans) {
   ck_assert_int_gt(switches, SEEDS);
   ck_assert_int_gt(by_plans, SEEDS);
   ck_assert_int_gt(in_time, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_graphs");
-  TCase *cases = tcase_create("live_graphs");
-  const char *rounds = getenv("TTPREM_LIVE_ROUNDS"); /* more than one, by hand */
-  tcase_set_timeout(cases, 600);
-  tcase_add_loop_test(cases, every_graph_drains_and_is_right, 0, rounds ? atoi(rounds) : 1);
-  tcase_add_loop_test(cases, every_graph_is_right_across_plans, 0, rounds ? atoi(rounds) : 1);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

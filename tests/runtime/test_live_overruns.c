@@ -6,6 +6,7 @@
 #include "tests/common/live.h"
 #include "tests/common/live_tree.h"
 #include "tests/common/longer.h"
+#include "tests/common/suite.h"
 
 enum { ROOM = 1 << 16, JOBS = 6, PERIOD_NS = 1000, DEADLINE_NS = 900 };
 
@@ -190,7 +191,7 @@ static void log_chain(char *log) {
       }
 }
 
-START_TEST(sessions_go_as_they_are_known_to) {
+TEST(sessions_go_as_they_are_known_to) {
   char *log = calloc(8, ROOM), *part = calloc(1, ROOM);
   ck_assert(log && part);
   log_one_task(part);
@@ -202,12 +203,11 @@ START_TEST(sessions_go_as_they_are_known_to) {
   free(part);
   golden_judge("overruns.txt", log);
 }
-END_TEST
 
 /* ---- what blocks wait for -------------------------------------------------------------------- */
 
 /* On the simulator the courier is never late, so sessions do not show it. */
-START_TEST(a_block_waits_for_the_ticket_of_its_job) {
+TESTS(a_block_waits_for_the_ticket_of_its_job, 5) {
   static const char *const settings[] = {
       "", "deadline_ns = 900L; overrun = \"record\";", "deadline_ns = 900L; overrun = \"skip\";",
       "deadline_ns = 900L; overrun = \"abort\";", "deadline_ns = 900L; overrun = \"degrade\";"};
@@ -226,7 +226,6 @@ START_TEST(a_block_waits_for_the_ticket_of_its_job) {
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
-END_TEST
 
 /* ---- random trees ---------------------------------------------------------------------------- */
 
@@ -260,7 +259,8 @@ static void run_tree(uint64_t seed) {
   prem_schedule_free(tree.schedule);
 }
 
-START_TEST(nothing_half_is_shown_and_every_job_has_one_fate) {
+TESTS(nothing_half_is_shown_and_every_job_has_one_fate,
+      getenv("TTPREM_LIVE_ROUNDS") ? atoi(getenv("TTPREM_LIVE_ROUNDS")) : 1) {
   for (int i = 0; i < TREES; ++i)
     run_tree((uint64_t)(_i * TREES + i));
   ck_assert_int_gt(trees.overruns, TREES);
@@ -270,18 +270,4 @@ START_TEST(nothing_half_is_shown_and_every_job_has_one_fate) {
   ck_assert_uint_gt(trees_shown.missing, TREES);
   ck_assert_uint_gt(trees_shown.aborted, TREES / 4);
   ck_assert_uint_gt(trees_off, TREES);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_overruns");
-  TCase *cases = tcase_create("live_overruns");
-  tcase_set_timeout(cases, 120);
-  const char *rounds = getenv("TTPREM_LIVE_ROUNDS"); /* more than one, by hand */
-  tcase_add_test(cases, sessions_go_as_they_are_known_to);
-  tcase_add_loop_test(cases, a_block_waits_for_the_ticket_of_its_job, 0, 5);
-  tcase_add_loop_test(cases, nothing_half_is_shown_and_every_job_has_one_fate, 0,
-                      rounds ? atoi(rounds) : 1);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 /* ctest: threads timing */
 #include "tests/common/live.h"
 #include "tests/common/live_tree.h"
+#include "tests/common/suite.h"
 
 #include <stdatomic.h>
 #include <time.h>
@@ -201,7 +202,9 @@ static void judge(const bench *b) {
   }
 }
 
-START_TEST(each_policy_in_each_phase) {
+GROUP("live_overruns_cpu", .timeout_s = 300);
+
+TESTS(each_policy_in_each_phase, 5 * PREM_PHASE_COUNT) {
   enum { ATTEMPTS = 60 };
   const prem_kernel kernel = with_compute(hold_compute);
   const prem_kernel *list[] = {&kernel};
@@ -222,7 +225,6 @@ START_TEST(each_policy_in_each_phase) {
   ck_assert(is_judged);
   judge(&b);
 }
-END_TEST
 
 /* ---- random trees ---------------------------------------------------------------------------- */
 
@@ -266,7 +268,8 @@ static void run_tree(uint64_t seed, const prem_registry *registry, prem_live_sta
   prem_schedule_free(tree.schedule);
 }
 
-START_TEST(nothing_half_is_shown_and_every_job_has_one_fate) {
+TESTS(nothing_half_is_shown_and_every_job_has_one_fate,
+      getenv("TTPREM_LIVE_ROUNDS") ? atoi(getenv("TTPREM_LIVE_ROUNDS")) : 1) {
   const prem_kernel kernel = with_compute(slow_compute);
   const prem_kernel *list[] = {&kernel};
   const prem_registry registry = {list, 1};
@@ -278,17 +281,4 @@ START_TEST(nothing_half_is_shown_and_every_job_has_one_fate) {
   ck_assert_int_gt(totals.skipped, 0);
   ck_assert_int_gt(totals.aborted, 0);
   ck_assert_uint_gt(shown.frames, 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_overruns_cpu");
-  TCase *cases = tcase_create("live_overruns_cpu");
-  const char *rounds = getenv("TTPREM_LIVE_ROUNDS"); /* more than one, by hand */
-  tcase_set_timeout(cases, 300);
-  tcase_add_loop_test(cases, each_policy_in_each_phase, 0, 5 * PREM_PHASE_COUNT);
-  tcase_add_loop_test(cases, nothing_half_is_shown_and_every_job_has_one_fate, 0,
-                      rounds ? atoi(rounds) : 1);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include "tests/common/live_model.h"
 #include "tests/common/longer.h"
 #include "tests/common/rounds.h"
+#include "tests/common/suite.h"
 
 #include "prem/base/random.h"
 
@@ -251,22 +252,14 @@ static void run_sequence(int sequence) {
   prem_schedule_free(p.schedule);
 }
 
-START_TEST(sessions_do_as_the_model_says) {
+GROUP("live_random", .timeout_s = 600);
+
+TESTS(sessions_do_as_the_model_says,
+      getenv("TTPREM_LIVE_ROUNDS") ? atoi(getenv("TTPREM_LIVE_ROUNDS")) : 1) {
   for (int i = 0; i < ROUNDS(SEQUENCES); ++i)
     run_sequence(_i * SEQUENCES + i);
   ck_assert_int_gt(overran, ROUNDS(SEQUENCES) / 10);
   ck_assert_int_gt(skipped, ROUNDS(SEQUENCES) / 40);
   ck_assert_int_gt(aborted, ROUNDS(SEQUENCES) / 40);
   ck_assert_int_gt(aborted_late, ROUNDS(SEQUENCES) / 80);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live_random");
-  TCase *cases = tcase_create("live_random");
-  const char *rounds = getenv("TTPREM_LIVE_ROUNDS"); /* more than one, by hand */
-  tcase_set_timeout(cases, 600);
-  tcase_add_loop_test(cases, sessions_do_as_the_model_says, 0, rounds ? atoi(rounds) : 1);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }
