@@ -469,8 +469,7 @@ static const char load_source[] =
     "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; } );"
     "plan: { hyperperiod_ns = 300L; starts = ( { task = \"c\"; phase = \"prefetch\"; block = 0;"
     "    start_ns = [ 100L ]; } ); closed: { open_ns = 239L; start_ns = [ 100L ]; end_ns = [ 150L "
-    "]; "
-    "}; };";
+    "]; }; };";
 
 static prem_status run_beside(FILE *told) {
   static const prem_compare_options options = {.modes = {PREM_MODE_TT},

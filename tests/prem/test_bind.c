@@ -95,8 +95,7 @@ static const struct {
     {LARGE("1"), LARGE("2"),
      "3: E013: tasks: 201228300 phases in one hyperperiod, the limit is 67108864; to plan them "
      "would take some 28.1 GiB of memory. Most are of task 'k' (1 jobs of 67076100 tiles): use "
-     "larger "
-     "tiles, or periods with a smaller least common multiple"},
+     "larger tiles, or periods with a smaller least common multiple"},
     {NOOP("tiles = 1;"), NOOP("tiles = 1; writeback: { };"),
      "2: E029: tasks.k.kernel: kernel 'noop' implies no phase; give prefetch, compute or "
      "writeback"},
@@ -111,11 +110,9 @@ static const struct {
             "  { name = \"b\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
             "    arrays: { in = \"x\"; out = \"new\"; }; } );",
      "6: E031: tasks.a.arrays.in: array 'b.out' has no shape: the task that writes it has an "
-     "error, "
-     "or waits for this one\n"
+     "error, or waits for this one\n"
      "8: E031: tasks.b.arrays.in: array 'a.out' has no shape: the task that writes it has an "
-     "error, "
-     "or waits for this one"},
+     "error, or waits for this one"},
 };
 
 TESTS(is_refused, (int)(sizeof refusals / sizeof *refusals)) {
@@ -234,8 +231,7 @@ TEST(outputs_that_overlap_or_leave_out) {
       {3, 2, 0, 3, 3, "column 12 of 'out' is in no tile's window"},
       {3, 1, 0, 1, 4,
        "index 1 of the tile moves the window of 'out' in two dimensions; of an output each may "
-       "move "
-       "it in one"},
+       "move it in one"},
   };
   for (size_t i = 0; i < sizeof windows / sizeof *windows; ++i) {
     answer_well();

@@ -236,18 +236,15 @@ TEST(all_problems_in_one_go) {
       "4: E027: tasks.a.blocks: block 9 does not exist; the platform has blocks 0 to 1\n"
       "4: E017: tasks.a.tiles: is 0, must be at least 1\n"
       "5: E016: tasks.a.prefetch.wcet_ns: is 0 ns, must be above 0 (leave out a phase that does "
-      "not "
-      "exist)\n"
+      "not exist)\n"
       "5: E014: tasks.a.period_ns: a period of 0 ns; it must be above 0 (leave it out for a "
-      "one-shot "
-      "task)\n"
+      "one-shot task)\n"
       "7: E008: tasks.a.compute.wcet_ns: is a float, must be an integer number of nanoseconds such "
       "as 1500L, or a string such as \"1.5us\"\n"
       "6: E006: tasks: two tasks are called 'a'; the other one is in line 4\n"
       "7: E024: tasks.a.after[0].task: there is no task 'z'\n"
       "9: E003: plan.hyperperiod_ns: missing; give the least common multiple of the periods, or "
-      "the "
-      "plan's length\n"
+      "the plan's length\n"
       "9: E024: plan.runs[0].task: there is no task 'q' in `tasks`");
 }
 
@@ -500,8 +497,7 @@ TEST(broken_profiles) {
        "p.cfg:1: E007: tasks.a.compute.wcet_ns: 5 lacks the suffix of a 64-bit value; write 5L"},
       {"version = 1;\ntasks = ( { name = \"a\"; compute: { wcet_ns = 5000000000; }; } );",
        "p.cfg:2: E007: tasks.a.compute.wcet_ns: 5000000000 lacks the suffix of a 64-bit value; "
-       "write "
-       "5000000000L"},
+       "write 5000000000L"},
       {"version = 1; tasks = ( { name = \"a\"; compute: { wcet_ns = 5L; busy_ns = 6L; }; } );",
        "p.cfg:1: E023: tasks.a.compute.busy_ns: 6 ns is above the phase's wcet_ns of 5 ns"},
       {"version = 1; tasks = ( { name = \"a\"; compute: { wcet = 5L; }; } );",

@@ -240,8 +240,7 @@ static prem_schedule *one_window(const char *load) {
       "version = 1; name = \"t\"; platform: { blocks = 2; best_effort: { buffers = 1; }; };"
       "tasks = ( { name = \"critical\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { "
       "wcet_ns = 50L; }; }, { name = \"load\"; class = \"best_effort\"; kernel = \"none\"; blocks "
-      "= "
-      "[ 1 ]; %s } ); plan: { hyperperiod_ns = 200L; starts = ( { task = \"critical\"; phase = "
+      "= [ 1 ]; %s } ); plan: { hyperperiod_ns = 200L; starts = ( { task = \"critical\"; phase = "
       "\"prefetch\"; block = 0; start_ns = [ 100L ]; } ); closed: { open_ns = 120L; start_ns = [ "
       "100L ]; end_ns = [ 150L ]; }; };",
       load));
@@ -440,8 +439,7 @@ TEST(windows_of_nobody_last_as_planned) {
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; prefetch: { wcet_ns = 20L; }; "
       "}",
       "hyperperiod_ns = 400L; warmup_tiles = 1; warmup_ns = 60L; starts = ( { task = \"a\"; phase "
-      "= "
-      "\"prefetch\"; block = 0; start_ns = [ 60L ]; } ); closed: { open_ns = 1L; "
+      "= \"prefetch\"; block = 0; start_ns = [ 60L ]; } ); closed: { open_ns = 1L; "
       "start_ns = [ 0L, 60L ]; end_ns = [ 60L, 200L ]; };",
       2);
   ck_assert_int_eq(first_start(0), 80);
@@ -451,8 +449,7 @@ TEST(windows_of_nobody_last_as_planned) {
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; prefetch: { wcet_ns = 20L; }; "
       "}",
       "hyperperiod_ns = 400L; warmup_tiles = 1; warmup_ns = 60L; starts = ( { task = \"a\"; phase "
-      "= "
-      "\"prefetch\"; block = 0; start_ns = [ 60L ]; } ); closed: { open_ns = 1L; "
+      "= \"prefetch\"; block = 0; start_ns = [ 60L ]; } ); closed: { open_ns = 1L; "
       "start_ns = [ 0L ]; end_ns = [ 200L ]; };",
       1);
   ck_assert_int_eq(first_start(0), 200);

@@ -114,8 +114,7 @@ static prem_schedule *schedule_of(const shape *of) {
   used += (size_t)snprintf(
       source + used, sizeof source - used,
       "%s, %s, %s, %s, %s, { name = \"norm\"; kernel = \"vector_sum\"; blocks = [ 0 ]; tile = [ %d "
-      "]; "
-      "arrays: { in = \"sqr_norm\"; out = \"norm\"; }; after = ( { task = \"sqr_norm\"; } "
+      "]; arrays: { in = \"sqr_norm\"; out = \"norm\"; }; after = ( { task = \"sqr_norm\"; } "
       "); " PHASES " } );",
       task_text("multiply_constant", of->tile, single, constant),
       task_text("sqr_magnitude", of->tile, single, ""),

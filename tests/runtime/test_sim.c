@@ -176,8 +176,7 @@ TEST(long_phases_do_not_overflow) {
       "tasks = ( { name = \"a\"; copies = 3; kernel = \"none\"; blocks = 1; tiles = 1;"
       "    prefetch: { wcet_ns = 86400000000000L; }; } );"
       "plan: { hyperperiod_ns = 864000000000000L; runs = ( { task = \"a.0\"; phase = \"prefetch\"; "
-      "start_ns = 0L; "
-      "},"
+      "start_ns = 0L; },"
       "  { task = \"a.1\"; phase = \"prefetch\"; start_ns = 86400000000000L; },"
       "  { task = \"a.2\"; phase = \"prefetch\"; start_ns = 172800000000000L; } ); };");
   prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
@@ -222,8 +221,7 @@ TEST(lock_serialises_in_the_order_of_asking) {
       "    prefetch: { wcet_ns = 9L; busy_ns = 5L; }; } );"
       "plan: { hyperperiod_ns = 100L; runs = ("
       "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; chain = [ \"compute\" ]; repeat = 2; "
-      "step_ns = 15L; "
-      "},"
+      "step_ns = 15L; },"
       "  { task = \"b\"; phase = \"prefetch\"; start_ns = 30L; },"
       "  { task = \"c\"; phase = \"prefetch\"; start_ns = 50L; } ); };");
   prem_trace *trace = simulate(schedule, PREM_MODE_LOCK, 1);

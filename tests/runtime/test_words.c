@@ -24,16 +24,13 @@ static const struct {
      "\"x\"; out = \"y\"; "
      "}; }",
      "tasks.a.tile: tile 0 writes the elements 0 to 5 of the rows of array 'y' ('out', u8), the "
-     "GPU "
-     "writes 4 bytes at a time; let tiles be a multiple of 4 elements wide"},
+     "GPU writes 4 bytes at a time; let tiles be a multiple of 4 elements wide"},
     /* 62 bytes a row: what follows them is room */
     {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
-     "\"x\"; out = "
-     "\"new\"; }; }",
+     "\"x\"; out = \"new\"; }; }",
      NULL},
     {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 20 ]; arrays: { in = "
-     "\"x\"; out = "
-     "\"new\"; }; }",
+     "\"x\"; out = \"new\"; }; }",
      NULL},
     /* but not where a task reads on and wants zeros */
     {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
@@ -41,8 +38,7 @@ static const struct {
      "}; }, "
      "{ name = \"b\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
      "\"z\"; out = \"w\"; "
-     "}; "
-     "after = ( { task = \"a\"; } ); }",
+     "}; after = ( { task = \"a\"; } ); }",
      "tasks.a.arrays.out: the rows of array 'z' have 62 u8, the GPU writes 4 bytes at a time, and "
      "task 'b' reads beyond their ends, where zeros have to stay; let rows have a multiple of 4 "
      "elements, or no window of that task hang over"},
@@ -60,30 +56,24 @@ static const struct {
      "task 'b' reads beyond their ends"},
     {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
      "\"x\"; out = \"z\"; "
-     "}; }, "
-     "{ name = \"b\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
+     "}; }, { name = \"b\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
      "\"z\"; out = \"new\"; "
-     "}; "
-     "after = ( { task = \"a\"; } ); }",
+     "}; after = ( { task = \"a\"; } ); }",
      NULL},
     /* two elements a word */
     {"{ name = \"a\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 6 ]; arrays: { in = \"f\"; "
-     "out = \"h\"; }; "
-     "}",
+     "out = \"h\"; }; }",
      NULL},
     {"{ name = \"a\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 5 ]; arrays: { in = \"f\"; "
-     "out = \"h\"; }; "
-     "}",
+     "out = \"h\"; }; }",
      "tile 0 writes the elements 0 to 4 of the rows of array 'h' ('out', f16), the GPU writes 4 "
      "bytes at a time; let tiles be a multiple of 2 elements wide"},
     /* a word and more */
     {"{ name = \"a\"; kernel = \"conv2d\"; blocks = [ 0 ]; tile = [ 3, 1 ]; arrays: { in = \"f\"; "
-     "out = \"new\"; "
-     "}; }",
+     "out = \"new\"; }; }",
      NULL},
     {"{ name = \"a\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 3 ]; arrays: { in = \"f\"; "
-     "out = \"i\"; }; "
-     "}",
+     "out = \"i\"; }; }",
      NULL},
 };
 

@@ -73,11 +73,9 @@ TEST(what_is_touched_first_is_said_first) {
       "    writeback: { wcet_ns = 10L; }; } );"
       "plan: { hyperperiod_ns = 150L; runs = ("
       "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ]; start_ns = "
-      "0L; "
-      "},"
+      "0L; },"
       "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ]; start_ns = "
-      "90L; "
-      "} ); };");
+      "90L; } ); };");
   ck_assert_uint_eq(prem_diag_errors(diag), 2);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason,
                                "prefetch of 'a' tile 0 on block 0 starts at 0, 30 ns after a job"));

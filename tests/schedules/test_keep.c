@@ -532,8 +532,7 @@ TEST(a_pair_keeps_all_that_is_chained_to_it) {
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; prefetch: { wcet_ns = 10L; };"
       "  compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; },"
       "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = %d; compute: { wcet_ns = 10L; }; "
-      "} "
-      ");\n%s";
+      "} );\n%s";
   static const char plan[] =
       "plan: { hyperperiod_ns = 200L; runs = ("
       "{ task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L; tile = 0; },"
