@@ -13,7 +13,7 @@
 #include "ttprem/report.h"
 #include "ttprem/ttprem_measure.h"
 
-enum { CHANGED = 300, PAGE_EVERY = 5 /* it takes longest */ };
+enum { CHANGED = 120, PAGE_EVERY = 5 /* it takes longest */ };
 
 /* ---- what there is -------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include "tests/common/suite.h"
 #include "ttprem/ttprem_measure.h"
 
-enum { FINDINGS = 300, COLUMNS = 5, MAX_ROWS = 90 };
+enum { FINDINGS = 120, COLUMNS = 5, MAX_ROWS = 90 };
 
 typedef struct drawn_table {
   bool text_x, wide, ties;

@@ -5,7 +5,6 @@
  * the report is right, the same request gives the same plan, and a search is never worse than what
  * it begins with. What is refused is refused with a reason.
  */
-/* ctest: release */
 #include "schedules/planner/greedy/greedy.h"
 #include "tests/common/planted.h"
 #include "tests/common/random_schedule.h"

@@ -4,7 +4,6 @@
  * no fault with is a plan that the checker accepts, no value is below the bound, and nothing that
  * is excluded has a plan.
  */
-/* ctest: release */
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/proof/refute.h"
 #include "schedules/planner/search/decode.h"
