@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why phases are late: traces whose every stamp is written by hand, and runs with known waits. */
+#include <inttypes.h>
+
 #include "measure/waits.h"
 #include "tests/common/chain_trace.h"
 #include "tests/common/running.h"
@@ -113,152 +115,83 @@ static void assert_blamed(prem_phase phase, int64_t blamed, int64_t widen_ns) {
 
 GROUP("causes", .set_up = set_up, .tear_down = tear_down);
 
-TEST(data_that_comes_late) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 140); /* 40 longer than planned */
-  add(PREM_COMPUTE, 0, 100, 140, 140, 290);
-  find(1);
-  assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 1);
-  assert_blamed(PREM_PREFETCH, 1, 40);
+/* ---- cases of causes.txt -------------------------------------------------------------------- */
+
+/* All that is known: causes and what is blamed of each phase, and first causes. */
+static void tell(FILE *file) {
+  for (int i = 0; i < TASKS * PREM_PHASE_COUNT; ++i) {
+    const char *task = schedule->tasks[i / PREM_PHASE_COUNT].name;
+    const char *phase = prem_phase_name((prem_phase)(i % PREM_PHASE_COUNT));
+    for (int c = 0; c < PREM_CAUSE_COUNT; ++c)
+      if (causes[i].count[c])
+        fprintf(file, "> %s %s: %d late by %s\n", task, phase, (int)causes[i].count[c],
+                prem_cause_name((prem_cause)c));
+    if (causes[i].blamed)
+      fprintf(file, "> %s %s: blamed for %d, widen by %d ns\n", task, phase, (int)causes[i].blamed,
+              (int)causes[i].widen_ns);
+  }
+  for (int64_t i = 0; i < first.count; ++i) {
+    const prem_first_cause *of = &first.causes[i];
+    fprintf(file,
+            "> first %s: %s %s%s%s, %d late by up to %d ns, widen by %d ns, block %d at %d ns\n",
+            prem_first_kind_name(of->kind), schedule->tasks[of->task].name,
+            prem_phase_name(of->phase), of->from < 0 ? "" : ", from ",
+            of->from < 0 ? "" : schedule->tasks[of->from].name, (int)of->late,
+            (int)of->lateness_max_ns, (int)of->widen_ns, (int)of->block, (int)of->start_ns);
+  }
 }
 
-/* The guard is what telling the next phase takes: who uses it up makes that one late. */
-TEST(a_window_that_eats_the_guard) {
-  schedule->platform.guard_ns = 30;
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_COMPUTE, 0, 100, 100, 100, 250);
-  add(PREM_PREFETCH, 1, 200, 200, 200, 320); /* 20 longer than planned */
-  add(PREM_COMPUTE, 1, 330, 350, 350, 500);
-  find(1);
-  assert_first(0, 1, PREM_FIRST_WINDOW, A, 1);
-  assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 1);
-  assert_blamed(PREM_PREFETCH, 1, 20);
+/* As in `b prefetch 0: 1100 1150 1150 1250 block 1 # why`: when a tile's phase is released (-:
+ * never), ready, begun and ended. */
+static void add_line(const char *line) {
+  char task, phase[16], release[24], more[16] = "";
+  int tile, ready_ns, start_ns, end_ns, block = 0;
+  ck_assert_int_ge(sscanf(line, "%c %15s %d: %23s %d %d %d %15s %d", &task, phase, &tile, release,
+                          &ready_ns, &start_ns, &end_ns, more, &block),
+                   7);
+  prem_phase of = PREM_PREFETCH;
+  while (strcmp(prem_phase_name(of), phase) != 0)
+    ++of;
+  prem_trace_record *record =
+      add(of, tile, *release == '-' ? PREM_NO_RELEASE : atoi(release), ready_ns, start_ns, end_ns);
+  record->task = task == 'b' ? B : A;
+  record->block = (uint16_t)(strcmp(more, "block") == 0 ? block : record->task);
+  record->flags = strcmp(more, "warm-up") == 0 ? PREM_SLOT_WARMUP : 0;
 }
 
-TEST(a_window_that_is_kept_eats_no_guard) {
-  schedule->platform.guard_ns = 30;
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_COMPUTE, 0, 100, 100, 100, 250);
-  add(PREM_PREFETCH, 1, 200, 200, 200, 300);
-  add(PREM_COMPUTE, 1, 330, 350, 350, 500);
-  find(1);
-  assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
-}
-
-TEST(an_end_before_the_guard_is_not_to_blame) {
-  schedule->platform.guard_ns = 30;
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_COMPUTE, 0, 100, 100, 100, 250);
-  add(PREM_PREFETCH, 1, 200, 200, 200, 320);
-  add(PREM_COMPUTE, 1, 350, 370, 370, 520);
-  find(1);
-  assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
-}
-
-TEST(a_buffer_that_is_still_in_use) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_COMPUTE, 0, 100, 100, 100, 430); /* 180 longer */
-  add(PREM_PREFETCH, 1, 200, 200, 200, 300);
-  add(PREM_PREFETCH, 2, 400, 430, 430, 530);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 1);
-  assert_blamed(PREM_COMPUTE, 1, 30);
-}
-
-TEST(a_unit_that_is_still_at_work) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 225); /* 125 longer: the next one waits for it */
-  add(PREM_PREFETCH, 1, 200, 200, 225, 325);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
-  assert_blamed(PREM_PREFETCH, 1, 25);
-}
-
-/* The second prefetch has its buffer, but its turn comes only when the first one has begun. */
-TEST(a_turn_that_comes_late) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_COMPUTE, 0, 100, 100, 100, 290); /* 40 longer */
-  add(PREM_PREFETCH, 1, 250, 290, 295, 395);
-  add(PREM_PREFETCH, 2, 260, 296, 296, 396);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 2);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 2);
-  assert_blamed(PREM_COMPUTE, 2, 40);
-}
-
-/* How long the first prefetch then takes is not what the second one waits for. */
-TEST(a_turn_behind_one_that_then_takes_long) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_COMPUTE, 0, 100, 100, 100, 290); /* 40 longer */
-  add(PREM_PREFETCH, 1, 250, 290, 295, 895);
-  add(PREM_PREFETCH, 2, 260, 296, 296, 396);
-  find(1);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 2)->phase, PREM_COMPUTE);
-}
-
-TEST(a_turn_behind_the_block_s_first_phase) {
-  add(PREM_PREFETCH, 0, 0, 0, 295, 895); /* nothing is before it */
-  add(PREM_PREFETCH, 1, 200, 296, 296, 396);
-  find(1);
-  assert_first(0, 1, PREM_FIRST_COLD, A, 2);
-}
-
-TEST(a_turn_behind_one_that_waits) {
-  add(PREM_COMPUTE, 0, 0, 0, 0, 290); /* 140 longer */
-  add(PREM_WRITEBACK, 0, 150, 290, 290, 340);
-  add(PREM_PREFETCH, 1, 200, 293, 293, 393);
-  find(1);
-  assert_cause(PREM_WRITEBACK, PREM_CAUSE_DATA, 2);
-  assert_blamed(PREM_COMPUTE, 2, 140);
-}
-
-TEST(what_waits_behind_a_late_phase_goes_back_to_the_first) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 180); /* 80 longer */
-  add(PREM_COMPUTE, 0, 100, 180, 180, 330);
-  add(PREM_PREFETCH, 1, 200, 200, 200, 300);
-  add(PREM_COMPUTE, 1, 300, 300, 330, 480); /* late behind the late compute */
-  find(1);
-  assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 2);
-  assert_cause(PREM_COMPUTE, PREM_CAUSE_UNIT, 2);
-  assert_blamed(PREM_PREFETCH, 2, 80);
-  assert_blamed(PREM_COMPUTE, 0, 0);
-}
-
-TEST(a_chained_phase_hands_the_blame_on) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 180); /* 80 longer; its compute is chained and not late */
-  add(PREM_COMPUTE, 0, PREM_NO_RELEASE, 180, 180, 330);
-  add(PREM_WRITEBACK, 0, 250, 330, 330, 380);
-  find(1);
-  assert_cause(PREM_WRITEBACK, PREM_CAUSE_DATA, 1);
-  assert_blamed(PREM_PREFETCH, 1, 80);
-  assert_blamed(PREM_COMPUTE, 0, 0);
-}
-
-TEST(no_window_is_to_blame_for_an_executor) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_PREFETCH, 1, 200, 200, 300, 400);
-  add(PREM_COMPUTE, 1, 300, 400, 400, 550); /* late behind a late prefetch of the right length */
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 2);
-  assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 2);
-  assert_blamed(PREM_PREFETCH, 0, 0);
-}
-
-TEST(a_window_is_widened_by_no_more_than_was_lacking) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_PREFETCH, 1, 200, 200, 230, 370); /* late by 30, then 40 too long */
-  add(PREM_COMPUTE, 1, 300, 370, 370, 520);
-  find(1);
-  assert_blamed(PREM_PREFETCH, 1, 40);
-  assert_first(0, 2, PREM_FIRST_WINDOW, A, 1);
-}
-
-/* Room for the first that waits is enough: the 10 that the second prefetch adds are its own. */
-TEST(what_is_behind_a_late_phase_needs_no_room_of_its_own) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 225); /* 125 longer */
-  add(PREM_PREFETCH, 1, 200, 225, 225, 335);
-  add(PREM_PREFETCH, 2, 300, 335, 335, 435);
-  find(1);
-  assert_first(0, 1, PREM_FIRST_WINDOW, A, 2);
-  assert_blamed(PREM_PREFETCH, 2, 25);
+/* A case begins with its name (#), and ends with what is found (>) and an empty line. */
+TEST(each_case_has_its_causes) {
+  FILE *cases = fopen(SOURCE_DIR "/tests/measure/causes.txt", "r");
+  ck_assert_ptr_nonnull(cases);
+  char line[512], name[512] = "", expected[4096] = "", *found = NULL;
+  size_t bytes = 0;
+  int clock_step_ns = 1, count = 0;
+  while (fgets(line, sizeof line, cases)) {
+    if (*line == '#')
+      strcpy(name, line);
+    else if (*line == '>')
+      strcat(expected, line);
+    else if (sscanf(line, "step %d", &clock_step_ns) == 1 ||
+             sscanf(line, "guard %" SCNd64, &schedule->platform.guard_ns) == 1)
+      continue;
+    else if (*line != '\n')
+      add_line(line);
+    if (*line != '\n')
+      continue;
+    find(clock_step_ns);
+    FILE *file = open_memstream(&found, &bytes);
+    tell(file);
+    fclose(file);
+    ck_assert_msg(strcmp(found, expected) == 0, "%sfound:\n%sexpected:\n%s", name, found, expected);
+    free(found);
+    tear_down();
+    set_up();
+    *expected = '\0';
+    clock_step_ns = 1;
+    ++count;
+  }
+  fclose(cases);
+  ck_assert_int_ge(count, 40);
 }
 
 /* The same, found first by way of another task, on a block before it. */
@@ -270,65 +203,6 @@ TEST(room_for_the_first_that_waits_is_found_on_another_block) {
   find(1);
   assert_first(0, 1, PREM_FIRST_WINDOW, A, 2);
   assert_blamed(PREM_WRITEBACK, 2, 50);
-}
-
-TEST(the_place_is_where_it_was_seen_first) {
-  add(PREM_PREFETCH, 1, 200, 200, 200, 340);
-  add(PREM_COMPUTE, 1, 300, 340, 340, 490);
-  add(PREM_PREFETCH, 0, 0, 0, 0, 140)->block = 1;
-  add(PREM_COMPUTE, 0, 100, 140, 140, 290)->block = 1;
-  find(1);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 2)->block, 1);
-}
-
-/* Ready 15 after its release, begun 185 after that. */
-TEST(the_longer_wait_is_looked_into) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 215); /* 115 longer */
-  add(PREM_PREFETCH, 1, 200, 215, 400, 500);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
-}
-
-/* Late by 30, then 10 too long: what is more than half of it is its cause. */
-TEST(the_larger_share_is_the_cause) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_PREFETCH, 1, 200, 200, 230, 340);
-  add(PREM_COMPUTE, 1, 300, 340, 340, 490);
-  find(1);
-  assert_blamed(PREM_PREFETCH, 0, 0);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 2)->lateness_max_ns, 40);
-}
-
-/* The compute is not late, but what it lacks goes on to what waits for it. */
-TEST(lateness_below_the_limit_is_followed_as_well) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 109);        /* 9 longer */
-  add(PREM_COMPUTE, 0, 100, 109, 109, 267);   /* begun within the limit of 10, 8 longer */
-  add(PREM_WRITEBACK, 0, 250, 267, 267, 317); /* late by 17 */
-  find(1);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
-  assert_blamed(PREM_PREFETCH, 1, 9);
-}
-
-/* `find` counts the late ones itself. */
-TEST(lateness_of_the_limit_is_not_late) {
-  add(PREM_PREFETCH, 0, 0, 0, 10, 110);
-  add(PREM_PREFETCH, 1, 200, 200, 211, 311);
-  find(1);
-  assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
-}
-
-TEST(a_coarse_clock) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_PREFETCH, 1, 200, 200, 264, 364);
-  find(32);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_CLOCK, 1);
-}
-
-TEST(an_executor_that_sleeps) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_PREFETCH, 1, 200, 200, 300, 400);
-  find(32);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
 }
 
 /* A release is seen a step late at worst and stamped a step late; the third step is another's. */
@@ -345,20 +219,6 @@ TEST(three_steps_are_not_the_clock) {
   }
 }
 
-TEST(a_cold_start) {
-  add(PREM_PREFETCH, 0, 0, 0, 100, 200);
-  find(32);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_COLD, 1);
-}
-
-TEST(a_warm_up_that_takes_too_long) {
-  add(PREM_PREFETCH, 0, PREM_NO_RELEASE, 0, 0, 240)->flags = PREM_SLOT_WARMUP;
-  add(PREM_PREFETCH, 1, 200, 200, 240, 340);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_COLD, 1);
-  assert_blamed(PREM_PREFETCH, 0, 0);
-}
-
 /* A phase of b, on its block. */
 static prem_trace_record *add_b(prem_phase phase, int64_t release_ns, int64_t ready_ns,
                                 int64_t end_ns) {
@@ -366,53 +226,6 @@ static prem_trace_record *add_b(prem_phase phase, int64_t release_ns, int64_t re
   record->task = B;
   record->block = 1;
   return record;
-}
-
-/* The plan ends a at 1000. */
-TEST(a_handover_that_takes_long) {
-  add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
-  add_b(PREM_PREFETCH, 1100, 1150, 1250);
-  find(1);
-  ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_HANDOVER], 1);
-  const prem_first_cause *cause = assert_first(0, 1, PREM_FIRST_HANDOVER, B, 1);
-  ck_assert_int_eq(cause->from, A);
-  ck_assert_int_eq(cause->widen_ns, 50);
-  ck_assert_int_eq(cause->block, 1);
-  ck_assert_int_eq(cause->start_ns, 1150);
-}
-
-/* It ended before b was due, but so late that an ordinary hand-over came too late. */
-TEST(a_late_job_that_uses_up_the_gap) {
-  add(PREM_WRITEBACK, 3, 950, 950, 950, 1090); /* 90 longer */
-  add_b(PREM_PREFETCH, 1100, 1140, 1240);
-  find(1);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->widen_ns, 40);
-}
-
-TEST(a_job_before_it_that_is_late) {
-  add(PREM_WRITEBACK, 3, 950, 950, 950, 1120); /* 120 longer */
-  add_b(PREM_PREFETCH, 1100, 1150, 1250);
-  find(1);
-  ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_JOB], 1);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
-  assert_blamed(PREM_WRITEBACK, 1, 50);
-}
-
-/* Its block was in its way, but the job before it ended after that. */
-TEST(a_late_job_and_a_busy_block) {
-  add(PREM_WRITEBACK, 3, 950, 950, 950, 1148); /* 148 longer */
-  add(PREM_PREFETCH, 1, 900, 900, 900, 1145)->block = 1;
-  add_b(PREM_PREFETCH, 1100, 1150, 1250);
-  find(1);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
-}
-
-TEST(a_busy_block_after_a_late_job) {
-  add(PREM_WRITEBACK, 3, 950, 950, 950, 1145);
-  add(PREM_PREFETCH, 1, 900, 900, 900, 1148)->block = 1;
-  add_b(PREM_PREFETCH, 1100, 1150, 1250);
-  find(1);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
 }
 
 TEST(a_busy_block_for_as_long_as_its_end_takes_to_be_seen) {
@@ -426,40 +239,6 @@ TEST(a_busy_block_for_as_long_as_its_end_takes_to_be_seen) {
     find(1);
     assert_first(0, 1, late_ns ? PREM_FIRST_HANDOVER : PREM_FIRST_WINDOW, late_ns ? B : A, 1);
   }
-}
-
-/* Its prefetch has asked for the job before it. */
-TEST(a_first_writeback_asks_for_no_job_again) {
-  add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
-  add_b(PREM_PREFETCH, 1100, 1100, 1200);
-  add_b(PREM_COMPUTE, 1200, 1200, 1210);
-  add_b(PREM_WRITEBACK, 1300, 5000, 5010);
-  find(1);
-  assert_first(0, 1, PREM_FIRST_EXECUTOR, B, 1);
-}
-
-/* It ended late, but to see that took longer than it was late. */
-TEST(a_late_job_and_a_longer_handover) {
-  add(PREM_WRITEBACK, 3, 950, 950, 950, 1120);
-  add_b(PREM_PREFETCH, 1100, 5000, 5100);
-  find(1);
-  assert_first(0, 1, PREM_FIRST_HANDOVER, B, 1);
-}
-
-/* Clocks of two blocks differ: the end that was waited for is stamped later than what it freed. */
-TEST(an_end_that_is_stamped_too_late) {
-  add(PREM_WRITEBACK, 3, 950, 950, 950, 1160);
-  add_b(PREM_PREFETCH, 1100, 1150, 1250);
-  find(1);
-  assert_first(0, 1, PREM_FIRST_WINDOW, A, 1);
-}
-
-TEST(a_job_that_its_block_did_not_hold_up) {
-  add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
-  add(PREM_PREFETCH, 1, 0, 0, 0, 1110)->block = 1; /* long over at 5000 */
-  add_b(PREM_PREFETCH, 1100, 5000, 5100);
-  find(1);
-  ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_HANDOVER], 1);
 }
 
 /* `a` comes after nobody, but writes what `b` reads. */
@@ -782,36 +561,6 @@ TEST(runs_add_up) {
 
 /* ---- units and pairs ------------------------------------------------------------------------- */
 
-/* A block that fetches and writes at the same time: the executor began the prefetch late, and the
- * writeback only happened to end then. */
-TEST(a_writeback_beside_holds_up_no_prefetch) {
-  add(PREM_COMPUTE, 0, 0, 0, 0, 150);
-  add(PREM_PREFETCH, 0, 150, 150, 150, 250);
-  add(PREM_WRITEBACK, 0, 150, 150, 150, 390); /* beside the prefetch; 190 longer */
-  add(PREM_PREFETCH, 1, 300, 300, 400, 500);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
-  assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
-}
-
-TEST(a_writeback_in_the_way_holds_up_a_prefetch) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_WRITEBACK, 0, 150, 150, 150, 390);
-  add(PREM_PREFETCH, 1, 300, 391, 391, 500);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
-}
-
-/* On a block with one unit for both it would have begun at once. */
-TEST(a_writeback_long_over_holds_up_no_prefetch) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_WRITEBACK, 0, 150, 150, 150, 390);
-  add(PREM_PREFETCH, 1, 300, 300, 2000, 2100);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
-}
-
 /* What sees its end sees it within 1000 ns. */
 TEST(a_writeback_holds_up_a_prefetch_for_as_long_as_its_end_takes_to_be_seen) {
   for (int64_t late_ns = 0; late_ns <= 1; ++late_ns) {
@@ -824,34 +573,6 @@ TEST(a_writeback_holds_up_a_prefetch_for_as_long_as_its_end_takes_to_be_seen) {
     find(1);
     assert_first(0, 1, late_ns ? PREM_FIRST_EXECUTOR : PREM_FIRST_WINDOW, A, 1);
   }
-}
-
-/* Within two steps of the clock nobody knows which was first: the buffer is sure to be waited for.
- */
-TEST(a_buffer_comes_before_a_writeback_beside) {
-  add(PREM_COMPUTE, 0, 0, 0, 0, 388);
-  add(PREM_WRITEBACK, 0, 200, 200, 200, 390);
-  add(PREM_PREFETCH, 2, 300, 391, 391, 491);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 1);
-}
-
-/* With a third step between them it is known: the writeback was the last one in the way. */
-TEST(a_writeback_three_steps_after_the_buffer_is_in_the_way) {
-  add(PREM_COMPUTE, 0, 0, 0, 0, 387);
-  add(PREM_WRITEBACK, 0, 200, 200, 200, 390);
-  add(PREM_PREFETCH, 2, 300, 391, 391, 491);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
-}
-
-/* What the plan lets go on beyond a release is not what that phase waits for. */
-TEST(a_phase_beside_it_by_the_plan_is_not_to_blame) {
-  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
-  add(PREM_COMPUTE, 0, 100, 100, 100, 251);
-  add(PREM_PREFETCH, 1, 200, 252, 252, 352);
-  find(1);
-  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
 }
 
 /* Three pairs of a prefetch and a writeback; the first one takes 90 longer than its 150. */
@@ -872,16 +593,6 @@ TEST(a_joined_pair_is_one_window) {
   /* what one half waits for, both do */
   ck_assert_int_eq(causes[PREM_PREFETCH].count[PREM_CAUSE_BUFFER], 2);
   ck_assert_int_eq(causes[PREM_WRITEBACK].count[PREM_CAUSE_BUFFER], 2);
-}
-
-/* A chained tile: what its prefetch lacks, its writeback hands on to the next task. */
-TEST(a_chained_job_hands_the_cause_on) {
-  add(PREM_PREFETCH, 3, 600, 600, 600, 940); /* 240 longer */
-  add(PREM_COMPUTE, 3, PREM_NO_RELEASE, 940, 940, 1090);
-  add(PREM_WRITEBACK, 3, PREM_NO_RELEASE, 1090, 1090, 1140);
-  add_b(PREM_PREFETCH, 1100, 1141, 1241);
-  find(1);
-  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
 }
 
 /* In earnest: on the simulator b meets a, whose plan says that they never do, for 100 ns. */
