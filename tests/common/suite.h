@@ -17,6 +17,7 @@
 #define TTPREM_TESTS_COMMON_SUITE_H
 
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ static struct {
 
 static inline void suite_begin(suite_group group) {
   if (!suite_all.suite)
-    suite_all.suite = suite_create("suite");
+    suite_all.suite = suite_create(program_invocation_short_name);
   for (int i = 0; i < suite_all.count; ++i)
     if (strcmp(suite_all.names[i], group.name) == 0) {
       suite_all.now = suite_all.groups[i];
