@@ -93,7 +93,7 @@ static char *print_set(int number) {
   return source;
 }
 
-/* The titles, and the boxes of each kind of phase. */
+/* The titles, where panels end above and below, and the boxes of each kind of phase. */
 static void tell_drawn(FILE *file, prem_status status, const prem_diag *diag) {
   fprintf(file, ", %s", prem_status_text(status));
   for (size_t i = 0; i < prem_diag_count(diag); ++i)
@@ -101,7 +101,9 @@ static void tell_drawn(FILE *file, prem_status status, const prem_diag *diag) {
   char *script = status == PREM_OK ? golden_take(golden_path("gnuplot.script")) : strdup("");
   int boxes = -1; /* -1: not in a block of boxes */
   for (const char *at = strtok(script, "\n"); at; at = strtok(NULL, "\n")) {
-    const char *said = strchr(at, '"');
+    const char *said = strchr(at, '"'), *margin = strstr(at, "margin at screen ");
+    if (margin && (at[4] == 't' || at[4] == 'b')) /* not left and right */
+      fprintf(file, " %.5s", margin + strlen("margin at screen "));
     if (strncmp(at, "$phase", 6) == 0)
       boxes = 0;
     else if (boxes >= 0 && strcmp(at, "EOD") != 0)
@@ -109,7 +111,8 @@ static void tell_drawn(FILE *file, prem_status status, const prem_diag *diag) {
     else if (boxes >= 0) {
       fprintf(file, " %d", boxes);
       boxes = -1;
-    } else if (said && (strncmp(at, "set label 2", 11) == 0 || strncmp(at, "set title ", 10) == 0))
+    } else if (said && strncmp(at, "set label 1 ", 12) != 0 &&
+               (strncmp(at, "set label ", 10) == 0 || strncmp(at, "set title ", 10) == 0))
       fprintf(file, "\n  %.*s:", (int)strcspn(said + 1, "\""), said + 1);
   }
   free(script);
