@@ -251,7 +251,7 @@ changed_since() { # COMMIT
   while read -r file; do
     case $file in
     tests/*/test_*.c) basename "$file" .c ;;
-    tests/golden/*.txt) grep -l "\"${file##*/}\"" "$source"/tests/*/test_*.c | sed 's|.*/||; s|\.c$||' ;;
+    tests/*/*.txt) grep -l "${file##*/}\"" "$source"/tests/*/test_*.c | sed 's|.*/||; s|\.c$||' ;;
     tests/cli/cases/*.case) file=${file%.case} && echo "cli/${file#tests/cli/cases/}" ;;
     '' | *.md | tests/mutants*.txt | tools/mutants.*) ;;
     *) return 1 ;;
