@@ -1,42 +1,85 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The experiments of experiments.def as a table. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "experiments/experiment_list.h"
+#include "experiments/sweep/sweep.h"
 
 #define PREM_EXPERIMENT(ROOM, NAME) extern const prem_experiment prem_##NAME##_experiment;
+#define PREM_SWEEP(ROOM, NAME)
 #include "experiments/experiments.def"
 #undef PREM_EXPERIMENT
+#undef PREM_SWEEP
 
-#define PREM_EXPERIMENT(ROOM, NAME) &prem_##NAME##_experiment,
-static const prem_experiment *const experiments[] = {
+/** One that is a file is read when it is first asked for. */
+typedef struct entry {
+  const char *file;
+  const prem_experiment *experiment;
+} entry;
+
+#define PREM_EXPERIMENT(ROOM, NAME) {NULL, &prem_##NAME##_experiment},
+#define PREM_SWEEP(ROOM, NAME)      {#NAME ".exp", NULL},
+static entry experiments[] = {
 #include "experiments/experiments.def"
 };
 #undef PREM_EXPERIMENT
+#undef PREM_SWEEP
 
 enum { EXPERIMENT_COUNT = sizeof experiments / sizeof experiments[0] };
 
-#define PREM_CHAPTER(TITLE, NAME, GPU_S, CPU_S) {TITLE, &prem_##NAME##_experiment, GPU_S, CPU_S},
-static const prem_chapter chapters[] = {
+#define PREM_CHAPTER(TITLE, NAME, GPU_S, CPU_S) {TITLE, #NAME, GPU_S, CPU_S, NULL},
+static prem_chapter chapters[] = {
 #include "experiments/chapters.def"
 };
 #undef PREM_CHAPTER
 
 enum { CHAPTER_COUNT = sizeof chapters / sizeof chapters[0] };
 
-const prem_chapter *prem_chapter_at(int32_t index) {
-  return index >= 0 && index < CHAPTER_COUNT ? &chapters[index] : NULL;
+static void let_go(void) {
+  for (int32_t i = 0; i < EXPERIMENT_COUNT; ++i)
+    if (experiments[i].file && experiments[i].experiment) {
+      prem_sweep_free((prem_sweep *)experiments[i].experiment->sweep);
+      experiments[i].experiment = NULL;
+    }
+}
+
+/* The build takes its files in after they were judged: only memory can be missing. */
+static const prem_experiment *open_entry(entry *of) {
+  static bool lets_go;
+  prem_sweep *sweep = NULL;
+  if (of->experiment || prem_sweep_shipped(of->file, &sweep, NULL) != PREM_OK)
+    return of->experiment;
+  of->experiment = prem_sweep_experiment(sweep);
+  if (!lets_go)
+    lets_go = atexit(let_go) == 0;
+  return of->experiment;
 }
 
 const prem_experiment *prem_experiment_at(int32_t index) {
-  return index >= 0 && index < EXPERIMENT_COUNT ? experiments[index] : NULL;
+  return index >= 0 && index < EXPERIMENT_COUNT ? open_entry(&experiments[index]) : NULL;
 }
 
 const prem_experiment *prem_experiment_find(const char *name) {
-  for (int32_t i = 0; i < EXPERIMENT_COUNT; ++i)
-    if (strcmp(experiments[i]->name, name) == 0)
-      return experiments[i];
+  const prem_experiment *experiment;
+  for (int32_t i = 0; (experiment = prem_experiment_at(i)) != NULL; ++i)
+    if (strcmp(experiment->name, name) == 0)
+      return experiment;
   return NULL;
+}
+
+const prem_chapter *prem_chapter_at(int32_t index) {
+  if (index < 0 || index >= CHAPTER_COUNT)
+    return NULL;
+  chapters[index].experiment = prem_experiment_find(chapters[index].name);
+  return &chapters[index];
+}
+
+prem_status prem_experiment_start(const prem_experiment *experiment,
+                                  const prem_experiment_context *context, prem_findings *findings,
+                                  prem_diag *diag) {
+  return experiment->sweep ? prem_sweep_run(experiment->sweep, context, findings, diag)
+                           : experiment->run(context, findings, diag);
 }
 
 bool prem_experiment_serves(const prem_experiment *experiment, const char *backend) {

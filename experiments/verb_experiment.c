@@ -11,6 +11,7 @@
 #include "command/command.h"
 #include "command/progress.h"
 #include "experiments/experiment_list.h"
+#include "experiments/sweep/sweep.h"
 #include "prem/base/clock.h"
 #include "ttprem/output.h"
 
@@ -79,15 +80,17 @@ static const struct argp argp = {
     .options = command_options[OPTIONS_EXPERIMENT],
     .parser = parse,
     .children = children,
-    .args_doc = "NAME|all|thesis|list|FINDINGS.json",
+    .args_doc = "NAME|all|thesis|list|MINE.exp|FINDINGS.json",
     .doc =
         "Repeat a table or a figure of the literature on the machine at hand, and show the "
         "original's numbers beside it; `all` of them one after the other, those left out that "
         "the backend has no use for; `thesis`, those that repeat a thesis on time-triggered tiles, "
         "in its order, each within its part of eight minutes on a GPU or five elsewhere, and with "
-        "--output as one report, thesis.md. `list` tells which there are. A "
-        "file that was written before "
-        "is shown, and with --output drawn, again.\v" COMMAND_EXIT_DOC,
+        "--output as one report, thesis.md. `list` tells which there are. "
+        "MINE.exp is an experiment of your own, in the format of experiments/sweep/README.md. A "
+        "file "
+        "of findings that was written before is shown, and with --output drawn, "
+        "again.\v" COMMAND_EXIT_DOC,
 };
 
 /* ---- progress ------------------------------------------------------------------------------- */
@@ -233,7 +236,7 @@ static int run_one(const prem_experiment *experiment, prem_experiment_context *c
   prem_experiment_context own = *context;
   if (own.quick && !own.budget)
     own.budget = &quick;
-  prem_status status = experiment->run(&own, findings, diag);
+  prem_status status = prem_experiment_start(experiment, &own, findings, diag);
   progress_end(&shown->line);
   tell_budget(own.budget, findings);
   int ended = tell(status, diag, experiment->name);
@@ -554,6 +557,17 @@ static int show_again(const experiment_options *options) {
   return status;
 }
 
+/* A user's own. */
+static int run_file(const experiment_options *options) {
+  prem_sweep *sweep = NULL;
+  prem_diag *diag = prem_diag_new();
+  int status = tell(prem_sweep_read(options->name, &sweep, diag), diag, options->name);
+  if (status == COMMAND_DONE)
+    status = run_options(options, prem_sweep_experiment(sweep));
+  prem_sweep_free(sweep);
+  return status;
+}
+
 int verb_experiment(int argc, char **argv) {
   experiment_options options = {.backend = "auto", .seed = 1};
   command_parse(&argp, argc, argv, &options);
@@ -563,6 +577,8 @@ int verb_experiment(int argc, char **argv) {
   }
   if (is_file(options.name))
     return show_again(&options);
+  if (prem_sweep_is_path(options.name))
+    return run_file(&options);
   const prem_experiment *experiment = NULL;
   if (strcmp(options.name, "all") != 0 && strcmp(options.name, thesis_group) != 0) {
     experiment = prem_experiment_find(options.name);

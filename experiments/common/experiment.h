@@ -55,11 +55,12 @@ typedef prem_status prem_experiment_run(const prem_experiment_context *context,
                                         prem_findings *findings, prem_diag *diag);
 
 typedef struct prem_experiment {
-  const char *name;     /* lower case, digits, _; that of its folder */
-  const char *title;    /* one line */
-  const char *question; /* one sentence */
-  const char *backends; /* those it makes sense on: "cuda", "cuda cpu" */
-  prem_experiment_run *run;
+  const char *name;               /* lower case, digits, _; that of its folder, or file */
+  const char *title;              /* one line */
+  const char *question;           /* one sentence */
+  const char *backends;           /* those it makes sense on: "cuda", "cuda cpu" */
+  prem_experiment_run *run;       /* NULL: it is a file, */
+  const struct prem_sweep *sweep; /* this one; NULL: it is a program */
 } prem_experiment;
 
 /* ---- inside experiments --------------------------------------------------------------------- */

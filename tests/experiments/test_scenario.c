@@ -368,7 +368,7 @@ START_TEST(an_experiment_without_a_run_has_no_verdict) {
   busy.modes |= 1U << PREM_MODE_LEGACY; /* on the simulator as good as any */
   context.backend = &busy;
   context.quick = true;
-  ck_assert_int_eq(experiment->run(&context, findings, diag), PREM_OK);
+  ck_assert_int_eq(prem_experiment_start(experiment, &context, findings, diag), PREM_OK);
   char *said = printed();
   ck_assert_ptr_nonnull(strstr(said, "No verdict: of some runs none counted"));
   const char *nan_at = strstr(said, " nan"), *zero_at = strstr(said, " 0.0 us");

@@ -267,10 +267,12 @@ END_TEST
 
 START_TEST(experiments_are_found_by_name) {
 #define PREM_EXPERIMENT(ROOM, NAME) SOURCE_DIR "/experiments/" #ROOM "/" #NAME "/README.md",
+#define PREM_SWEEP PREM_EXPERIMENT
   static const char *const readmes[] = {
 #include "experiments/experiments.def"
   };
 #undef PREM_EXPERIMENT
+#undef PREM_SWEEP
   int count = 0;
   const prem_experiment *experiment;
   for (; (experiment = prem_experiment_at(count)) != NULL; ++count) {

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "experiments/sweep/quantities.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "p95" or "p99.5" as a share. */
+static bool is_percentile(const char *name, double *share) {
+  char *end;
+  if (name[0] != 'p' || name[1] < '0' || name[1] > '9')
+    return false;
+  *share = strtod(name + 1, &end) / 100;
+  return !*end && *share <= 1;
+}
+
+static bool is(const char *name, const char *word, double value, double *out) {
+  if (strcmp(name, word) != 0)
+    return false;
+  *out = value;
+  return true;
+}
+
+static bool of_times(const prem_times *times, const char *name, double by, double *out) {
+  double share;
+  const bool any = times->count > 0;
+  if (is(name, "count", (double)times->count, out))
+    return true;
+  const bool known = is(name, "mean", any ? times->sum_ns / (double)times->count : 0.0, out) ||
+                     is(name, "min", (double)times->min_ns, out) ||
+                     is(name, "max", (double)times->max_ns, out);
+  if (!known && !is_percentile(name, &share))
+    return false;
+  if (!known)
+    *out = (double)prem_times_at(times, share);
+  *out = any ? *out / by : (double)NAN;
+  return true;
+}
+
+static bool of_summary(const prem_summary *summary, const char *name, double *out) {
+  return is(name, "mean", summary->mean, out) || is(name, "p50", (double)summary->p50, out) ||
+         is(name, "min", (double)summary->min, out) || is(name, "max", (double)summary->max, out);
+}
+
+static bool of_makespan(const prem_outcome *outcome, const char *name, double *out) {
+  double share;
+  if (of_summary(&outcome->row->makespan_ns, name, out)) {
+    *out = prem_of_runs(outcome->row, *out);
+    return true;
+  }
+  if (!is_percentile(name, &share))
+    return false;
+  *out = prem_makespan_at(outcome, share);
+  return true;
+}
+
+static bool of_row(const prem_row *row, const char *name, double *out) {
+  const bool timed = row->releases > 0;
+  const double late = timed ? 100.0 * (double)row->late_releases / (double)row->releases : 0.0;
+  if (is(name, "samples", (double)row->samples, out) ||
+      is(name, "releases", (double)row->releases, out))
+    return true;
+  if (is(name, "jitter", row->jitter_pct, out) ||
+      is(name, "jitter_ns", (double)row->jitter_ns, out)) {
+    *out = prem_of_runs(row, *out);
+    return true;
+  }
+  if (!is(name, "late", late, out) && !is(name, "lateness", (double)row->lateness_max_ns, out) &&
+      !is(name, "overruns", (double)row->overruns, out))
+    return false;
+  *out = timed ? *out : (double)NAN;
+  return true;
+}
+
+/* "prefetch.p99", "beside.prefetch.p50" in per cent, "apart.prefetch.max"; `planned` as in
+ * prem_lengths. */
+static bool of_phases(const prem_outcome *outcome, const char *name, double *out) {
+  const bool is_beside = strncmp(name, "beside.", 7) == 0;
+  const bool is_apart = strncmp(name, "apart.", 6) == 0;
+  const char *phase = name + (is_beside ? 7 : is_apart ? 6 : 0);
+  const prem_times *all = is_beside  ? outcome->beside
+                          : is_apart ? outcome->reference
+                                     : outcome->phase;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    const char *word = prem_phase_name((prem_phase)p);
+    const size_t length = strlen(word);
+    if (strncmp(phase, word, length) != 0 || phase[length] != '.')
+      continue;
+    if (!is_beside && !is_apart && strcmp(phase + length + 1, "planned") == 0) {
+      *out = all[p].count > 0 ? (double)prem_lengths_of(outcome).planned[p] : (double)NAN;
+      return true;
+    }
+    return of_times(&all[p], phase + length + 1, is_beside ? 10.0 : 1.0, out);
+  }
+  return false;
+}
+
+static bool of_outcome(const prem_result *result, const prem_outcome *outcome, const char *name,
+                       double *out) {
+  if (strncmp(name, "makespan.", 9) == 0)
+    return of_makespan(outcome, name + 9, out);
+  if (strncmp(name, "span.", 5) == 0)
+    return of_times(&outcome->span, name + 5, 1.0, out);
+  if (strncmp(name, "handover.", 9) == 0)
+    return of_times(&outcome->handover, name + 9, 1.0, out);
+  return is(name, "hyperperiod", (double)result->hyperperiod_ns, out) ||
+         is(name, "waiting", outcome->waiting_pct, out) ||
+         is(name, "at_once", outcome->at_once, out) || of_row(outcome->row, name, out) ||
+         of_phases(outcome, name, out);
+}
+
+/* Some are named as those of a schedule are. */
+static bool of_ordinary(const prem_ordinary_found *found, const char *name, double *out) {
+  const prem_ordinary_summary *all = &found->scenario;
+  return is(name, "makespan.mean", all->mean_ns, out) ||
+         is(name, "makespan.p50", all->median_ns, out) ||
+         is(name, "makespan.min", all->min_ns, out) || is(name, "makespan.max", all->max_ns, out) ||
+         is(name, "span.mean", all->mean_ns, out) || is(name, "span.min", all->min_ns, out) ||
+         is(name, "span.max", all->max_ns, out) || is(name, "jitter", all->jitter_pct, out) ||
+         is(name, "samples", (double)found->runs, out) ||
+         is(name, "elsewhere", (double)found->elsewhere, out);
+}
+
+bool prem_sweep_quantity(const prem_sweep_measured *measured, const char *name, double *out) {
+  static const prem_result no_result;
+  static const prem_row no_row;
+  static const prem_outcome no_outcome = {.row = &no_row};
+  static const prem_ordinary_found no_ordinary;
+  const bool had = measured->outcome || measured->ordinary;
+  const bool known =
+      (!measured->ordinary && of_outcome(had ? measured->result : &no_result,
+                                         had ? measured->outcome : &no_outcome, name, out)) ||
+      (!measured->outcome && of_ordinary(had ? measured->ordinary : &no_ordinary, name, out));
+  const bool other = !known && measured->ordinary &&
+                     of_outcome(&no_result, &no_outcome, name, out); /* one of tiles alone */
+  if (!had || other)
+    *out = (double)NAN;
+  return known || other;
+}

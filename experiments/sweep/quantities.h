@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** What a run of a schedule measured, by name: "makespan.p50", "prefetch.mean", "late". */
+#ifndef TTPREM_EXPERIMENTS_SWEEP_QUANTITIES_H
+#define TTPREM_EXPERIMENTS_SWEEP_QUANTITIES_H
+
+#include "experiments/common/scenario.h"
+#include "experiments/thesis/ordinary/ordinary.h"
+
+/** What one mode measured, or ordinary kernels; all NULL: not yet, or it could not be had. */
+typedef struct prem_sweep_measured {
+  const prem_result *result;
+  const prem_outcome *outcome;
+  const prem_ordinary_found *ordinary;
+} prem_sweep_measured;
+
+/** Times are in ns; a number that is not there is NAN. False: there is no such quantity. */
+bool prem_sweep_quantity(const prem_sweep_measured *measured, const char *name, double *out);
+
+#endif
