@@ -15,7 +15,7 @@
 
 #include "ttprem/base.h"
 
-enum { PREM_VALUE_BYTES = 512, PREM_REASON_BYTES = 256 };
+enum { PREM_VALUE_BYTES = 4096, PREM_REASON_BYTES = 256 };
 
 typedef struct prem_sweep_value {
   bool is_text;

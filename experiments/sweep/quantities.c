@@ -101,9 +101,16 @@ static bool of_outcome(const prem_result *result, const prem_outcome *outcome, c
     return of_makespan(outcome, name + 9, out);
   if (strncmp(name, "span.", 5) == 0)
     return of_times(&outcome->span, name + 5, 1.0, out);
+  if (strncmp(name, "response.", 9) == 0) { /* of the first task */
+    const prem_summary none = {0};
+    return of_summary(outcome->row->tasks ? &outcome->row->tasks[0].response_ns : &none, name + 9,
+                      out);
+  }
   if (strncmp(name, "handover.", 9) == 0)
     return of_times(&outcome->handover, name + 9, 1.0, out);
-  return is(name, "hyperperiod", (double)result->hyperperiod_ns, out) ||
+  return is(name, "records",
+            outcome->row->example ? (double)outcome->row->example->record_count : 0.0, out) ||
+         is(name, "hyperperiod", (double)result->hyperperiod_ns, out) ||
          is(name, "waiting", outcome->waiting_pct, out) ||
          is(name, "at_once", outcome->at_once, out) || of_row(outcome->row, name, out) ||
          of_phases(outcome, name, out);
@@ -121,11 +128,24 @@ static bool of_ordinary(const prem_ordinary_found *found, const char *name, doub
          is(name, "elsewhere", (double)found->elsewhere, out);
 }
 
+/* The nearest rank, as elsewhere. */
+static bool of_numbers(const prem_sweep_measured *measured, const char *name, double *out) {
+  const int64_t count = measured->number_count;
+  double share = strcmp(name, "max") == 0 ? 1.0 : 0.0;
+  if (share == 0.0 && strcmp(name, "min") != 0 && !is_percentile(name, &share))
+    return false;
+  const int64_t rank = (int64_t)ceil(share * (double)count);
+  *out = count > 0 ? measured->numbers[rank > 0 ? rank - 1 : 0] : (double)NAN;
+  return true;
+}
+
 bool prem_sweep_quantity(const prem_sweep_measured *measured, const char *name, double *out) {
   static const prem_result no_result;
   static const prem_row no_row;
   static const prem_outcome no_outcome = {.row = &no_row};
   static const prem_ordinary_found no_ordinary;
+  if (measured->is_tally)
+    return of_numbers(measured, name, out);
   const bool had = measured->outcome || measured->ordinary;
   const bool known =
       (!measured->ordinary && of_outcome(had ? measured->result : &no_result,

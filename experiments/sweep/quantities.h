@@ -6,11 +6,15 @@
 #include "experiments/common/scenario.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 
-/** What one mode measured, or ordinary kernels; all NULL: not yet, or it could not be had. */
+/** What one mode measured, or ordinary kernels, or numbers that were put together; all NULL: not
+ * yet, or it could not be had. */
 typedef struct prem_sweep_measured {
   const prem_result *result;
   const prem_outcome *outcome;
   const prem_ordinary_found *ordinary;
+  bool is_tally;
+  double *numbers; /* of a tally, ascending */
+  int64_t number_count;
 } prem_sweep_measured;
 
 /** Times are in ns; a number that is not there is NAN. False: there is no such quantity. */

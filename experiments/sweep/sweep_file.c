@@ -175,13 +175,23 @@ static const key_rule run_keys[] = {
     {"modes", TEXTS, false, NULL},    {"keep", TEXT, false, NULL},
     {"repeat", FORMULA, false, NULL}, {"task", FORMULA, false, NULL},
     {"apart", FLAG, false, NULL},     {0}};
-static const key_rule step_keys[] = {
-    {"backend", TEXT, false, NULL},    {"for", CHOICES, false, NULL},
-    {"when", FORMULA, false, NULL},    {"with", FORMULAS, false, NULL},
-    {"set", FORMULAS, false, NULL},    {"run", ONE, false, run_keys},
-    {"row", TEXT, false, NULL},        {"verdict", TEXT, false, NULL},
-    {"note", TEXT, false, NULL},       {"part", TEXT, false, NULL},
-    {"steps", MANY, false, step_keys}, {0}};
+static const key_rule tally_keys[] = {
+    {"name", TEXT, true, NULL}, {"number", FORMULA, true, NULL}, {0}};
+static const key_rule step_keys[] = {{"backend", TEXT, false, NULL},
+                                     {"for", CHOICES, false, NULL},
+                                     {"when", FORMULA, false, NULL},
+                                     {"with", FORMULAS, false, NULL},
+                                     {"set", FORMULAS, false, NULL},
+                                     {"run", ONE, false, run_keys},
+                                     {"row", TEXT, false, NULL},
+                                     {"verdict", TEXT, false, NULL},
+                                     {"note", TEXT, false, NULL},
+                                     {"part", TEXT, false, NULL},
+                                     {"records", TEXT, false, NULL},
+                                     {"tally", ONE, false, tally_keys},
+                                     {"right", FORMULA, false, NULL},
+                                     {"steps", MANY, false, step_keys},
+                                     {0}};
 static const key_rule root_keys[] = {{"title", TEXT, true, NULL},
                                      {"question", TEXT, true, NULL},
                                      {"backends", TEXT, false, NULL},

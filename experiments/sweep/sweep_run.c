@@ -3,6 +3,7 @@
  * Sweeps run twice: first without measuring, which judges every expression and counts the runs,
  * then in earnest. What is measured is NAN the first time.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -527,6 +528,7 @@ static bool keep(sweep_run *run, const char *name, kept_run *kept, prem_sweep_me
   if (kept)
     ++kept->labels;
   let_go(own->run);
+  free(own->measured.numbers);
   own->run = kept;
   own->measured = measured;
   return true;
@@ -692,6 +694,44 @@ static prem_status run_it(sweep_run *run, setting *at) {
   return status;
 }
 
+/* Numbers of many rows, put together under a name: its min, max and percentiles. */
+static prem_status tally(sweep_run *run, setting *at) {
+  double number;
+  char *name = expand(run, at, "name");
+  if (!name || !number_of(run, at, "number", 0, &number)) {
+    free(name);
+    return PREM_ERR_PARSE;
+  }
+  label *own = find_label(run, name, strlen(name));
+  if (!own && keep(run, name, NULL, (prem_sweep_measured){.is_tally = true}))
+    own = run->labels;
+  free(name);
+  if (!own)
+    return PREM_ERR_MEMORY;
+  if (run->dry || isnan(number))
+    return PREM_OK;
+  prem_sweep_measured *all = &own->measured;
+  double *more = realloc(all->numbers, (size_t)(all->number_count + 1) * sizeof *more);
+  if (!more)
+    return PREM_ERR_MEMORY;
+  all->numbers = more;
+  int64_t place = all->number_count++;
+  for (; place > 0 && more[place - 1] > number; --place)
+    more[place] = more[place - 1];
+  more[place] = number;
+  return PREM_OK;
+}
+
+/* Was what was measured right? The findings say so. */
+static prem_status judge(sweep_run *run, setting *step) {
+  double right;
+  if (!number_of(run, step, "right", 1, &right))
+    return PREM_ERR_PARSE;
+  if (!run->dry && config_setting_get_member(step, "right"))
+    prem_findings_output(run->findings, right == 1);
+  return PREM_OK;
+}
+
 /* ---- steps ---------------------------------------------------------------------------------- */
 
 static prem_status say(sweep_run *run, setting *step, const char *key,
@@ -732,7 +772,8 @@ static prem_status run_body(sweep_run *run, setting *step) {
   const variable *before = run->variables;
   setting *with = config_setting_get_member(step, "with"),
           *set = config_setting_get_member(step, "set"),
-          *what = config_setting_get_member(step, "run");
+          *what = config_setting_get_member(step, "run"),
+          *count_of = config_setting_get_member(step, "tally");
   status = assign_all(run, with, true);
   if (status == PREM_OK)
     status = assign_all(run, set, false);
@@ -740,6 +781,10 @@ static prem_status run_body(sweep_run *run, setting *step) {
     status = run_it(run, what);
   if (status == PREM_OK && prem_sweep_string(step, "row"))
     status = add_row(run, step);
+  if (status == PREM_OK && count_of)
+    status = tally(run, count_of);
+  if (status == PREM_OK)
+    status = judge(run, step);
   if (status == PREM_OK)
     status = say(run, step, "verdict", prem_findings_verdict);
   if (status == PREM_OK)
@@ -749,6 +794,45 @@ static prem_status run_body(sweep_run *run, setting *step) {
   if (status == PREM_OK)
     status = run_steps(run, config_setting_get_member(step, "steps"));
   pop_to(run, before);
+  return status;
+}
+
+enum { TASK, BLOCK, TILE, PHASE, START, END, WARMUP, RECORD_NAMES };
+static const char *const record_names[RECORD_NAMES] = {
+    "record_task",  "record_block", "record_tile",  "record_phase",
+    "record_start", "record_end",   "record_warmup"};
+
+static prem_status run_record(sweep_run *run, setting *step, const prem_trace_record *record) {
+  const variable *before = run->variables;
+  prem_sweep_value values[RECORD_NAMES] = {[TASK].number = record->task,
+                                           [BLOCK].number = record->block,
+                                           [TILE].number = record->tile,
+                                           [PHASE].is_text = true,
+                                           [START].number = (double)record->start_ns,
+                                           [END].number = (double)record->end_ns,
+                                           [WARMUP].number =
+                                               (record->flags & PREM_SLOT_WARMUP) != 0};
+  snprintf(values[PHASE].text, PREM_VALUE_BYTES, "%s", prem_phase_name((prem_phase)record->phase));
+  prem_status status = PREM_OK;
+  for (int i = 0; i < RECORD_NAMES && status == PREM_OK; ++i)
+    status = push(run, record_names[i], &values[i]) ? PREM_OK : PREM_ERR_MEMORY;
+  if (status == PREM_OK)
+    status = run_body(run, step);
+  pop_to(run, before);
+  return status;
+}
+
+/* Once for each record of the first run that counted. */
+static prem_status run_records(sweep_run *run, setting *step) {
+  const char *name = prem_sweep_string(step, "records");
+  const label *own = find_label(run, name, strlen(name));
+  if (!own)
+    return prem_sweep_refuse(run->sweep, run->diag, step, "records", "there was no run '%s'",
+                             prem_show(name).text);
+  const prem_trace *trace = own->measured.outcome ? own->measured.outcome->row->example : NULL;
+  prem_status status = run->dry ? run_record(run, step, &(const prem_trace_record){0}) : PREM_OK;
+  for (int64_t i = 0; trace && i < trace->record_count && status == PREM_OK; ++i)
+    status = run_record(run, step, &trace->records[i]);
   return status;
 }
 
@@ -792,7 +876,7 @@ static prem_status run_range(sweep_run *run, setting *step, setting *range, int 
 /* The first name is the outermost loop. */
 static prem_status run_choices(sweep_run *run, setting *step, setting *names, int which) {
   if (!names || which == config_setting_length(names))
-    return run_body(run, step);
+    return prem_sweep_string(step, "records") ? run_records(run, step) : run_body(run, step);
   setting *choices = config_setting_get_elem(names, (unsigned)which);
   if (config_setting_is_group(choices))
     return run_range(run, step, choices, which);
@@ -809,7 +893,7 @@ static prem_status run_choices(sweep_run *run, setting *step, setting *names, in
   return status;
 }
 
-/* A step on another backend than the one asked for. */
+/* A step on its own backend, whichever was asked for. */
 static prem_status run_elsewhere(sweep_run *run, setting *step, const char *name) {
   const prem_backend *asked = run->backend, *backend = prem_backend_find(name);
   const prem_machine *own = run->machine;
@@ -833,9 +917,8 @@ static prem_status run_step(sweep_run *run, setting *step) {
                              "steps in steps, or parts in parts, more than %d deep", MAX_DEPTH);
   ++run->depth;
   const prem_status status =
-      backend && strcmp(backend, prem_backend_name(run->backend)) != 0
-          ? run_elsewhere(run, step, backend)
-          : run_choices(run, step, config_setting_get_member(step, "for"), 0);
+      backend ? run_elsewhere(run, step, backend)
+              : run_choices(run, step, config_setting_get_member(step, "for"), 0);
   --run->depth;
   return status;
 }
@@ -846,9 +929,24 @@ static prem_status run_steps(sweep_run *run, setting *steps) {
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+static prem_status judge_room(sweep_run *run) {
+  int64_t needed;
+  setting *root = config_root_setting(&run->sweep->own.config);
+  if (!whole_of(run, root, "needs_blocks", 0, 0, 1e9, &needed))
+    return PREM_ERR_PARSE;
+  if (run->machine->max_blocks >= needed)
+    return PREM_OK;
+  prem_diag_add(run->diag, PREM_ERROR, 0, (prem_place){0}, run->sweep->name,
+                "needs %" PRId64 " blocks that run at once, the machine has %" PRId32, needed,
+                run->machine->max_blocks);
+  return PREM_ERR_UNAVAILABLE;
+}
+
 static prem_status run_once(sweep_run *run) {
   const prem_sweep_file *file = &run->sweep->own;
   prem_status status = use_machine(run, run->context->backend, run->context->machine);
+  if (status == PREM_OK)
+    status = judge_room(run);
   if (status == PREM_OK)
     status = each(run, root_of(file, "tables"), begin_table);
   if (status == PREM_OK)
@@ -862,31 +960,17 @@ static void clear(sweep_run *run) {
     label *own = run->labels;
     run->labels = own->next;
     let_go(own->run);
+    free(own->measured.numbers);
     free(own);
   }
-}
-
-static prem_status judge_room(const prem_sweep *sweep, const prem_experiment_context *context,
-                              prem_diag *diag) {
-  int needed = 0;
-  const config_setting_t *root = config_root_setting(&sweep->own.config);
-  config_setting_lookup_int(root, "needs_blocks", &needed);
-  if (context->machine->max_blocks >= needed)
-    return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, sweep->name,
-                "needs %d blocks that run at once, the machine has %d", needed,
-                (int)context->machine->max_blocks);
-  return PREM_ERR_UNAVAILABLE;
 }
 
 /* Labels stay: a run that is left out has no numbers, and is no unknown name. */
 prem_status prem_sweep_run(const prem_sweep *sweep, const prem_experiment_context *context,
                            prem_findings *findings, prem_diag *diag) {
-  prem_status status = judge_room(sweep, context, diag);
   sweep_run run = {
       .sweep = sweep, .context = context, .findings = findings, .diag = diag, .dry = true};
-  if (status == PREM_OK)
-    status = run_once(&run);
+  prem_status status = run_once(&run);
   pop_to(&run, NULL);
   run.dry = false;
   run.table_count = 0;
