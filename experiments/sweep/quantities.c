@@ -131,6 +131,11 @@ static bool of_ordinary(const prem_ordinary_found *found, const char *name, doub
 /* The nearest rank, as elsewhere. */
 static bool of_numbers(const prem_sweep_measured *measured, const char *name, double *out) {
   const int64_t count = measured->number_count;
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i)
+    sum += measured->numbers[i];
+  if (is(name, "mean", count > 0 ? sum / (double)count : (double)NAN, out))
+    return true;
   double share = strcmp(name, "max") == 0 ? 1.0 : 0.0;
   if (share == 0.0 && strcmp(name, "min") != 0 && !is_percentile(name, &share))
     return false;
@@ -139,11 +144,24 @@ static bool of_numbers(const prem_sweep_measured *measured, const char *name, do
   return true;
 }
 
+static bool of_walk(const prem_element_time *walk, const char *name, double *out) {
+  const bool known =
+      is(name, "mean", walk->mean_ns, out) || is(name, "min", walk->min_ns, out) ||
+      is(name, "max", walk->max_ns, out) || is(name, "cycles", walk->mean_cycles, out) ||
+      is(name, "overhead", walk->overhead_ns, out) || is(name, "together", walk->together, out) ||
+      is(name, "repeats", walk->repeats, out);
+  if (walk->repeats == 0)
+    *out = (double)NAN;
+  return known;
+}
+
 bool prem_sweep_quantity(const prem_sweep_measured *measured, const char *name, double *out) {
   static const prem_result no_result;
   static const prem_row no_row;
   static const prem_outcome no_outcome = {.row = &no_row};
   static const prem_ordinary_found no_ordinary;
+  if (measured->is_walk)
+    return of_walk(&measured->walk, name, out);
   if (measured->is_tally)
     return of_numbers(measured, name, out);
   const bool had = measured->outcome || measured->ordinary;

@@ -3,6 +3,7 @@
 #ifndef TTPREM_EXPERIMENTS_SWEEP_QUANTITIES_H
 #define TTPREM_EXPERIMENTS_SWEEP_QUANTITIES_H
 
+#include "experiments/common/elements.h"
 #include "experiments/common/scenario.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 
@@ -12,8 +13,9 @@ typedef struct prem_sweep_measured {
   const prem_result *result;
   const prem_outcome *outcome;
   const prem_ordinary_found *ordinary;
-  bool is_tally;
-  double *numbers; /* of a tally, ascending */
+  bool is_walk, is_tally;
+  prem_element_time walk; /* repeats 0: not yet */
+  double *numbers;        /* of a tally, ascending */
   int64_t number_count;
 } prem_sweep_measured;
 

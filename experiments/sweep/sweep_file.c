@@ -169,12 +169,23 @@ static const key_rule chart_keys[] = {{"kind", TEXT, true, NULL},
                                       {"beside", TEXT, false, NULL},
                                       {"when", FORMULA, false, NULL},
                                       {0}};
-static const key_rule run_keys[] = {
-    {"schedule", TEXT, false, NULL},  {"path", TEXT, false, NULL},
-    {"ordinary", TEXT, false, NULL},  {"kernels", FORMULA, false, NULL},
-    {"modes", TEXTS, false, NULL},    {"keep", TEXT, false, NULL},
-    {"repeat", FORMULA, false, NULL}, {"task", FORMULA, false, NULL},
-    {"apart", FLAG, false, NULL},     {0}};
+static const key_rule run_keys[] = {{"schedule", TEXT, false, NULL},
+                                    {"path", TEXT, false, NULL},
+                                    {"ordinary", TEXT, false, NULL},
+                                    {"kernels", FORMULA, false, NULL},
+                                    {"modes", TEXTS, false, NULL},
+                                    {"keep", TEXT, false, NULL},
+                                    {"repeat", FORMULA, false, NULL},
+                                    {"task", FORMULA, false, NULL},
+                                    {"walk", TEXT, false, NULL},
+                                    {"order", TEXT, false, NULL},
+                                    {"bytes", FORMULA, false, NULL},
+                                    {"threads", FORMULA, false, NULL},
+                                    {"steps", FORMULA, false, NULL},
+                                    {"most", FORMULA, false, NULL},
+                                    {"budget", FORMULA, false, NULL},
+                                    {"apart", FLAG, false, NULL},
+                                    {0}};
 static const key_rule tally_keys[] = {
     {"name", TEXT, true, NULL}, {"number", FORMULA, true, NULL}, {0}};
 static const key_rule step_keys[] = {{"backend", TEXT, false, NULL},

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "experiments/common/caches.h"
+#include "experiments/common/cores.h"
 #include "experiments/common/scenario.h"
 #include "experiments/common/tables.h"
 #include "experiments/sweep/expression.h"
@@ -59,6 +61,9 @@ typedef struct sweep_run {
   sweep_table tables[MAX_TABLES];
   int32_t table_count;
   int64_t done, all;
+  int64_t room_bytes;  /* of the lists of the largest walk */
+  prem_walker *walker; /* of sectors; NULL: not yet open */
+  prem_elements *elements;
   bool dry; /* nothing is measured */
   int depth;
 } sweep_run;
@@ -145,6 +150,15 @@ static bool find_name(const void *from, const char *name, prem_sweep_value *out,
     return true;
   }
   *out = (prem_sweep_value){0};
+  if (strcmp(name, "cache_bytes") == 0) { /* asked for by few: to look takes a while */
+    out->number = (double)prem_largest_cache_bytes(run->context->backend);
+    return true;
+  }
+  if (strcmp(name, "own_cores") == 0) {
+    int32_t own_cores[PREM_WALK_KERNELS];
+    out->number = prem_cores_list(own_cores, PREM_WALK_KERNELS);
+    return true;
+  }
   if (kept && prem_sweep_quantity(&kept->measured, dot + 1, &out->number))
     return true;
   int32_t count = 0;
@@ -663,6 +677,80 @@ static prem_status run_ordinary(sweep_run *run, setting *at, const char *keep_as
   return status;
 }
 
+/* With the least room that all walks need, which is known when nothing was measured yet. */
+static prem_status walk(sweep_run *run, const prem_walk *walk, bool is_elements,
+                        prem_element_repeats repeats, prem_element_time *out) {
+  prem_status status = PREM_OK;
+  if (!is_elements) {
+    prem_walk_time time;
+    if (!run->walker)
+      status = prem_walker_open(run->context, run->room_bytes, false, &run->walker, run->diag);
+    if (status == PREM_OK)
+      status = prem_walk_measure(run->walker, walk, repeats.min, &time, run->diag);
+    if (status == PREM_OK)
+      *out = (prem_element_time){.mean_ns = time.mean_ns,
+                                 .min_ns = time.min_ns,
+                                 .max_ns = time.max_ns,
+                                 .mean_cycles = (double)NAN,
+                                 .repeats = repeats.min,
+                                 .together = time.together,
+                                 .right = time.right};
+    return status;
+  }
+  const prem_element_walk own = {.bytes = walk->bytes,
+                                 .order = walk->order,
+                                 .kernels = walk->kernels,
+                                 .threads = walk->threads,
+                                 .steps = walk->steps};
+  if (!run->elements)
+    status = prem_elements_open(run->context, run->room_bytes, 0, &run->elements, run->diag);
+  return status == PREM_OK ? prem_elements_measure(run->elements, &own, repeats, out, run->diag)
+                           : status;
+}
+
+/* Threads that follow a list through memory, by neighbouring elements or by sectors. */
+static prem_status run_walk(sweep_run *run, setting *at, const char *keep_as, int64_t repeat) {
+  const bool is_gpu = strcmp(prem_backend_name(run->backend), "cuda") == 0;
+  const char *kind = prem_sweep_string(at, "walk");
+  int64_t bytes, kernels, threads, steps, most, budget_ns;
+  char *order = expand(run, at, "order");
+  const bool is_random = order && strcmp(order, "random") == 0;
+  const bool is_known = (strcmp(kind, "elements") == 0 || strcmp(kind, "sectors") == 0) && order &&
+                        (is_random || strcmp(order, "sequential") == 0);
+  free(order);
+  if (!is_known || !keep_as)
+    return prem_sweep_refuse(run->sweep, run->diag, at, "walk",
+                             "a walk is by \"elements\" or \"sectors\", its `order` \"random\" or "
+                             "\"sequential\", and it has a `keep`");
+  if (!whole_of(run, at, "bytes", 0, 128, 1e12, &bytes) ||
+      !whole_of(run, at, "kernels", 1, 1, PREM_WALK_KERNELS, &kernels) ||
+      !whole_of(run, at, "threads", 1, 1, is_gpu || run->dry ? PREM_WALK_THREADS : 1, &threads) ||
+      !whole_of(run, at, "steps", 0, 0, 1e9, &steps) ||
+      !whole_of(run, at, "most", repeat, 1, 1e6, &most) ||
+      !whole_of(run, at, "budget", 0, 0, 1e12, &budget_ns))
+    return PREM_ERR_PARSE;
+  const prem_walk own = {.bytes = bytes,
+                         .order = is_random ? PREM_WALK_RANDOM : PREM_WALK_SEQUENTIAL,
+                         .kernels = (int32_t)kernels,
+                         .threads = (int32_t)threads,
+                         .steps = steps};
+  prem_sweep_measured measured = {.is_walk = true};
+  if (run->dry) {
+    ++run->all;
+    run->room_bytes = bytes * kernels > run->room_bytes ? bytes * kernels : run->room_bytes;
+  } else {
+    prem_experiment_progress(run->context, run->done, run->all);
+    const prem_status status =
+        walk(run, &own, strcmp(kind, "elements") == 0,
+             (prem_element_repeats){(int32_t)repeat, (int32_t)most, budget_ns}, &measured.walk);
+    if (status != PREM_OK)
+      return status;
+    prem_findings_output(run->findings, measured.walk.right);
+    prem_experiment_progress(run->context, ++run->done, run->all);
+  }
+  return keep(run, keep_as, NULL, measured) ? PREM_OK : PREM_ERR_MEMORY;
+}
+
 static prem_status run_it(sweep_run *run, setting *at) {
   const config_setting_t *root = config_root_setting(&run->sweep->own.config);
   prem_experiment_context context = *run->context;
@@ -688,6 +776,7 @@ static prem_status run_it(sweep_run *run, setting *at) {
     return PREM_ERR_PARSE;
   const prem_status status =
       prem_sweep_string(at, "ordinary") ? run_ordinary(run, at, keep_as, repeat)
+      : prem_sweep_string(at, "walk")   ? run_walk(run, at, keep_as, repeat)
       : find_modes(run, at, &request)   ? run_schedule(run, at, keep_as, &request)
                                         : PREM_ERR_PARSE;
   free(keep_as);
@@ -956,6 +1045,8 @@ static prem_status run_once(sweep_run *run) {
 
 static void clear(sweep_run *run) {
   pop_to(run, NULL);
+  prem_walker_close(run->walker);
+  prem_elements_close(run->elements);
   while (run->labels) {
     label *own = run->labels;
     run->labels = own->next;

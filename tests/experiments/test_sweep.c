@@ -328,11 +328,17 @@ START_TEST(each_shipped_file_runs) {
   }
   ck_assert_ptr_nonnull(experiment);
   ck_assert_ptr_nonnull(experiment->sweep);
+  /* Many threads walk on a GPU alone: what can be judged here is all but the walks. */
+  stop = !prem_experiment_serves(experiment, "cpu") ||
+         (_i % 2 && strstr(shipped[_i / 2].path, "walk_") != NULL);
   const prem_status status = prem_experiment_start(experiment, &context, findings, diag);
   char said[512] = "";
   if (prem_diag_count(diag))
     prem_problem_format(prem_diag_at(diag, 0), said, sizeof said);
-  ck_assert_msg(status == PREM_OK, "%s: %s", experiment->name, said);
+  ck_assert_msg(status == (stop ? PREM_ERR_INTERRUPTED : PREM_OK), "%s: %s", experiment->name,
+                said);
+  if (stop)
+    return;
   ck_assert_int_eq(prem_findings_judge(findings, diag), PREM_OK);
   ck_assert_ptr_nonnull(findings->verdict);
   ck_assert(!prem_findings_wrong(findings));
