@@ -12,12 +12,14 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
+#include "experiments/common/interference.h"
 #include "experiments/common/scenario.h"
 #include "experiments/common/tables.h"
 #include "experiments/sweep/expression.h"
 #include "experiments/sweep/quantities.h"
 #include "experiments/sweep/sweep_file.h"
 #include "experiments/thesis/original/originals.h"
+#include "prem/base/numbers.h"
 #include "prem/base/suggest.h"
 
 enum { MAX_DEPTH = 16, MAX_TABLES = 32, LABEL_BYTES = 64 };
@@ -61,8 +63,8 @@ typedef struct sweep_run {
   sweep_table tables[MAX_TABLES];
   int32_t table_count;
   int64_t done, all;
-  int64_t room_bytes;  /* of the lists of the largest walk */
-  prem_walker *walker; /* of sectors; NULL: not yet open */
+  int64_t room_bytes, mapped_bytes; /* of the lists of the largest walk */
+  prem_walker *walker;              /* of sectors; NULL: not yet open */
   prem_elements *elements;
   bool dry; /* nothing is measured */
   int depth;
@@ -152,6 +154,10 @@ static bool find_name(const void *from, const char *name, prem_sweep_value *out,
   *out = (prem_sweep_value){0};
   if (strcmp(name, "cache_bytes") == 0) { /* asked for by few: to look takes a while */
     out->number = (double)prem_largest_cache_bytes(run->context->backend);
+    return true;
+  }
+  if (strcmp(name, "element_cache_bytes") == 0) {
+    out->number = (double)prem_elements_cache_bytes(run->context);
     return true;
   }
   if (strcmp(name, "own_cores") == 0) {
@@ -684,7 +690,8 @@ static prem_status walk(sweep_run *run, const prem_walk *walk, bool is_elements,
   if (!is_elements) {
     prem_walk_time time;
     if (!run->walker)
-      status = prem_walker_open(run->context, run->room_bytes, false, &run->walker, run->diag);
+      status = prem_walker_open(run->context, run->room_bytes, run->mapped_bytes > 0, &run->walker,
+                                run->diag);
     if (status == PREM_OK)
       status = prem_walk_measure(run->walker, walk, repeats.min, &time, run->diag);
     if (status == PREM_OK)
@@ -699,11 +706,13 @@ static prem_status walk(sweep_run *run, const prem_walk *walk, bool is_elements,
   }
   const prem_element_walk own = {.bytes = walk->bytes,
                                  .order = walk->order,
+                                 .mapped = walk->mapped,
                                  .kernels = walk->kernels,
                                  .threads = walk->threads,
                                  .steps = walk->steps};
   if (!run->elements)
-    status = prem_elements_open(run->context, run->room_bytes, 0, &run->elements, run->diag);
+    status = prem_elements_open(run->context, run->room_bytes, run->mapped_bytes, &run->elements,
+                                run->diag);
   return status == PREM_OK ? prem_elements_measure(run->elements, &own, repeats, out, run->diag)
                            : status;
 }
@@ -712,7 +721,7 @@ static prem_status walk(sweep_run *run, const prem_walk *walk, bool is_elements,
 static prem_status run_walk(sweep_run *run, setting *at, const char *keep_as, int64_t repeat) {
   const bool is_gpu = strcmp(prem_backend_name(run->backend), "cuda") == 0;
   const char *kind = prem_sweep_string(at, "walk");
-  int64_t bytes, kernels, threads, steps, most, budget_ns;
+  int64_t bytes, kernels, threads, steps, most, budget_ns, mapped;
   char *order = expand(run, at, "order");
   const bool is_random = order && strcmp(order, "random") == 0;
   const bool is_known = (strcmp(kind, "elements") == 0 || strcmp(kind, "sectors") == 0) && order &&
@@ -725,19 +734,22 @@ static prem_status run_walk(sweep_run *run, setting *at, const char *keep_as, in
   if (!whole_of(run, at, "bytes", 0, 128, 1e12, &bytes) ||
       !whole_of(run, at, "kernels", 1, 1, PREM_WALK_KERNELS, &kernels) ||
       !whole_of(run, at, "threads", 1, 1, is_gpu || run->dry ? PREM_WALK_THREADS : 1, &threads) ||
+      !whole_of(run, at, "mapped", 0, 0, 1, &mapped) ||
       !whole_of(run, at, "steps", 0, 0, 1e9, &steps) ||
       !whole_of(run, at, "most", repeat, 1, 1e6, &most) ||
       !whole_of(run, at, "budget", 0, 0, 1e12, &budget_ns))
     return PREM_ERR_PARSE;
   const prem_walk own = {.bytes = bytes,
                          .order = is_random ? PREM_WALK_RANDOM : PREM_WALK_SEQUENTIAL,
+                         .mapped = mapped != 0,
                          .kernels = (int32_t)kernels,
                          .threads = (int32_t)threads,
                          .steps = steps};
   prem_sweep_measured measured = {.is_walk = true};
   if (run->dry) {
     ++run->all;
-    run->room_bytes = bytes * kernels > run->room_bytes ? bytes * kernels : run->room_bytes;
+    run->room_bytes = prem_max_i64(run->room_bytes, bytes * kernels);
+    run->mapped_bytes = prem_max_i64(run->mapped_bytes, mapped * bytes * kernels);
   } else {
     prem_experiment_progress(run->context, run->done, run->all);
     const prem_status status =
@@ -783,6 +795,18 @@ static prem_status run_it(sweep_run *run, setting *at) {
   return status;
 }
 
+static prem_status add_number(prem_sweep_measured *all, double number) {
+  double *more = realloc(all->numbers, (size_t)(all->number_count + 1) * sizeof *more);
+  if (!more)
+    return PREM_ERR_MEMORY;
+  all->numbers = more;
+  int64_t place = all->number_count++;
+  for (; place > 0 && more[place - 1] > number; --place)
+    more[place] = more[place - 1];
+  more[place] = number;
+  return PREM_OK;
+}
+
 /* Numbers of many rows, put together under a name: its min, max and percentiles. */
 static prem_status tally(sweep_run *run, setting *at) {
   double number;
@@ -799,16 +823,7 @@ static prem_status tally(sweep_run *run, setting *at) {
     return PREM_ERR_MEMORY;
   if (run->dry || isnan(number))
     return PREM_OK;
-  prem_sweep_measured *all = &own->measured;
-  double *more = realloc(all->numbers, (size_t)(all->number_count + 1) * sizeof *more);
-  if (!more)
-    return PREM_ERR_MEMORY;
-  all->numbers = more;
-  int64_t place = all->number_count++;
-  for (; place > 0 && more[place - 1] > number; --place)
-    more[place] = more[place - 1];
-  more[place] = number;
-  return PREM_OK;
+  return add_number(&own->measured, number);
 }
 
 /* Was what was measured right? The findings say so. */
@@ -832,6 +847,44 @@ static prem_status say(sweep_run *run, setting *step, const char *key,
     tell(run->findings, "%s", text);
   free(text);
   return PREM_OK;
+}
+
+/* The steps while cores keep the host's memory busy; or, alone, the most that the memory gives.
+ * What was read and written a second is kept. */
+static prem_status run_under_load(sweep_run *run, setting *load, setting *steps) {
+  int64_t first;
+  double bytes_per_s = (double)NAN;
+  char *kind = expand(run, load, "kind"), *keep_as = expand(run, load, "keep");
+  int which = 0;
+  while (kind && which < PREM_INTERFERENCE_COUNT &&
+         strcmp(prem_interference_name((prem_interference_kind)which), kind) != 0)
+    ++which;
+  const bool is_most = kind && strcmp(kind, "most") == 0;
+  prem_interference *interference = NULL;
+  prem_status status = PREM_OK;
+  if (!kind || !keep_as || !whole_of(run, load, "first", 0, 0, 1024, &first))
+    status = PREM_ERR_PARSE;
+  else if (which == PREM_INTERFERENCE_COUNT && !is_most)
+    status = prem_sweep_refuse(run->sweep, run->diag, load, "kind",
+                               "unknown load '%s'; there are none, sequential, random and most",
+                               prem_show(kind).text);
+  else if (!run->dry && is_most)
+    status = prem_host_bandwidth(run->context, &bytes_per_s, run->diag);
+  else if (!run->dry)
+    status = prem_interference_begin((prem_interference_kind)which, (int32_t)first,
+                                     run->context->seed, &interference, run->diag);
+  if (status == PREM_OK)
+    status = run_steps(run, steps);
+  if (!run->dry && !is_most)
+    bytes_per_s = prem_interference_end(interference);
+  prem_sweep_measured measured = {.is_tally = true};
+  if (status == PREM_OK && !isnan(bytes_per_s))
+    status = add_number(&measured, bytes_per_s);
+  if (status == PREM_OK && !keep(run, keep_as, NULL, measured))
+    status = PREM_ERR_MEMORY;
+  free(kind);
+  free(keep_as);
+  return status;
 }
 
 static prem_status run_named(sweep_run *run, setting *step, const char *name) {
@@ -862,7 +915,8 @@ static prem_status run_body(sweep_run *run, setting *step) {
   setting *with = config_setting_get_member(step, "with"),
           *set = config_setting_get_member(step, "set"),
           *what = config_setting_get_member(step, "run"),
-          *count_of = config_setting_get_member(step, "tally");
+          *count_of = config_setting_get_member(step, "tally"),
+          *load = config_setting_get_member(step, "load");
   status = assign_all(run, with, true);
   if (status == PREM_OK)
     status = assign_all(run, set, false);
@@ -881,7 +935,8 @@ static prem_status run_body(sweep_run *run, setting *step) {
   if (status == PREM_OK)
     status = run_part(run, step);
   if (status == PREM_OK)
-    status = run_steps(run, config_setting_get_member(step, "steps"));
+    status = load ? run_under_load(run, load, config_setting_get_member(step, "steps"))
+                  : run_steps(run, config_setting_get_member(step, "steps"));
   pop_to(run, before);
   return status;
 }
