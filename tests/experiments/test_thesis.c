@@ -267,7 +267,7 @@ END_TEST
 
 START_TEST(experiments_are_found_by_name) {
 #define PREM_EXPERIMENT(ROOM, NAME) SOURCE_DIR "/experiments/" #ROOM "/" #NAME "/README.md",
-#define PREM_SWEEP PREM_EXPERIMENT
+#define PREM_SWEEP                  PREM_EXPERIMENT
   static const char *const readmes[] = {
 #include "experiments/experiments.def"
   };
