@@ -187,6 +187,7 @@ static bool parse_text(parser *in, prem_sweep_value *out) {
     return refuse(in->reason, "a text that begins with ' has no ' at its end");
   if (length >= sizeof out->text)
     return refuse(in->reason, "a text of %zu bytes; at most %d fit", length, PREM_VALUE_BYTES - 1);
+  set_number(out, 0);
   out->is_text = true;
   memcpy(out->text, in->at, length);
   out->text[length] = '\0';
