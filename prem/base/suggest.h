@@ -9,14 +9,15 @@
 typedef struct prem_shown {
   char text[72];
 } prem_shown;
-prem_shown prem_show(const char *word);
+PREM_API prem_shown prem_show(const char *word);
 
 /**
  * ", did you mean 'X'?" with the nearest of the candidates, or "" when none is near. `candidate`
  * gives the word at an index.
  */
-prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *from, int32_t index),
-                        const void *from, int32_t count);
+PREM_API prem_shown prem_suggest(const char *word,
+                                 const char *(*candidate)(const void *from, int32_t index),
+                                 const void *from, int32_t count);
 /** The same of `count` structs that begin with their names, each of so many bytes. */
 prem_shown prem_suggest_named(const char *word, const void *structs, int32_t count, size_t bytes);
 /** "a, b, c" of the same candidates, cut short where it is long; "none". */
