@@ -36,7 +36,7 @@ rm -r "$place/usr/share/ttprem/schedules"
 cmake -S "$root/experiments" -B "$place/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" -DCMAKE_C_FLAGS_RELEASE=-O1 >"$place/log" &&
   cmake --build "$place/build" >>"$place/log" || { tail -n 40 "$place/log" >&2; exit 1; }
 count=$("$place/build/ttprem" experiment list | wc -l)
-[ "$count" = "$(grep -c '^PREM_EXPERIMENT(' "$root/experiments/experiments.def")" ] ||
+[ "$count" = "$(grep -cE '^PREM_(EXPERIMENT|SWEEP)\(' "$root/experiments/experiments.def")" ] ||
   { echo "experiments: lists $count" >&2; exit 1; }
 cd "$place"
 build/ttprem experiment convolution --backend cpu --quick --quiet -o out >said 2>&1 || { cat said >&2; exit 1; }
