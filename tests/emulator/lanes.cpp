@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #if !defined(__x86_64__)
@@ -19,6 +21,7 @@
 #endif
 
 #ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -61,6 +64,7 @@ emulated_switch:
 namespace {
 
 constexpr size_t STACK_BYTES = 256 << 10;
+constexpr size_t LAST_BYTES = 8 << 10; /* of a stack: what a lane that ends has on it, at most */
 constexpr unsigned WARP = 32;
 
 /* WAITS: for other lanes; LANDS: for its own stores. */
@@ -175,12 +179,43 @@ void lane_enter(unsigned number) {
 #endif
 }
 
-void lanes_make(unsigned threads) {
-  unsigned char *stacks =
-      (unsigned char *)mmap(nullptr, threads * STACK_BYTES, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (stacks == MAP_FAILED)
+/* Stacks of blocks that are over serve the next ones: the system takes longer to give pages than a
+ * short kernel takes. Never given back; there are as many as blocks ran at once. */
+struct stacks {
+  std::mutex lock;
+  std::vector<std::pair<unsigned, unsigned char *>> unused; /* how many, and where they begin */
+};
+stacks *all_stacks = new stacks; /* outlives the threads that end with the process */
+
+unsigned char *stacks_take(unsigned threads) {
+  {
+    const std::lock_guard<std::mutex> hold(all_stacks->lock);
+    for (auto &entry : all_stacks->unused)
+      if (entry.first == threads) {
+        unsigned char *begin = entry.second;
+        entry = all_stacks->unused.back();
+        all_stacks->unused.pop_back();
+#ifdef __SANITIZE_ADDRESS__
+        for (unsigned i = 0; i < threads; ++i) /* where the last lane ended */
+          __asan_unpoison_memory_region(begin + (i + 1) * STACK_BYTES - LAST_BYTES, LAST_BYTES);
+#endif
+        return begin;
+      }
+  }
+  void *begin = mmap(nullptr, threads * STACK_BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED)
     emulate_refuse("no memory for stacks");
+  return (unsigned char *)begin;
+}
+
+void stacks_give(unsigned threads, unsigned char *begin) {
+  const std::lock_guard<std::mutex> hold(all_stacks->lock);
+  all_stacks->unused.emplace_back(threads, begin);
+}
+
+void lanes_make(unsigned threads) {
+  unsigned char *stacks = stacks_take(threads);
   own->lanes.resize(threads);
   own->warps.resize((threads + WARP - 1) / WARP);
   for (unsigned i = 0; i < threads; ++i) {
@@ -322,7 +357,7 @@ void emulate_block(unsigned number, unsigned blocks, unsigned threads,
   }
   while (!self.orders.empty())
     orders_work();
-  munmap(self.lanes[0].stack, threads * STACK_BYTES);
+  stacks_give(threads, self.lanes[0].stack);
   own = nullptr;
 }
 
