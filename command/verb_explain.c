@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem explain: what a code means. The codes are written down once, in two tables of
- * docs/errors.md, which the assembler reads; TTPREM_FORMAT_PAGE comes from the build. */
+ * docs/errors.md, which the assembler reads; TTPREM_ERRORS_PAGE comes from the build. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "command/command.h"
 
 __asm__(".pushsection .rodata\n"
-        ".hidden command_format_page\n.global command_format_page\n"
-        "command_format_page: .incbin \"" TTPREM_FORMAT_PAGE "\"\n.byte 0\n"
+        ".hidden command_errors_page\n.global command_errors_page\n"
+        "command_errors_page: .incbin \"" TTPREM_ERRORS_PAGE "\"\n.byte 0\n"
         ".popsection\n");
-__attribute__((visibility("hidden"))) extern const char command_format_page[];
+__attribute__((visibility("hidden"))) extern const char command_errors_page[];
 
 enum { CELLS = 4 };
 
@@ -43,7 +43,7 @@ static const char *next_row(const char *at, code_row *row) {
 
 static void list_codes(void) {
   code_row row;
-  for (const char *at = command_format_page; (at = next_row(at, &row));) {
+  for (const char *at = command_errors_page; (at = next_row(at, &row));) {
     char head[16];
     snprintf(head, sizeof head, "%.8s  ", row.cell[0]);
     if (row.count == CELLS)
@@ -55,7 +55,7 @@ static void list_codes(void) {
 static bool explain(long code) {
   code_row row;
   bool found = false;
-  for (const char *at = command_format_page; (at = next_row(at, &row));) {
+  for (const char *at = command_errors_page; (at = next_row(at, &row));) {
     if (row.code != code)
       continue;
     found = true;

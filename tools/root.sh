@@ -37,7 +37,7 @@ inside() { # COMMAND
 }
 while read -r step; do
   echo "root: $step"
-  inside "$step"
+  inside "$step" </dev/null
 done < <(sed -n 's/^RUN //p' Containerfile)
 echo "root: $command"
 inside "$command"

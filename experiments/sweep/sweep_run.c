@@ -22,7 +22,7 @@
 #include "prem/base/numbers.h"
 #include "prem/base/suggest.h"
 
-enum { MAX_DEPTH = 16, MAX_TABLES = 32, LABEL_BYTES = 64 };
+enum { MAX_DEPTH = 16, MAX_STEPS = 100000, MAX_TABLES = 32, LABEL_BYTES = 64 };
 
 /** A name and its value; the newest of a name counts. */
 typedef struct variable {
@@ -66,8 +66,8 @@ typedef struct sweep_run {
   int64_t room_bytes, mapped_bytes; /* of the lists of the largest walk */
   prem_walker *walker;              /* of sectors; NULL: not yet open */
   prem_elements *elements;
-  bool dry; /* nothing is measured */
-  int depth;
+  bool dry;         /* nothing is measured */
+  int depth, steps; /* under way; begun so far */
 } sweep_run;
 
 typedef const config_setting_t setting;
@@ -1017,8 +1017,14 @@ static prem_status run_range(sweep_run *run, setting *step, setting *range, int 
   return status;
 }
 
-/* The first name is the outermost loop. */
+/* The first name is the outermost loop. What takes too long is refused before anything is measured;
+ * after that it may be stopped. */
 static prem_status run_choices(sweep_run *run, setting *step, setting *names, int which) {
+  if (run->dry && ++run->steps > MAX_STEPS)
+    return prem_sweep_refuse(run->sweep, run->diag, step, NULL,
+                             "more than %d steps in all; let loops have fewer values", MAX_STEPS);
+  if (!run->dry && prem_experiment_stopped(run->context))
+    return PREM_ERR_INTERRUPTED;
   if (!names || which == config_setting_length(names))
     return prem_sweep_string(step, "records") ? run_records(run, step) : run_body(run, step);
   setting *choices = config_setting_get_elem(names, (unsigned)which);

@@ -164,7 +164,6 @@ static prem_status furnish_task(const prem_native *native, int32_t t, prem_nativ
   if (!prem_native_tiled_variant(to->kernel))
     return refuse(diag, task, "has a kernel that this build has no code of");
   furnish_tiles(native, task, to, tiles);
-  to->work.tiles = native->tiles + t;
   return PREM_OK;
 }
 
@@ -195,17 +194,26 @@ static prem_status furnish_each(prem_native *native, prem_native_tiles *tiles, p
   return status;
 }
 
+/* Where a task goes tile by tile. */
+static cudaError_t upload_tiles(prem_native *native, const prem_native_tiles *tiles) {
+  const size_t bytes = (size_t)native->task_count * sizeof *tiles;
+  bool any = false;
+  cudaError_t error;
+  for (int32_t t = 0; t < native->task_count; ++t)
+    any |= native->tasks[t].tile_count > 0;
+  if (!any)
+    return cudaSuccess;
+  CUDA_TRY(cudaMalloc((void **)&native->tiles, bytes));
+  for (int32_t t = 0; t < native->task_count; ++t)
+    native->tasks[t].work.tiles = &native->tiles[t];
+  return cudaMemcpy(native->tiles, tiles, bytes, cudaMemcpyHostToDevice);
+}
+
 static prem_status furnish_tasks(prem_native *native, prem_diag *diag) {
-  const size_t bytes = ((size_t)native->task_count + 1) * sizeof(prem_native_tiles);
-  prem_native_tiles *tiles = calloc(1, bytes);
-  if (!tiles)
-    return PREM_ERR_MEMORY;
-  prem_status status = prem_native_report(cudaMalloc((void **)&native->tiles, bytes), diag);
+  prem_native_tiles *tiles = calloc((size_t)native->task_count + 1, sizeof *tiles);
+  prem_status status = tiles ? furnish_each(native, tiles, diag) : PREM_ERR_MEMORY;
   if (status == PREM_OK)
-    status = furnish_each(native, tiles, diag);
-  if (status == PREM_OK)
-    status =
-        prem_native_report(cudaMemcpy(native->tiles, tiles, bytes, cudaMemcpyHostToDevice), diag);
+    status = prem_native_report(upload_tiles(native, tiles), diag);
   free(tiles);
   return status;
 }
