@@ -4,6 +4,7 @@
 #include "ttprem/check.h"
 #include "ttprem/fit.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,10 +249,13 @@ static int finish(const fit_options *options, const prem_schedule *schedule,
     command_error("%s: wrong output in a mode beside the plan", options->common.file);
     status = COMMAND_INVALID;
   }
-  if (status == COMMAND_DONE && !fit->is_settled && !fit->interrupted)
-    command_note("the plan has not settled (%s): --time-limit or --margin may help; `ttprem run "
-                 "%s` says what is late, and why",
-                 fit->why, options->output);
+  if (status == COMMAND_DONE && !fit->is_settled && !fit->interrupted) {
+    const prem_fit_turn *best = &fit->turns[fit->best];
+    command_note("plan %d is the best of %d, and late in %" PRId64 " of %" PRId64
+                 " releases; the last one: %s. `ttprem run %s` says what is late, and why; `ttprem "
+                 "doctor`, --time-limit or --margin may help",
+                 fit->best + 1, fit->count, best->late, best->releases, fit->why, options->output);
+  }
   if (fit->interrupted) {
     command_error("%s: interrupted; the best plan so far is written", options->common.file);
     return COMMAND_INTERRUPTED;
