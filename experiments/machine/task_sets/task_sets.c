@@ -172,6 +172,8 @@ static void conclude(prem_findings *findings, const prem_table *table) {
   else if (!isnan(tt_free))
     prem_findings_verdict(findings, "At the median random task graphs take %.2f x free in tt.",
                           tt_free);
+  else
+    prem_findings_uncounted(findings);
 }
 
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
