@@ -326,13 +326,24 @@ static prem_status sweep_together(sweep *at, int32_t t, int64_t *best_ns) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* No block of it fits on an SM. */
+static prem_status refuse(const sweep *at, int32_t t) {
+  prem_diag_add(at->diag, PREM_NOTE, 0, (prem_place){0}, "cuda",
+                "the ordinary version of kernel %s fits on no SM: give it smaller tiles",
+                at->native->tasks[t].kernel);
+  return PREM_ERR_UNAVAILABLE;
+}
+
 static prem_status enumerate(sweep *at) {
   prem_status status = PREM_OK;
   for (int32_t t = 0; t < at->native->task_count && status == PREM_OK; ++t)
     if (at->native->tasks[t].like == t) {
+      const int32_t first = at->native->launch_search.candidate_count;
       status = add_ways(at, t);
+      if (status == PREM_OK && at->native->launch_search.candidate_count == first)
+        status = refuse(at, t);
       if (status == PREM_OK)
-        choose(at, t, first_candidate(at, t));
+        choose(at, t, first);
     }
   return status;
 }
