@@ -4,7 +4,7 @@
 # host that is stopped, a critical task that takes longer than planned. Each is done for real, and what is
 # counted has to be what happened. A table says what held.
 #   what_holds.sh TTPREM [BACKEND [FILE]]
-# BACKEND is cpu (what needs other times than a computer's is on sim), or cuda, in less than a minute; exit status
+# BACKEND is cpu (what needs other times than a computer's is on sim), or cuda, in more than a minute; exit status
 # 77 without a GPU. FILE has a critical task and a load whose tile = [ N ]: its times are measured on cuda.
 # ctest: TTPREM alone release timing
 set -euo pipefail
