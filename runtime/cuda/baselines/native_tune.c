@@ -326,10 +326,10 @@ static prem_status sweep_together(sweep *at, int32_t t, int64_t *best_ns) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* No block of it fits on an SM. */
+/* None of its variants has a block that this GPU takes. */
 static prem_status refuse(const sweep *at, int32_t t) {
-  prem_diag_add(at->diag, PREM_NOTE, 0, (prem_place){0}, "cuda",
-                "the ordinary version of kernel %s fits on no SM: give it smaller tiles",
+  prem_diag_add(at->diag, PREM_NOTE, 0, (prem_place){0}, "",
+                "cuda: ordinary kernels: this GPU takes no launch of %s; leave this mode out",
                 at->native->tasks[t].kernel);
   return PREM_ERR_UNAVAILABLE;
 }
