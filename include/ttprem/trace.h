@@ -13,6 +13,8 @@
  * One executed phase. Times count from the run's common start S.
  * release: when it was due; ready: when its buffer was free and its data there; start: when its
  * copy was issued or its computing began; end: when its last byte was visible or it had computed.
+ * On a GPU the start is the first reading of the clock after the first copy was handed to the
+ * copy engine (before it, of copies row by row), or after all warps that compute had met.
  */
 typedef struct prem_trace_record {
   int64_t release_ns, ready_ns, start_ns, end_ns;
@@ -23,7 +25,8 @@ typedef struct prem_trace_record {
   uint16_t block;
   uint8_t phase;
   uint8_t flags; /* PREM_SLOT_... */
-  uint8_t reserved[6];
+  uint8_t reserved[2];
+  uint32_t issue_ns; /* so long before `start` the clock had shown that it may */
 } prem_trace_record;
 
 #if defined(__cplusplus)
@@ -168,8 +171,8 @@ PREM_API void prem_best_effort_counts_merge(prem_best_effort_counts *to,
 
 /**
  * Write the records as CSV, header
- * `run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job`. `run` is first_run + the
- * record's hyperperiod.
+ * `run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job,issue_ns`. `run` is
+ * first_run + the record's hyperperiod.
  * @param header  write the header line first.
  * @retval PREM_ERR_IO  it could not be written
  */

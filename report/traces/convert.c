@@ -13,11 +13,13 @@
 #include "ttprem/trace.h"
 #include "ttprem/trace_file.h"
 
-static const char *const columns[] = {"run",        "task",     "block",    "tile",   "phase",
-                                      "release_ns", "ready_ns", "start_ns", "end_ns", "job"};
+static const char *const columns[] = {"run",    "task",       "block",    "tile",
+                                      "phase",  "release_ns", "ready_ns", "start_ns",
+                                      "end_ns", "job",        "issue_ns"};
 enum {
   COLUMNS = sizeof columns / sizeof columns[0],
-  OLD_COLUMNS = COLUMNS - 1, /* older traces have no job */
+  JOB = 9, /* older traces end before it, or after it */
+  ISSUE,
   NO_JOB = -1
 };
 
@@ -122,13 +124,13 @@ static bool read_header(converter *work) {
       prem_csv_refuse(csv, "the file is empty: no trace");
     return false;
   }
-  bool same = csv->field_count == COLUMNS || csv->field_count == OLD_COLUMNS;
+  bool same = csv->field_count >= JOB && csv->field_count <= COLUMNS;
   work->columns = csv->field_count;
   for (int i = 0; same && i < work->columns; ++i)
     same = strcmp(csv->fields[i], columns[i]) == 0;
   return same || prem_csv_refuse(csv, "not the header of a trace, which is "
                                       "run,task,block,tile,phase,release_ns,ready_ns,start_ns,"
-                                      "end_ns,job, as `ttprem run --trace` writes it");
+                                      "end_ns,job,issue_ns, as `ttprem run --trace` writes it");
 }
 
 static bool read_limited(prem_csv *csv, int32_t field, int64_t max, int64_t *out) {
@@ -168,11 +170,12 @@ static bool read_record(converter *work, line_record *record) {
   if (csv->field_count != work->columns)
     return prem_csv_refuse(csv, "%" PRId32 " fields where the header has %" PRId32,
                            csv->field_count, work->columns);
-  int64_t block, tile, job = NO_JOB;
+  int64_t block, tile, job = NO_JOB, issue_ns;
   if (!read_limited(csv, 0, PREM_MAX_NS, &record->run) ||
       !read_limited(csv, 2, PREM_MAX_BLOCKS, &block) || !read_limited(csv, 3, INT32_MAX, &tile) ||
       !read_phase(csv, &record->phase) || !read_times(csv, record) ||
-      (work->columns == COLUMNS && !read_limited(csv, OLD_COLUMNS, INT32_MAX, &job)))
+      (work->columns > JOB && !read_limited(csv, JOB, INT32_MAX, &job)) ||
+      (work->columns > ISSUE && !read_limited(csv, ISSUE, UINT32_MAX, &issue_ns)))
     return false;
   const char *task = csv->fields[1];
   if (!*task || strlen(task) >= PREM_NAME_BYTES)

@@ -211,7 +211,7 @@ void prem_trace_sort(prem_trace *trace) {
 
 enum {
   QUOTED_NAME_BYTES = 2 * PREM_NAME_BYTES + 3, /* every character a quote */
-  LINE_BYTES = QUOTED_NAME_BYTES + 9 * 21 + 16,
+  LINE_BYTES = QUOTED_NAME_BYTES + 10 * 21 + 16,
   BUFFER_BYTES = 1 << 16
 };
 
@@ -277,6 +277,8 @@ static char *put_line(char *at, const prem_trace_record *record, const char *tas
   at = put_number(at, record->end_ns);
   *at++ = ',';
   at = put_number(at, record->job);
+  *at++ = ',';
+  at = put_number(at, record->issue_ns);
   *at++ = '\n';
   return at;
 }
@@ -305,7 +307,7 @@ prem_status prem_trace_write_csv(const prem_trace *trace, const prem_schedule *s
     for (int32_t t = 0; t < schedule->task_count; ++t)
       quote_name(schedule->tasks[t].name, names[t]);
     static const char head[] =
-        "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job\n";
+        "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job,issue_ns\n";
     if ((header && fputs(head, file) < 0) ||
         !write_lines(trace, (const char(*)[QUOTED_NAME_BYTES])names, first_run, buffer, file))
       status = PREM_ERR_IO;

@@ -130,8 +130,8 @@ static int64_t over_ns(const bench *b, int64_t at_ns) {
   return end_ns < 0 ? INT64_MAX : end_ns;
 }
 
-/* A phase's start is the reading that the gate let in: none in a window that is not over, none too
- * near before one. So many outlived their bound. */
+/* The gate let a phase in by the reading before its start: none in a window that is not over, none
+ * too near before one. So many outlived their bound. */
 static int64_t assert_let_in(const bench *b) {
   const prem_schedule *beside = prem_session_best_effort(b->session);
   const prem_trace *trace = b->trace->best_effort->trace;
@@ -142,12 +142,13 @@ static int64_t assert_let_in(const bench *b) {
     const int64_t ahead_ns = prem_ahead_ns(beside, &beside->tasks[r->task], (prem_phase)r->phase);
     if (ahead_ns == 0)
       continue;
-    const int64_t closes_ns = next_window(plan, r->start_ns);
-    if (is_in_window(plan, r->start_ns)) {
-      ck_assert_int_ge(r->start_ns, over_ns(b, r->start_ns));
+    const int64_t let_in_ns = r->start_ns - r->issue_ns;
+    const int64_t closes_ns = next_window(plan, let_in_ns);
+    if (is_in_window(plan, let_in_ns)) {
+      ck_assert_int_ge(let_in_ns, over_ns(b, let_in_ns));
       ++let_in_early;
     }
-    ck_assert_int_le(r->start_ns + ahead_ns, closes_ns);
+    ck_assert_int_le(let_in_ns + ahead_ns, closes_ns);
     overruns += r->end_ns > closes_ns;
     if (r->end_ns - (closes_ns - ahead_ns) > drain_ns[r->phase])
       drain_ns[r->phase] = r->end_ns - (closes_ns - ahead_ns);

@@ -172,6 +172,12 @@ static inline float __fdividef(float a, float b) {
 PREM_PTX int64_t prem_clock_ns(void) {
   return emulate_clock_ns();
 }
+PREM_PTX uint32_t prem_clock_low(void) {
+  return (uint32_t)emulate_clock_ns();
+}
+PREM_PTX const void *prem_at_hand(const void *pointer) {
+  return pointer;
+}
 PREM_PTX double prem_as_double(int64_t bits) {
   double value;
   static_assert(sizeof value == sizeof bits, "the same bits");

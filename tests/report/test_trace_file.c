@@ -11,9 +11,10 @@
 
 #include "tests/common/suite.h"
 
-/* Traces without jobs are older ones; all of them are read. */
+/* Traces without jobs, or without the issue, are older ones; all of them are read. */
 #define HEADER      "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns\n"
 #define JOBS_HEADER "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job\n"
+#define NEW_HEADER  "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job,issue_ns\n"
 
 static prem_diag *diag;
 static char *written;
@@ -461,6 +462,9 @@ static const struct {
     {JOBS_HEADER "0,a,0,0,prefetch,0,0,0,10\n", 2, "9 fields where the header has 10"},
     {JOBS_HEADER "0,a,0,0,prefetch,0,0,0,10,\n", 2, "job: '' is not an integer"},
     {JOBS_HEADER "0,a,0,0,prefetch,0,0,0,10,-1\n", 2, "job: -1 is not from 0"},
+    {NEW_HEADER "0,a,0,0,prefetch,0,0,0,10,0\n", 2, "10 fields where the header has 11"},
+    {NEW_HEADER "0,a,0,0,prefetch,0,0,0,10,0,-1\n", 2, "issue_ns: -1 is not from 0"},
+    {NEW_HEADER "0,a,0,0,prefetch,0,0,0,10,0,4294967296\n", 2, "issue_ns: 4294967296 is not"},
     {HEADER "0,a,0,0,prefetch,0,0,0,10\n0,a,0,1,pref", 3, "cut short"},
     {HEADER "0,a,0,0,prefetch,0,0,0\n", 2, "8 fields where the header has 9"},
     {"\n" HEADER, 1, "not the header"},

@@ -89,8 +89,12 @@ TEST(the_gpu_starts_records_as_early) {
       for (int32_t job = 0; job < HYPERPERIOD_NS / PERIOD_NS; ++job) {
         const prem_record record = record_with((uint8_t)flags, job);
         const prem_device_record device = on_device(&record);
-        ck_assert_int_eq(earliest_start((prem_launch){.mode = mode}, 5000, &device),
-                         prem_earliest_ns(&program, (prem_mode)mode, &record, 5000));
+        const int64_t earliest_ns = prem_earliest_ns(&program, (prem_mode)mode, &record, 5000);
+        const bool leads = prem_has_release((prem_mode)mode, (uint8_t)flags);
+        ck_assert_int_eq(earliest_start((prem_launch){.mode = mode}, 5000, &device, 0),
+                         earliest_ns);
+        ck_assert_int_eq(earliest_start((prem_launch){.mode = mode}, 5000, &device, 32),
+                         earliest_ns - (leads ? 32 : 0));
       }
 }
 

@@ -177,23 +177,24 @@ TEST(csv_is_sorted_and_quoted) {
                                           .start_ns = 5,
                                           .end_ns = 10,
                                           .block = 1,
-                                          .phase = PREM_WRITEBACK};
+                                          .phase = PREM_WRITEBACK,
+                                          .issue_ns = UINT32_MAX};
   trace->record_count = 3;
   prem_trace_sort(trace);
   char *text = csv_of(trace, schedule, 7, true);
   ck_assert_str_eq(text,
-                   "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job\n"
-                   "7,a,0,2,prefetch,,-3,5,10,0\n"
-                   "7,a,1,0,writeback,5,5,5,10,0\n"
-                   "8,\"say \"\"b\"\", please\",1,0,compute,90,10,91,9223372036854775807,3\n");
+                   "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns,job,issue_ns\n"
+                   "7,a,0,2,prefetch,,-3,5,10,0,0\n"
+                   "7,a,1,0,writeback,5,5,5,10,0,4294967295\n"
+                   "8,\"say \"\"b\"\", please\",1,0,compute,90,10,91,9223372036854775807,3,0\n");
   free(text);
   trace->record_count = 1;
   text = csv_of(trace, schedule, 0, false);
-  ck_assert_str_eq(text, "0,a,0,2,prefetch,,-3,5,10,0\n");
+  ck_assert_str_eq(text, "0,a,0,2,prefetch,,-3,5,10,0,0\n");
   free(text);
   strcpy(schedule->tasks[0].name, "=cmd|x");
   text = csv_of(trace, schedule, 0, false);
-  ck_assert_str_eq(text, "0,\"'=cmd|x\",0,2,prefetch,,-3,5,10,0\n");
+  ck_assert_str_eq(text, "0,\"'=cmd|x\",0,2,prefetch,,-3,5,10,0,0\n");
   free(text);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
@@ -244,7 +245,7 @@ TEST(csv_has_room_for_names_of_quotes) {
   }
   trace->record_count = 2;
   char *found = csv_of(trace, schedule, 0, false);
-  const char *line = text("0,\"'=%s\",0,0,prefetch,0,0,0,1,0\n", doubled);
+  const char *line = text("0,\"'=%s\",0,0,prefetch,0,0,0,1,0,0\n", doubled);
   ck_assert_str_eq(found, text("%s%s", line, line));
   free(found);
   prem_trace_free(trace);

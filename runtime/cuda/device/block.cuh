@@ -52,6 +52,8 @@ constexpr uint32_t PEEK_NS = 50;     /* and between two looks of the writer at w
 constexpr uint32_t HELD_NS = 250;    /* and of all warps of a block that a gate holds back */
 constexpr int64_t NEAR_NS = 1024;    /* before an instant the writer sleeps no more */
 constexpr int64_t WAKE_NS = 512;     /* in which it wakes up for an order */
+constexpr int64_t LEAD_NS = 32;      /* from the reading of the clock to a copy's issue */
+constexpr int64_t MEET_NS = 96;      /* from that reading until all compute warps have met */
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;
 
@@ -85,9 +87,13 @@ struct needs {
 struct alignas(16) in_flight_phase {
   prem_device_record record;
   int64_t origin_ns; /* the hyperperiod's start */
-  int64_t ready_ns, start_ns, end_ns;
+  int64_t ready_ns;
+  int64_t released_ns; /* the reading of the clock that showed that it may start; of an ordered
+                          writeback, before that: the instant from which it may */
+  int64_t end_ns;
   hyperperiod_number hyperperiod;
   int32_t index;     /* of the record in its table */
+  uint32_t issue_ns; /* so long after that reading it started */
   int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
 #if PREM_GATED
   int64_t closes_ns; /* when the window begins that it has to end before */
@@ -131,6 +137,16 @@ struct table_position {
   uint32_t base[PREM_PHASE_COUNT]; /* phases done before this hyperperiod */
   int64_t origin_ns;               /* the hyperperiod's start on the clock */
 };
+
+/** A position as the starter hands it on: by value, in few registers. */
+struct standing {
+  int32_t index, slot;
+  hyperperiod_number hyperperiod;
+};
+
+__device__ __forceinline__ standing standing_of(const table_position &at) {
+  return standing{at.index, at.slot, at.hyperperiod};
+}
 
 /** The start of the scratchpad. Behind it lie the views of the current tile, the tasks, ports,
  * cells and moves of this block, then the buffers. */
@@ -246,25 +262,25 @@ __device__ __forceinline__ int32_t lane_number(void) {
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+#if !PREM_LIVE
 /** A hyperperiod's start on the clock. */
 __device__ __forceinline__ int64_t origin_of(const block_state *own,
                                              hyperperiod_number hyperperiod) {
-#if PREM_LIVE
-  return *(const volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)];
-#else
   return own->start_ns + hyperperiod * own->launch.hyperperiod_ns;
-#endif
 }
-
 /** Its row in job_end_ns, which keeps all of a run, and the last ones of what has no end. */
-__device__ __forceinline__ int64_t row_of(const block_state *own, hyperperiod_number hyperperiod) {
-#if PREM_LIVE
-  return hyperperiod & (own->live.rows - 1);
-#else
-  (void)own;
+__device__ __forceinline__ int64_t row_of(const block_state *, hyperperiod_number hyperperiod) {
   return PREM_GATED ? hyperperiod & (PREM_DEVICE_ROWS - 1) : hyperperiod;
-#endif
 }
+#else
+__device__ __forceinline__ int64_t origin_of(const block_state *own,
+                                             hyperperiod_number hyperperiod) {
+  return *(const volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)];
+}
+__device__ __forceinline__ int64_t row_of(const block_state *own, hyperperiod_number hyperperiod) {
+  return hyperperiod & (own->live.rows - 1);
+}
+#endif
 
 /** At the start of a table. */
 __device__ __forceinline__ table_position position_at_start(const block_state *own, int32_t count) {
@@ -338,6 +354,12 @@ __device__ __forceinline__ bool plan_changes(const block_state *own,
   return plan_of(own, hyperperiod) != before;
 }
 
+/** Where its asks begin among the launch's. */
+__device__ __forceinline__ int64_t first_ask_of(const block_state *own,
+                                                hyperperiod_number hyperperiod) {
+  return plan_of(own, hyperperiod) * own->live.asks_of_plan;
+}
+
 /** A unit's records, from the table's start on, are those of another plan: bring them anew to a
  * half of the ring, and to the other one. Nobody reads the ring. One warp.
  *  @param both  the other half is not brought later */
@@ -358,6 +380,10 @@ __device__ __noinline__ void table_change(bool memory, int32_t count, int32_t ha
   if (both)
     ring_load(memory, count, half ^ 1);
   ring_arrive();
+}
+#else
+__device__ __forceinline__ int64_t first_ask_of(const block_state *, hyperperiod_number) {
+  return 0;
 }
 #endif
 
@@ -410,11 +436,13 @@ __device__ __forceinline__ bool has_release(const prem_launch &launch, int32_t f
   return launch.mode == PREM_MODE_TT && !(flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP));
 }
 
-/** When a record may start in this mode, on the clock. */
+/** When a record may start in this mode, on the clock. `lead_ns`: what passes between the instant
+ *  and the act, of a phase that has one. */
 __device__ __forceinline__ int64_t earliest_start(const prem_launch &launch, int64_t origin_ns,
-                                                  const prem_device_record *record) {
+                                                  const prem_device_record *record,
+                                                  int64_t lead_ns) {
   return origin_ns +
-         (has_release(launch, record->flags) ? record->start_ns : record->job_release_ns);
+         (has_release(launch, record->flags) ? record->start_ns - lead_ns : record->job_release_ns);
 }
 
 } // namespace

@@ -68,12 +68,12 @@ static __device__ __forceinline__ uint64_t prem_fetch_policy(void) {
 }
 
 /** Start writing a box back. One lane. */
-static __device__ __forceinline__ void prem_box_store(const int4 &box, const prem_device_port *port,
+static __device__ __forceinline__ void prem_box_store(const int4 &box, const void *map,
                                                       uint32_t scratch) {
   if (PASSES_THROUGH)
-    prem_bulk_store_box_by(port->map, box, scratch, prem_pass_through_l2());
+    prem_bulk_store_box_by(map, box, scratch, prem_pass_through_l2());
   else
-    prem_bulk_store_box(port->map, box, scratch);
+    prem_bulk_store_box(map, box, scratch);
 }
 
 /** Start writing a part of a row back. One lane. */
@@ -87,9 +87,9 @@ static __device__ __forceinline__ void prem_row_store(unsigned char *array, uint
 
 /** Start fetching a box into a buffer; the barrier expects the bytes already. One lane. It takes 80
  *  clocks, rows 30 and more for each of them. */
-static __device__ __forceinline__ void prem_box_fetch(const int4 &box, const prem_device_port *port,
+static __device__ __forceinline__ void prem_box_fetch(const int4 &box, const void *map,
                                                       uint32_t scratch, uint32_t signal) {
-  prem_bulk_fetch_box(scratch, port->map, box, signal, prem_fetch_policy());
+  prem_bulk_fetch_box(scratch, map, box, signal, prem_fetch_policy());
 }
 
 /** Start fetching row by row. One lane. */
@@ -127,7 +127,7 @@ static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *m
                                                        uint64_t *barrier) {
   const int4 box = *(const int4 *)move->box_at;
   if (box.x >= 0)
-    prem_box_fetch(box, port, prem_shared_address(buffer) + (uint32_t)move->scratch_at,
+    prem_box_fetch(box, port->map, prem_shared_address(buffer) + (uint32_t)move->scratch_at,
                    prem_shared_address(barrier));
   else
     prem_rows_fetch(move, port, buffer, barrier);

@@ -9,7 +9,7 @@ namespace {
 
 /** Take a phase's record from the ring, and where it stands. One warp. */
 __device__ __forceinline__ void entry_fill(in_flight_phase *of, const prem_device_record *record,
-                                           const table_position &at, int64_t origin_ns) {
+                                           const standing &at, int64_t origin_ns) {
   constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
   const int32_t lane = lane_number();
   if (lane < WORDS)
@@ -87,8 +87,9 @@ __device__ __forceinline__ void cell_add(block_state *own, const in_flight_phase
       cell_at(own, launch, of->record.task * PREM_PHASE_COUNT + of->record.phase);
   const bool tt = launch.mode == PREM_MODE_TT;
   const int64_t planned_ns = of->origin_ns + of->record.start_ns;
-  const int64_t duration_ns = of->end_ns - of->start_ns;
-  const int64_t late_ns = of->start_ns - planned_ns;
+  const int64_t start_ns = of->released_ns + of->issue_ns;
+  const int64_t duration_ns = of->end_ns - start_ns;
+  const int64_t late_ns = start_ns - planned_ns;
   const int64_t over_ns = of->end_ns - planned_ns - of->record.window_ns;
   int64_t *time = &cell->duration_sum_ns + lane;
   const int64_t old = *time;
@@ -131,7 +132,7 @@ __device__ __forceinline__ void cell_keep_small(block_state *, const in_flight_p
 /* A record of the trace, word by word: its times in the order of a phase's in flight, then what
  * write_to_trace() puts together. */
 static_assert(offsetof(in_flight_phase, ready_ns) == offsetof(in_flight_phase, origin_ns) + 8 &&
-                  offsetof(in_flight_phase, start_ns) ==
+                  offsetof(in_flight_phase, released_ns) ==
                       offsetof(in_flight_phase, origin_ns) + 16 &&
                   offsetof(in_flight_phase, end_ns) == offsetof(in_flight_phase, origin_ns) + 24,
               "lane n takes the n-th time of a phase in flight");
@@ -146,8 +147,10 @@ static_assert(offsetof(prem_trace_record, hyperperiod) == 32 &&
 static_assert(offsetof(prem_trace_record, tile) == 40 && offsetof(prem_trace_record, task) == 44 &&
                   offsetof(prem_trace_record, block) == 46,
               "lane 5 writes the tile, above it task and block");
-static_assert(offsetof(prem_trace_record, phase) == 48 && offsetof(prem_trace_record, flags) == 49,
-              "lane 6 writes the phase, above it the flags");
+static_assert(offsetof(prem_trace_record, phase) == 48 &&
+                  offsetof(prem_trace_record, flags) == 49 &&
+                  offsetof(prem_trace_record, issue_ns) == 52,
+              "lane 6 writes the phase, above it the flags, above them the issue");
 
 /**
  * Phases have ended and their counts are published: write them down, one of each kind at most,
@@ -178,6 +181,8 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
       int64_t word = (&of->origin_ns)[lane & 3]; /* ready, start, end in their places */
       if (lane == 0)
         word += record->start_ns;
+      if (lane == 2)
+        word += of->issue_ns;
       word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
       if (lane == 4)
         word = (int64_t)record->job << 32 | (uint32_t)of->hyperperiod;
@@ -188,7 +193,7 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
       }
       if (lane == 6) {
         constexpr uint32_t KEPT = PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP;
-        word = record->phase | (record->flags & KEPT) << 8;
+        word = (int64_t)of->issue_ns << 32 | record->phase | (record->flags & KEPT) << 8;
       }
       ((int64_t *)&book->room[recorded])[lane] = word;
     }

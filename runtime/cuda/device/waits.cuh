@@ -54,31 +54,24 @@ __device__ __forceinline__ int64_t wait_until(int64_t at_ns) {
 
 /** Best effort, in a loop that waits: while the gate holds this block back nothing comes soon, and
  *  the processor is for the critical task. */
-__device__ __forceinline__ void held_nap(const block_state *own) {
 #if PREM_GATED
+__device__ __forceinline__ void held_nap(const block_state *own) {
   const volatile int32_t *held = own->held;
   if (__any_sync(FULL_WARP, held[STARTER] | held[WRITER]))
     __nanosleep(HELD_NS);
-#else
-  (void)own;
-#endif
 }
+#else
+__device__ __forceinline__ void held_nap(const block_state *) {}
+#endif
 
-/** tests/faults: by how much it is slow. */
-__device__ __forceinline__ int64_t fault_delay_ns(const block_state *own, int32_t who) {
+/** tests/faults: be slow now, if this is who is slow. Any lanes. */
+__device__ __forceinline__ void fault_dwell(const block_state *own, int32_t who) {
 #ifdef TTPREM_FAULT_DELAY
-  return own->plan_block == who ? TTPREM_FAULT_DELAY : 0;
+  if (own->plan_block == who)
+    prem_clock_await(prem_clock_ns() + TTPREM_FAULT_DELAY);
 #else
   (void)own, (void)who;
-  return 0;
 #endif
-}
-
-/** tests/faults: be slow now, if this is who is slow. One warp. */
-__device__ __forceinline__ void fault_pause(const block_state *own, int32_t who) {
-  const int64_t delay_ns = fault_delay_ns(own, who);
-  if (delay_ns > 0)
-    wait_until(prem_clock_ns() + delay_ns);
 }
 
 /** An instant is far: sleep until it is near. @return false: stopped. */
@@ -194,10 +187,8 @@ __device__ __noinline__ int64_t follow(int32_t slot, int32_t index,
   const prem_device_task *task = task_at(own, launch, record->task);
   const int32_t count = task->ask_count[record->phase];
   const prem_device_ask *asks =
-      &launch.asks[task->first_ask[record->phase] + (int64_t)record->job * count];
-#if PREM_LIVE
-  asks += plan_of(own, hyperperiod) * own->live.asks_of_plan;
-#endif
+      &launch.asks[first_ask_of(own, hyperperiod) + task->first_ask[record->phase] +
+                   (int64_t)record->job * count];
   int64_t from_ns = 0;
 #pragma unroll 1
   for (int32_t first = 0; first < count; first += 32) {

@@ -10,24 +10,69 @@
 
 namespace {
 
-/** Start to copy a writeback out of its buffer. @return whether lanes do some of it, who see to it
- * themselves that others see it. */
+/** The first copy of a writeback, its operands at hand before its instant. */
+struct store_request {
+  int4 box; /* box.x < 0: it is none, and goes row by row */
+  const void *map;
+  uint32_t scratch;
+};
+
+__device__ __forceinline__ store_request store_prepare(block_state *own, const prem_launch &launch,
+                                                       const in_flight_phase *of,
+                                                       const prem_device_move *first) {
+  store_request now = {{-1, 0, 0, 0}, nullptr, 0};
+  if (!by_bulk(launch) || of->record.move_count == 0)
+    return now;
+  now.box = *(const int4 *)first->box_at;
+  now.map = port_at(own, launch, first->port)->map;
+  now.scratch = prem_shared_address(bytes_at(own, of->buffer_at)) + (uint32_t)first->scratch_at;
+  return now;
+}
+
+/** At an instant start the first copy of a writeback, and stamp that. One warp, of which one lane
+ *  waits where it is a box. */
+__device__ __forceinline__ void store_start(block_state *own, in_flight_phase *of,
+                                            const store_request &first, int64_t due_ns) {
+#if PREM_ARCH >= 900
+  if (first.box.x >= 0) {
+    if (prem_elect()) {
+      const void *map = prem_at_hand(first.map);
+      const int64_t released_ns = PREM_GATED ? due_ns : prem_clock_await(due_ns);
+      fault_dwell(own, DELAY_WRITER);
+      prem_box_store(first.box, map, first.scratch);
+      of->issue_ns = prem_clock_low() - (uint32_t)released_ns;
+      of->released_ns = released_ns;
+    }
+    __syncwarp();
+    return;
+  }
+#endif
+  const int64_t released_ns = PREM_GATED ? due_ns : wait_until(due_ns);
+  fault_dwell(own, DELAY_WRITER);
+  if (lane_number() == 0) {
+    of->issue_ns = prem_clock_low() - (uint32_t)released_ns;
+    of->released_ns = released_ns;
+  }
+}
+
+/** Start the other copies of a writeback out of its buffer. @return whether lanes do some of it,
+ *  who see to it themselves that others see it. */
 __device__ __forceinline__ bool writeback_issue(block_state *own, const prem_launch &launch,
                                                 const in_flight_phase *of,
-                                                const prem_device_move *moves) {
+                                                const prem_device_move *moves, int32_t from) {
   const int32_t count = of->record.move_count;
   unsigned char *buffer = bytes_at(own, of->buffer_at);
   const prem_device_port *ports = port_at(own, launch, 0);
   const bool bulk = by_bulk(launch);
   bool by_lanes = false;
 #pragma unroll 1
-  for (int32_t i = 0; i < count; ++i) {
+  for (int32_t i = from; i < count; ++i) {
     const prem_device_port *port = &ports[moves[i].port];
 #if PREM_ARCH >= 900
     const int4 box = *(const int4 *)moves[i].box_at;
     if (bulk && box.x >= 0) { /* it has no ragged ends */
       if (prem_elect())
-        prem_box_store(box, port, prem_shared_address(buffer) + (uint32_t)moves[i].scratch_at);
+        prem_box_store(box, port->map, prem_shared_address(buffer) + (uint32_t)moves[i].scratch_at);
       continue;
     }
 #endif
@@ -82,7 +127,7 @@ __device__ __forceinline__ int64_t store_await(int32_t place) {
   const in_flight_phase *of = &own->stores[place];
   const prem_device_record *record = &of->record;
   const needs need = needs_in(own, of->hyperperiod, record);
-  int64_t due_ns = earliest_start(own->launch, of->origin_ns, record);
+  int64_t due_ns = earliest_start(own->launch, of->origin_ns, record, LEAD_NS);
   if (record->flags & PREM_RECORD_AFTER) {
     const int64_t from_ns = follow(STORES + place, of->index, of->hyperperiod);
     if (from_ns < 0)
@@ -115,7 +160,7 @@ __device__ __forceinline__ int64_t store_await(int32_t place) {
 /** From when an ordered writeback may start. The starter knows it of a joined one; the writer waits
  *  itself for all that another one needs. @return false: stopped. */
 __device__ __forceinline__ bool order_due(in_flight_phase *of, uint32_t number, int64_t *due_ns) {
-  *due_ns = of->start_ns;
+  *due_ns = of->released_ns;
   if (of->ready_ns < 0) {
     *due_ns = store_await((int32_t)(number % MAX_IN_FLIGHT));
     if (*due_ns < 0)
@@ -126,24 +171,22 @@ __device__ __forceinline__ bool order_due(in_flight_phase *of, uint32_t number, 
   return true;
 }
 
-/** An instant comes nearer: sleep until just before it, then watch the clock. nanosleep takes twice
- * its time at most. @return the reading that showed it; -1: stopped. */
-__device__ __forceinline__ int64_t instant_await(int64_t due_ns) {
+/** An instant comes nearer: sleep until just before it. nanosleep takes twice its time at most.
+ *  @return false: stopped. */
+__device__ __forceinline__ bool instant_near(int64_t due_ns) {
   int64_t left_ns = due_ns - prem_clock_ns();
   if (__any_sync(FULL_WARP, left_ns > 4 * LOOK_NS) && !far_sleep(due_ns))
-    return -1;
+    return false;
   while ((left_ns = due_ns - prem_clock_ns()) > NEAR_NS)
     __nanosleep((uint32_t)min((long long)NAP_NS / 2, (long long)(left_ns - NEAR_NS) / 2));
-  return wait_until(due_ns);
+  return true;
 }
 
-/** A writeback has landed: stamp its times, count it, tell whoever follows its job. */
+/** A writeback has landed: stamp its end, count it, tell whoever follows its job. */
 __device__ __forceinline__ void writeback_finish(block_state *own, in_flight_phase *of,
-                                                 uint32_t number, int64_t start_ns,
-                                                 const job_end &job) {
+                                                 uint32_t number, const job_end &job) {
   const int64_t end_ns = prem_clock_ns();
   if (lane_number() == 0) {
-    of->start_ns = start_ns;
     of->end_ns = end_ns;
     count_publish(own, PREM_WRITEBACK, number + 1u); /* the entry is the watcher's then */
     if (job.host_at >= 0) {
@@ -170,15 +213,17 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
       return;
     if (is_gated(&of->record))
       writeback_judge(of);
-    const int64_t start_ns = PREM_GATED ? gate_await(WRITER, of, due_ns)
-                                        : instant_await(due_ns + fault_delay_ns(own, DELAY_WRITER));
-    if (start_ns < 0)
+    const prem_device_move *moves = moves_of_store(own, launch, number);
+    const store_request first = store_prepare(own, launch, of, moves);
+    due_ns = gate_await(WRITER, of, due_ns);
+    if (PREM_GATED ? due_ns < 0 : !instant_near(due_ns))
       return;
-    const bool by_lanes = writeback_issue(own, launch, of, moves_of_store(own, launch, number));
+    store_start(own, of, first, due_ns);
+    const bool by_lanes = writeback_issue(own, launch, of, moves, first.box.x >= 0);
     const job_end job = job_end_of(own, of);
     writeback_land(launch, by_lanes);
-    fault_pause(own, DELAY_LANDING);
-    writeback_finish(own, of, number, start_ns, job);
+    fault_dwell(own, DELAY_LANDING);
+    writeback_finish(own, of, number, job);
   }
 }
 
