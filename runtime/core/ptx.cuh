@@ -29,13 +29,6 @@ PREM_PTX int64_t prem_clock_ns(void) {
   return now;
 }
 
-/** Its low half: all that an interval needs. */
-PREM_PTX uint32_t prem_clock_low(void) {
-  uint32_t now;
-  asm volatile("mov.u32 %0, %%globaltimer_lo;" : "=r"(now));
-  return now;
-}
-
 /** A pointer that was read from memory, in registers from here on. */
 PREM_PTX const void *prem_at_hand(const void *pointer) {
   asm volatile("" : "+l"(pointer));

@@ -172,9 +172,6 @@ static inline float __fdividef(float a, float b) {
 PREM_PTX int64_t prem_clock_ns(void) {
   return emulate_clock_ns();
 }
-PREM_PTX uint32_t prem_clock_low(void) {
-  return (uint32_t)emulate_clock_ns();
-}
 PREM_PTX const void *prem_at_hand(const void *pointer) {
   return pointer;
 }

@@ -53,7 +53,7 @@ constexpr uint32_t HELD_NS = 250;    /* and of all warps of a block that a gate 
 constexpr int64_t NEAR_NS = 1024;    /* before an instant the writer sleeps no more */
 constexpr int64_t WAKE_NS = 512;     /* in which it wakes up for an order */
 constexpr int64_t LEAD_NS = 32;      /* from the reading of the clock to a copy's issue */
-constexpr int64_t MEET_NS = 96;      /* from that reading until all compute warps have met */
+constexpr int64_t MEET_NS = 256;     /* in which all compute warps meet */
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;
 
@@ -138,16 +138,6 @@ struct table_position {
   int64_t origin_ns;               /* the hyperperiod's start on the clock */
 };
 
-/** A position as the starter hands it on: by value, in few registers. */
-struct standing {
-  int32_t index, slot;
-  hyperperiod_number hyperperiod;
-};
-
-__device__ __forceinline__ standing standing_of(const table_position &at) {
-  return standing{at.index, at.slot, at.hyperperiod};
-}
-
 /** The start of the scratchpad. Behind it lie the views of the current tile, the tasks, ports,
  * cells and moves of this block, then the buffers. */
 struct block_state {
@@ -166,13 +156,14 @@ struct block_state {
   int32_t rotates;                       /* whether hyperperiods rotate the buffers */
   int32_t memory_count, compute_count;   /* records in one hyperperiod */
   int32_t plan_block;                    /* -1: nothing to do */
-  int32_t go;                            /* 0: the compute warps end */
-  uint32_t issued;                       /* prefetches of the run */
-  uint32_t computes_written;             /* computes of the run that are written down */
-  uint32_t stores_written;               /* writebacks */
-  uint32_t ordered;                      /* writebacks of the run, when `closing` is set */
-  int32_t closing;                       /* no memory phase will be started any more */
-  int32_t computing;                     /* 0: the compute warps have ended; 1: they have not */
+  int64_t due_ns;            /* to the compute warps: they begin at that instant; 0: at once */
+  int32_t go;                /* 0: the compute warps end */
+  uint32_t issued;           /* prefetches of the run */
+  uint32_t computes_written; /* computes of the run that are written down */
+  uint32_t stores_written;   /* writebacks */
+  uint32_t ordered;          /* writebacks of the run, when `closing` is set */
+  int32_t closing;           /* no memory phase will be started any more */
+  int32_t computing;         /* 0: the compute warps have ended; 1: they have not */
 #if PREM_GATED
   prem_device_gated gated;
   prem_memory_gate gates[2];       /* of the starter, of the writer */
@@ -262,25 +253,25 @@ __device__ __forceinline__ int32_t lane_number(void) {
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-#if !PREM_LIVE
 /** A hyperperiod's start on the clock. */
 __device__ __forceinline__ int64_t origin_of(const block_state *own,
                                              hyperperiod_number hyperperiod) {
-  return own->start_ns + hyperperiod * own->launch.hyperperiod_ns;
-}
-/** Its row in job_end_ns, which keeps all of a run, and the last ones of what has no end. */
-__device__ __forceinline__ int64_t row_of(const block_state *, hyperperiod_number hyperperiod) {
-  return PREM_GATED ? hyperperiod & (PREM_DEVICE_ROWS - 1) : hyperperiod;
-}
-#else
-__device__ __forceinline__ int64_t origin_of(const block_state *own,
-                                             hyperperiod_number hyperperiod) {
+#if PREM_LIVE
   return *(const volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)];
-}
-__device__ __forceinline__ int64_t row_of(const block_state *own, hyperperiod_number hyperperiod) {
-  return hyperperiod & (own->live.rows - 1);
-}
+#else
+  return own->start_ns + hyperperiod * own->launch.hyperperiod_ns;
 #endif
+}
+
+/** Its row in job_end_ns, which keeps all of a run, and the last ones of what has no end. */
+__device__ __forceinline__ int64_t row_of(const block_state *own, hyperperiod_number hyperperiod) {
+#if PREM_LIVE
+  return hyperperiod & (own->live.rows - 1);
+#else
+  (void)own;
+  return PREM_GATED ? hyperperiod & (PREM_DEVICE_ROWS - 1) : hyperperiod;
+#endif
+}
 
 /** At the start of a table. */
 __device__ __forceinline__ table_position position_at_start(const block_state *own, int32_t count) {
@@ -354,12 +345,6 @@ __device__ __forceinline__ bool plan_changes(const block_state *own,
   return plan_of(own, hyperperiod) != before;
 }
 
-/** Where its asks begin among the launch's. */
-__device__ __forceinline__ int64_t first_ask_of(const block_state *own,
-                                                hyperperiod_number hyperperiod) {
-  return plan_of(own, hyperperiod) * own->live.asks_of_plan;
-}
-
 /** A unit's records, from the table's start on, are those of another plan: bring them anew to a
  * half of the ring, and to the other one. Nobody reads the ring. One warp.
  *  @param both  the other half is not brought later */
@@ -380,10 +365,6 @@ __device__ __noinline__ void table_change(bool memory, int32_t count, int32_t ha
   if (both)
     ring_load(memory, count, half ^ 1);
   ring_arrive();
-}
-#else
-__device__ __forceinline__ int64_t first_ask_of(const block_state *, hyperperiod_number) {
-  return 0;
 }
 #endif
 

@@ -215,29 +215,6 @@ __device__ __forceinline__ bool compute_reads(const block_state *own, const tabl
   return (int64_t)at.hyperperiod * own->phase_count[PREM_PREFETCH] + wait > 0;
 }
 
-/** What the first compute warp does next while it waits. */
-enum compute_act : int32_t { NOTHING, LOOK, START, STOP };
-
-/** Lane 0 says it. `*ready_ns`: -1 until all that the compute needs is there. */
-__device__ __forceinline__ int32_t compute_look(block_state *own, const needs &need, bool reads,
-                                                uint32_t number, int64_t due_ns, uint32_t look,
-                                                int64_t *now_ns, int64_t *ready_ns) {
-  const uint4 done = counts_now(own);
-  bool met = (int32_t)((done.y - need.computes) | (done.z - need.writebacks)) >= 0;
-  if (met && reads)
-    met = prem_barrier_await(&own->full[number % RING], number / RING & 1u, NAP_NS);
-  const int64_t now = prem_clock_ns();
-  int32_t act = (int32_t)((uint32_t)now - look) < 0 || is_near(due_ns, now) ? NOTHING : LOOK;
-  if (met) {
-    *ready_ns = *ready_ns < 0 ? now : *ready_ns;
-    act = due_ns - now < LOOK_NS ? START : act;
-  }
-  if (done.w != 0)
-    act = STOP;
-  *now_ns = now;
-  return __shfl_sync(FULL_WARP, act, 0);
-}
-
 /** The first compute warp brings a compute to its start; lane 0 decides, and knows the times.
  *  @param reads   it reads the prefetch of that number. @return its start; -1: stopped. */
 template <bool INTERVALS>
@@ -253,22 +230,43 @@ __device__ __forceinline__ int64_t compute_wait(block_state *own, const prem_lau
     return -1;
   uint32_t look = (uint32_t)prem_clock_ns() + LOOK_NS;
   int32_t looks = 0;
+  enum compute_act : int32_t { NOTHING, LOOK, START, STOP };
   const int64_t due_ns =
-      max((long long)earliest_start(launch, at.origin_ns, record, MEET_NS), (long long)from_ns);
+      max((long long)earliest_start(launch, at.origin_ns, record, 0), (long long)from_ns);
   *ready_ns = -1;
+  if (lane_number() == 0)
+    own->due_ns = 0;
 #pragma unroll 1
   for (;;) {
-    int64_t now;
-    const int32_t act = compute_look(own, need, reads, number, due_ns, look, &now, ready_ns);
-    if (act == STOP)
-      return -1;
-    if (act == START) {
-      const int64_t released_ns = wait_until(due_ns);
-      return compute_locks<INTERVALS>(launch, record) ? compute_lock(at) : released_ns;
+    const uint4 done = counts_now(own);
+    bool met = (int32_t)((done.y - need.computes) | (done.z - need.writebacks)) >= 0;
+    if (met && reads)
+      met = prem_barrier_await(&own->full[number % RING], number / RING & 1u, NAP_NS);
+    const int64_t now = prem_clock_ns();
+    int32_t act = (int32_t)((uint32_t)now - look) < 0 || is_near(due_ns, now) ? NOTHING : LOOK;
+    if (met) {
+      *ready_ns = *ready_ns < 0 ? now : *ready_ns;
+      act = due_ns - now < LOOK_NS ? START : act;
     }
+    if (done.w != 0)
+      act = STOP;
+    act = __shfl_sync(FULL_WARP, act, 0);
     if (act == NOTHING) {
       held_nap(own);
       continue;
+    }
+    if (act == STOP)
+      return -1;
+    if (act == START) {
+      /* all warps meet before the instant, and wait for it themselves */
+      if (compute_locks<INTERVALS>(launch, record)) {
+        wait_until(due_ns);
+        return compute_lock(at);
+      }
+      const int64_t met_ns = wait_until(due_ns - MEET_NS);
+      if (lane_number() == 0)
+        own->due_ns = due_ns > met_ns ? due_ns : 0;
+      return met_ns;
     }
     look = (uint32_t)now + LOOK_NS;
     looks = *ready_ns < 0 ? looks + 1 : 0;
@@ -285,7 +283,7 @@ __device__ __forceinline__ void compute_prepare(block_state *own, const prem_lau
                                                 in_flight_phase *of, uint32_t number) {
   views_prepare(own, launch, record);
   entry_await(&own->computes_written, number);
-  entry_fill(of, record, standing_of(at), at.origin_ns);
+  entry_fill(of, record, at, at.origin_ns);
   if (number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
     ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
 }
@@ -317,56 +315,18 @@ __device__ __forceinline__ void data_await(block_state *own, bool reads, uint32_
   }
 }
 
-/** All warps have met: stamp that, and go on with the data there. `ready_ns`, `released_ns`: the
- *  leading warp's. All warps read the clock: for one alone it would be read another, slower way. */
-__device__ __forceinline__ void compute_begin(block_state *own, const prem_device_record *record,
-                                              in_flight_phase *of, bool skips, bool reads,
-                                              uint32_t fetched, int64_t ready_ns,
-                                              int64_t released_ns) {
-  if (PREM_FIRST_LANE() && is_gated(record))
-    compute_judge(record, of, skips);
-  if (PREM_LANE < 32)
-    fault_dwell(own, DELAY_COMPUTE);
-  const uint32_t begun_low = prem_clock_low();
-  data_await(own, reads, fetched);
-  if (PREM_FIRST_LANE()) { /* its entry is free now */
-    of->ready_ns = ready_ns;
-    of->released_ns = released_ns;
-    of->issue_ns = begun_low - (uint32_t)released_ns;
-  }
-}
-
 /** Do the work, unless its job is skipped, until all lanes have done it and seen the records behind
  * it. */
 template <bool INTERVALS>
 __device__ __forceinline__ void compute_work(block_state *own, const prem_launch &launch,
                                              const table_position &at, const prem_device_task *task,
                                              bool skips, bool prepares, int32_t threads) {
-  if (is_aimed(&own->compute.records[at.slot])) {
-    if (prepares && !skips)
-      views_aim(at.slot);
-    prem_meet(threads);
-  }
-  if (PREM_LANE < 32)
-    fault_dwell(own, DELAY_COMPUTING);
   if (!skips)
     compute_dispatch<INTERVALS>(own, launch, task, at.slot);
   prem_fence_async_scratch();
   if (prepares && chunk_ends(at))
     ring_arrive();
   prem_meet(threads);
-}
-
-/** All have done it: stamp its end and count it; `user`: the task whose tokens the first warp gives
- *  back then, -1: none. */
-__device__ __forceinline__ void compute_finish(block_state *own, in_flight_phase *of,
-                                               uint32_t number, int32_t user) {
-  if (PREM_FIRST_LANE()) {
-    of->end_ns = prem_clock_ns();
-    count_publish(own, PREM_COMPUTE, number);
-  }
-  if (user >= 0)
-    tokens_give(token_user{user, PREM_COMPUTE, user, PREM_COMPUTE});
 }
 
 /**
@@ -397,18 +357,44 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     const bool reads = compute_reads(own, at, record, &fetched);
     if (prepares)
       compute_prepare(own, launch, at, record, of, number);
-    int64_t ready_ns, released_ns;
+    int64_t ready_ns, start_ns;
     if (leads)
-      released_ns = compute_release<INTERVALS>(own, launch, at, record, reads, fetched, &ready_ns);
+      start_ns = compute_release<INTERVALS>(own, launch, at, record, reads, fetched, &ready_ns);
     prem_meet(threads);
     if (!own->go)
       return;
     const bool skips = LIVE && own->go == TICKETS_SKIP;
-    compute_begin(own, record, of, skips, reads, fetched, ready_ns, released_ns);
-    const int32_t user = /* the record may be another one when they have met */
-        leads && compute_locks<INTERVALS>(launch, record) ? record->task : -1;
+    if (PREM_FIRST_LANE() && is_gated(record))
+      compute_judge(record, of, skips);
+    if (own->due_ns > 0)
+      start_ns = prem_clock_await(own->due_ns);
+    int64_t begun_ns = 0;
+    if (leads) {
+      fault_dwell(own, DELAY_COMPUTE);
+      begun_ns = prem_clock_ns();
+    }
+    data_await(own, reads, fetched);
+    if (PREM_FIRST_LANE()) { /* its entry is free now */
+      of->ready_ns = ready_ns;
+      of->released_ns = start_ns;
+      of->issue_ns = (uint32_t)(begun_ns - start_ns);
+    }
+    if (is_aimed(record)) {
+      if (prepares && !skips)
+        views_aim(at.slot);
+      prem_meet(threads);
+    }
+    const bool locks = leads && compute_locks<INTERVALS>(launch, record);
+    const int32_t user = record->task; /* the record may be another one when they have met */
+    fault_dwell(own, DELAY_COMPUTING);
     compute_work<INTERVALS>(own, launch, at, task, skips, prepares, threads);
-    compute_finish(own, of, ++number, user);
+    ++number;
+    if (PREM_FIRST_LANE()) {
+      of->end_ns = prem_clock_ns();
+      count_publish(own, PREM_COMPUTE, number);
+    }
+    if (locks)
+      tokens_give(token_user{user, PREM_COMPUTE, user, PREM_COMPUTE});
     position_step(own, &at);
     if (prepares && at.index == 0 && own->rotates)
       rotate_buffers(false);

@@ -53,7 +53,7 @@ __device__ __forceinline__ copy_request prefetch_prepare(block_state *own,
  *  registers by then. @return the reading that showed the instant */
 __device__ __forceinline__ int64_t prefetch_issue(block_state *own, const prem_launch &launch,
                                                   const copy_request &now, int64_t due_ns,
-                                                  uint32_t *issued_low) {
+                                                  int64_t *issued_ns) {
   const prem_device_port *ports = port_at(own, launch, 0);
   const prem_device_move *first = now.moves;
   const int4 box = *(const int4 *)first->box_at;
@@ -67,7 +67,7 @@ __device__ __forceinline__ int64_t prefetch_issue(block_state *own, const prem_l
     prem_barrier_expect(now.full, 0);
   if (is_box)
     prem_box_fetch(box, map, scratch, signal);
-  *issued_low = prem_clock_low();
+  *issued_ns = prem_clock_ns();
 #pragma unroll 1
   for (int32_t i = is_box; i < now.count; ++i)
     prem_move_fetch(&now.moves[i], &ports[now.moves[i].port], now.buffer, now.full);
@@ -78,11 +78,11 @@ __device__ __forceinline__ int64_t prefetch_issue(block_state *own, const prem_l
 /** The same where lanes copy. The whole warp. */
 __device__ __forceinline__ int64_t prefetch_issue_lanes(block_state *own, const prem_launch &launch,
                                                         const copy_request &now, int64_t due_ns,
-                                                        uint32_t *issued_low) {
+                                                        int64_t *issued_ns) {
   const prem_device_port *ports = port_at(own, launch, 0);
   const int64_t released_ns = PREM_GATED ? due_ns : wait_until(due_ns);
   fault_dwell(own, DELAY_STARTER);
-  *issued_low = prem_clock_low();
+  *issued_ns = prem_clock_ns();
 #pragma unroll 1
   for (int32_t i = 0; i < now.count; ++i)
     prem_move_fetch_lanes(&now.moves[i], &ports[now.moves[i].port], now.buffer, launch.engine);
@@ -94,7 +94,7 @@ __device__ __forceinline__ int64_t prefetch_issue_lanes(block_state *own, const 
 /** Fill a writeback's entry, its moves with it: all that the writer will need but the start. */
 __device__ __forceinline__ void writeback_prepare(block_state *own, const prem_launch &launch,
                                                   int32_t slot, uint32_t number,
-                                                  const standing &at) {
+                                                  const table_position &at) {
   const int32_t place = (int32_t)(number % MAX_IN_FLIGHT), lane = lane_number();
   const prem_device_record *record = &own->memory.records[slot];
   const int4 *from = (const int4 *)moves_at(own, launch, slot);
@@ -169,6 +169,16 @@ __device__ __forceinline__ memory_step step_at(const block_state *own, const tab
   return now;
 }
 
+/** What a wait of the starter tells of when it lasts too long. */
+struct standing {
+  int32_t index, slot;
+  hyperperiod_number hyperperiod;
+};
+
+__device__ __forceinline__ standing standing_of(const table_position &at) {
+  return standing{at.index, at.slot, at.hyperperiod};
+}
+
 /** Wait for counts. The whole warp, which agrees. `seen`: the counts that were enough.
  *  @return false: stopped. */
 __device__ __forceinline__ bool counts_await(block_state *own, const standing &at,
@@ -228,7 +238,7 @@ __device__ __noinline__ bool wait_for_needs(int32_t slot, standing at, int64_t *
 
 /** Mode lock: take the tokens of a step when it may start. @return when nothing else was waited
  * for; -1: stopped. */
-__device__ __noinline__ int64_t tokens_await(int32_t other, standing at) {
+__device__ __noinline__ int64_t step_lock(int32_t other, standing at) {
   int64_t due_ns = 0;
   if (!wait_for_needs(at.slot, at, &due_ns) ||
       (other != at.slot && !wait_for_needs(other, at, &due_ns)))
@@ -282,69 +292,46 @@ __device__ __noinline__ void intervals_watch(void) {
 /** Keep an entry for a writeback, and fill it. @return false: stopped. */
 __device__ __forceinline__ bool writeback_reserve(block_state *own, const prem_launch &launch,
                                                   int32_t slot, uint32_t number,
-                                                  const standing &at) {
+                                                  const table_position &at) {
   if (!store_entry_await(own, number))
     return false;
   writeback_prepare(own, launch, slot, number, at);
   return true;
 }
 
-/** All that can be done for a step with a prefetch before its needs are met: the gates of a live
- *  session have been asked, entries are kept, and filled. `seen`: counts, not so long ago. @return
- *  false: stopped. */
-__device__ __forceinline__ bool prefetch_reserve(block_state *own, const prem_launch &launch,
-                                                 const memory_step &step, const standing &at,
-                                                 uint32_t issued, uint32_t ordered, uint4 *seen) {
-  const bool pair = step.other != at.slot;
-  const prem_device_record *record = &own->memory.records[step.prefetch];
-  if (pair && !writeback_reserve(own, launch, step.writeback, ordered, at))
-    return false;
-  if (is_gated(record) && !prefetch_gate(step.prefetch, at.hyperperiod, issued))
-    return false;
-  if (pair && is_gated(&own->memory.records[step.writeback]) &&
-      !writeback_gate((int32_t)(ordered % MAX_IN_FLIGHT), at.hyperperiod))
-    return false;
-  const needs room = {issued - (MAX_IN_FLIGHT - 2), seen->y, seen->z};
-  const bool is_room = __any_sync(FULL_WARP, counts_reach(*seen, room));
-  if (!is_room && !counts_await(own, at, room, seen))
-    return false;
-  entry_fill(&own->fetches[issued % MAX_IN_FLIGHT], record, at, origin_of(own, at.hyperperiod));
-  return true;
-}
-
 /** It has been started: stamp that, and count it for the watcher, which sees it land. One lane. */
 __device__ __forceinline__ void prefetch_stamp(block_state *own, in_flight_phase *fetch,
                                                int64_t ready_ns, int64_t released_ns,
-                                               uint32_t issued_low, uint32_t issued) {
+                                               int64_t issued_ns, uint32_t issued) {
   fetch->ready_ns = ready_ns;
   fetch->released_ns = released_ns;
-  fetch->issue_ns = issued_low - (uint32_t)released_ns;
+  fetch->issue_ns = (uint32_t)(issued_ns - released_ns);
   prem_block_fence();
   *(volatile uint32_t *)&own->issued = issued;
 }
 
 /** At its instant start a prefetch. @return false: stopped. */
 __device__ __forceinline__ bool prefetch_start(block_state *own, const prem_launch &launch,
-                                               const copy_request &flying, int64_t due_ns,
-                                               int64_t ready_ns, uint32_t number) {
-  in_flight_phase *fetch = &own->fetches[number % MAX_IN_FLIGHT];
+                                               const copy_request &flying, in_flight_phase *fetch,
+                                               int64_t due_ns, int64_t ready_ns, uint32_t *issued) {
   due_ns = gate_await(STARTER, fetch, due_ns);
   if (PREM_GATED && due_ns < 0)
     return false;
-  uint32_t issued_low;
+  ++*issued;
+  int64_t issued_ns;
 #if PREM_ARCH >= 900
   if (by_bulk(launch)) {
     if (prem_elect()) {
-      const int64_t released_ns = prefetch_issue(own, launch, flying, due_ns, &issued_low);
-      prefetch_stamp(own, fetch, ready_ns, released_ns, issued_low, number + 1u);
+      const int64_t released_ns = prefetch_issue(own, launch, flying, due_ns, &issued_ns);
+      prefetch_stamp(own, fetch, ready_ns, released_ns, issued_ns, *issued);
     }
     __syncwarp();
     return true;
   }
 #endif
-  const int64_t released_ns = prefetch_issue_lanes(own, launch, flying, due_ns, &issued_low);
+  const int64_t released_ns = prefetch_issue_lanes(own, launch, flying, due_ns, &issued_ns);
   if (lane_number() == 0)
-    prefetch_stamp(own, fetch, ready_ns, released_ns, issued_low, number + 1u);
+    prefetch_stamp(own, fetch, ready_ns, released_ns, issued_ns, *issued);
   __syncwarp();
   return true;
 }
@@ -362,94 +349,99 @@ __device__ __forceinline__ void starter_close(block_state *own, uint32_t ordered
   }
 }
 
-/** From when a step with a prefetch may start, by its plan and by those that it follows. @return
- * -1: stopped. */
-__device__ __forceinline__ int64_t step_due(block_state *own, const prem_launch &launch,
-                                            const memory_step &step, const standing &at,
-                                            const prem_device_record *second) {
-  const prem_device_record *record = &own->memory.records[step.prefetch];
-  const int64_t due_ns = earliest_start(launch, origin_of(own, at.hyperperiod), record, LEAD_NS);
-  if (!((record->flags | second->flags) & PREM_RECORD_AFTER))
-    return due_ns;
-  const int64_t from_ns = follow_others(at.slot, step.other, at.index, at.hyperperiod);
-  return from_ns < 0 ? -1 : max((long long)due_ns, (long long)from_ns);
-}
-
-/** A step with a prefetch: it, and what it is joined with, start at their instant when all is
- *  there; in mode lock when its tokens are there as well. @return false: stopped. */
-__device__ __forceinline__ bool fetch_step(block_state *own, const prem_launch &launch,
-                                           const memory_step &step, const standing &at, bool locks,
-                                           uint32_t issued, uint32_t ordered, uint4 *seen) {
-  const bool pair = step.other != at.slot;
-  const prem_device_record *record = &own->memory.records[step.prefetch];
-  const prem_device_record *second = &own->memory.records[pair ? step.writeback : step.prefetch];
-  if (!prefetch_reserve(own, launch, step, at, issued, ordered, seen))
-    return false;
-  prefetch_expect(own, launch, step.prefetch, issued);
-  const int64_t from_ns =
-      locks ? tokens_await(step.other, at) : step_due(own, launch, step, at, second);
-  if (from_ns < 0)
-    return false;
-  if (is_aimed(record))
-    moves_aim(step.prefetch);
-  const copy_request flying = prefetch_prepare(own, launch, step.prefetch, issued);
-  const needs both =
-      needs_of_both(needs_in(own, at.hyperperiod, record), needs_in(own, at.hyperperiod, second));
-  if (!locks && !counts_await(own, at, both, seen))
-    return false;
-  const int64_t now_ns = prem_clock_ns(), ready_ns = locks ? from_ns : now_ns;
-  const int64_t due_ns = locks ? now_ns + WAKE_NS : from_ns; /* the writer is awake by then */
-  if (pair) /* a step after the prefetch, whose bytes others wait for */
-    writeback_order(own, ordered, ready_ns, due_ns + launch.clock_step_ns);
-  if (!locks && __any_sync(FULL_WARP, due_ns - now_ns > 4 * LOOK_NS) && !far_sleep(due_ns))
-    return false;
-  return prefetch_start(own, launch, flying, locks && !pair ? 0 : due_ns, ready_ns, issued);
-}
-
-/** A writeback alone is the writer's at once; in mode lock when its tokens are there. @return
- *  false: stopped. */
-__device__ __forceinline__ bool store_step(block_state *own, const prem_launch &launch,
-                                           const memory_step &step, const standing &at, bool locks,
-                                           uint32_t ordered) {
-  if (!writeback_reserve(own, launch, step.writeback, ordered, at))
-    return false;
-  const int64_t ready_ns = locks ? tokens_await(step.other, at) : -1;
-  if (locks && ready_ns < 0)
-    return false;
-  writeback_order(own, ordered, ready_ns, 0);
-  return true;
-}
-
 /**
  * The starter works the table of memory phases. Writebacks it hands to the writer as soon as it
  * comes to them; prefetches it brings to their instants itself. That is all it does: others see the
- * copies land and write them down, so that the next step begins at once. In mode lock it gives a
- * step's tokens back when all has landed.
+ * copies land and write them down, so that the next step begins at once. In mode lock it waits for
+ * all that a step needs, takes its tokens, starts it and gives them back.
  */
 __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch &launch) {
   table_position at = position_at_start(own, own->memory_count);
   uint32_t issued = 0, ordered = 0; /* prefetches and writebacks of the run */
   uint4 seen = {0, 0, 0, 0};        /* counts, not so long ago */
-  if (at.count > 0)
+  bool goes_on = at.count > 0;
+  if (goes_on)
     ring_start(true, at.count);
   for (hyperperiod_number hyperperiod = 0; at.count == 0 && hyperperiod_begin(hyperperiod);)
     ++hyperperiod;
 #pragma unroll 1
-  while (at.count > 0 && at.hyperperiod < launch.hyperperiods) {
+  while (goes_on && at.hyperperiod < launch.hyperperiods) {
     if (at.index == 0 && !memory_table_begin(at.count, at.slot, at.hyperperiod))
       break;
     const memory_step step = step_at(own, at);
-    const standing now = standing_of(at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
-    if (step.prefetch >= 0 ? !fetch_step(own, launch, step, now, locks, issued, ordered, &seen)
-                           : !store_step(own, launch, step, now, locks, ordered))
+    const bool pair = step.other != at.slot;
+    if (step.writeback >= 0) {
+      if (!writeback_reserve(own, launch, step.writeback, ordered, at))
+        break;
+      if (!locks && !pair)
+        writeback_order(own, ordered++, -1, 0);
+    }
+    const prem_device_record *record =
+        &own->memory.records[step.prefetch >= 0 ? step.prefetch : at.slot];
+    in_flight_phase *fetch = &own->fetches[issued % MAX_IN_FLIGHT];
+    if (step.prefetch >= 0 && is_gated(record) &&
+        !prefetch_gate(step.prefetch, at.hyperperiod, issued))
       break;
-    issued += step.prefetch >= 0;
-    ordered += step.writeback >= 0;
-    if (locks && !return_tokens(now, issued, ordered))
+    if (pair && is_gated(&own->memory.records[step.writeback]) &&
+        !writeback_gate((int32_t)(ordered % MAX_IN_FLIGHT), at.hyperperiod))
       break;
+    copy_request flying = {};
+    int64_t due_ns = 0, ready_ns = 0;
+    if (step.prefetch >= 0) {
+      /* all that can be done before the needs are met: the next entry is free, and filled */
+      const needs room = {issued - (MAX_IN_FLIGHT - 2), seen.y, seen.z};
+      const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
+      if (!is_room && !counts_await(own, standing_of(at), room, &seen))
+        break;
+      entry_fill(fetch, record, at, origin_of(own, at.hyperperiod));
+    }
+    if (locks) {
+      ready_ns = step_lock(step.other, standing_of(at));
+      goes_on = ready_ns >= 0;
+      if (goes_on && step.prefetch >= 0 && is_aimed(record))
+        moves_aim(step.prefetch);
+      if (step.prefetch >= 0) {
+        prefetch_expect(own, launch, step.prefetch, issued);
+        flying = prefetch_prepare(own, launch, step.prefetch, issued);
+      }
+      if (goes_on && pair) { /* the writer is awake by then */
+        due_ns = prem_clock_ns() + WAKE_NS;
+        writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
+      }
+    } else if (step.prefetch >= 0) {
+      const prem_device_record *second =
+          &own->memory.records[pair ? step.writeback : step.prefetch];
+      due_ns = earliest_start(launch, origin_of(own, at.hyperperiod), record, LEAD_NS);
+      prefetch_expect(own, launch, step.prefetch, issued);
+      if ((record->flags | second->flags) & PREM_RECORD_AFTER) {
+        const int64_t from_ns = follow_others(at.slot, step.other, at.index, at.hyperperiod);
+        goes_on = from_ns >= 0;
+        due_ns = max((long long)due_ns, (long long)from_ns);
+      }
+      if (goes_on && is_aimed(record))
+        moves_aim(step.prefetch);
+      flying = prefetch_prepare(own, launch, step.prefetch, issued);
+      const needs both = needs_of_both(needs_in(own, at.hyperperiod, record),
+                                       needs_in(own, at.hyperperiod, second));
+      goes_on = goes_on && counts_await(own, standing_of(at), both, &seen);
+      ready_ns = prem_clock_ns();
+      if (goes_on && pair) /* a step behind the prefetch, whose bytes others wait for */
+        writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
+      if (goes_on && __any_sync(FULL_WARP, due_ns - ready_ns > 4 * LOOK_NS))
+        goes_on = far_sleep(due_ns);
+    }
+    if (!goes_on)
+      break;
+    if (step.prefetch >= 0 &&
+        !prefetch_start(own, launch, flying, fetch, due_ns, ready_ns, &issued))
+      break;
+    if (locks && step.writeback >= 0 && !pair)
+      writeback_order(own, ordered++, ready_ns, 0);
     __syncwarp();
-    starter_advance(own, &at, step.other != at.slot ? 2 : 1);
+    if (locks && !return_tokens(standing_of(at), issued, ordered))
+      break;
+    starter_advance(own, &at, pair ? 2 : 1);
   }
   starter_close(own, ordered);
 }

@@ -54,15 +54,15 @@ __device__ __forceinline__ int64_t wait_until(int64_t at_ns) {
 
 /** Best effort, in a loop that waits: while the gate holds this block back nothing comes soon, and
  *  the processor is for the critical task. */
-#if PREM_GATED
 __device__ __forceinline__ void held_nap(const block_state *own) {
+#if PREM_GATED
   const volatile int32_t *held = own->held;
   if (__any_sync(FULL_WARP, held[STARTER] | held[WRITER]))
     __nanosleep(HELD_NS);
-}
 #else
-__device__ __forceinline__ void held_nap(const block_state *) {}
+  (void)own;
 #endif
+}
 
 /** tests/faults: be slow now, if this is who is slow. Any lanes. */
 __device__ __forceinline__ void fault_dwell(const block_state *own, int32_t who) {
@@ -187,8 +187,10 @@ __device__ __noinline__ int64_t follow(int32_t slot, int32_t index,
   const prem_device_task *task = task_at(own, launch, record->task);
   const int32_t count = task->ask_count[record->phase];
   const prem_device_ask *asks =
-      &launch.asks[first_ask_of(own, hyperperiod) + task->first_ask[record->phase] +
-                   (int64_t)record->job * count];
+      &launch.asks[task->first_ask[record->phase] + (int64_t)record->job * count];
+#if PREM_LIVE
+  asks += plan_of(own, hyperperiod) * own->live.asks_of_plan;
+#endif
   int64_t from_ns = 0;
 #pragma unroll 1
   for (int32_t first = 0; first < count; first += 32) {

@@ -40,7 +40,7 @@ __device__ __forceinline__ void store_start(block_state *own, in_flight_phase *o
       const int64_t released_ns = PREM_GATED ? due_ns : prem_clock_await(due_ns);
       fault_dwell(own, DELAY_WRITER);
       prem_box_store(first.box, map, first.scratch);
-      of->issue_ns = prem_clock_low() - (uint32_t)released_ns;
+      of->issue_ns = (uint32_t)(prem_clock_ns() - released_ns);
       of->released_ns = released_ns;
     }
     __syncwarp();
@@ -50,7 +50,7 @@ __device__ __forceinline__ void store_start(block_state *own, in_flight_phase *o
   const int64_t released_ns = PREM_GATED ? due_ns : wait_until(due_ns);
   fault_dwell(own, DELAY_WRITER);
   if (lane_number() == 0) {
-    of->issue_ns = prem_clock_low() - (uint32_t)released_ns;
+    of->issue_ns = (uint32_t)(prem_clock_ns() - released_ns);
     of->released_ns = released_ns;
   }
 }
