@@ -1,47 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Critical tasks beside a full load: longest response against load kept. The commands that a user
- * would give do it, one file after the other; their `points` are this one's. */
-#include <errno.h>
-#include <inttypes.h>
+/* Critical tasks beside a full load: longest response against load kept. What `ttprem fit` or
+ * `ttprem plan`, and then `ttprem isolate` do, one file after the other; their `points` are this
+ * one's. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "experiments/common/experiment.h"
 #include "report/findings/parts.h"
+#include "ttprem/fit.h"
+#include "ttprem/isolation.h"
+#include "ttprem/prepare.h"
 
-enum { LOOK_NS = 20000000, PATH_BYTES = 512 };
+enum { ROUNDS = 5, MAX_RECORDS = 4 << 20, FIT_S = 30, QUICK_FIT_S = 5 };
 
 /** A file, and so many hyperperiods of each company and mode. */
 typedef struct workload {
-  const char *folder, *name, *hyperperiods, *quick, *modes;
+  const char *folder, *name;
+  int64_t hyperperiods, quick;
+  const prem_mode *modes;
+  int mode_count;
 } workload;
 
-static const char all[] = "tt,free,legacy,gated_graph,priority,partition";
-static const workload of_gpu[] = {{"figures", "best_effort_300", "20000", "400", all},
-                                  {"figures", "best_effort_100", "20000", "400", "tt,partition"},
-                                  {"figures", "best_effort_kcf", "5000", "100", all},
-                                  {"figures", "best_effort_chain", "5000", "100", all},
-                                  {"figures", "best_effort_reads", "5000", "100", all},
-                                  {"figures", "best_effort_computes", "5000", "100", all}};
-static const workload of_cpu[] = {{"examples", "beside_a_load", "1000", "50", "tt,free"}};
-
-/* Times are the machine's where the file names a profile. */
-static const char script[] =
-    "ttprem=$1 name=$3 backend=$4; exec >&2; set -e; trap 'exit 130' INT TERM\n"
-    "folder=$(mktemp -d); trap 'rm -rf \"$folder\"' EXIT; cd \"$folder\"; cp \"$2\" $name.cfg\n"
-    "if grep -q '^profiles:' $name.cfg; then\n"
-    "  \"$ttprem\" fit $name.cfg --quiet --backend $backend --time-limit $7 -o $name.cfg "
-    ">/dev/null\n"
-    "else \"$ttprem\" plan $name.cfg --quiet -o $name.cfg >/dev/null; fi\n"
-    "[ $backend != cuda ] || sentinel=--sentinel\n"
-    "\"$ttprem\" isolate $name.cfg --quiet --backend $backend --modes $5 --repeat $6 $sentinel"
-    " --json \"$8\" >/dev/null\n";
+static const prem_mode all[] = {PREM_MODE_TT,          PREM_MODE_FREE,     PREM_MODE_LEGACY,
+                                PREM_MODE_GATED_GRAPH, PREM_MODE_PRIORITY, PREM_MODE_PARTITION},
+                       few[] = {PREM_MODE_TT, PREM_MODE_PARTITION};
+enum { ALL = sizeof all / sizeof *all, FEW = 2 };
+static const workload of_gpu[] = {{"figures", "best_effort_300", 20000, 400, all, ALL},
+                                  {"figures", "best_effort_100", 20000, 400, few, FEW},
+                                  {"figures", "best_effort_kcf", 5000, 100, all, ALL},
+                                  {"figures", "best_effort_chain", 5000, 100, all, ALL},
+                                  {"figures", "best_effort_reads", 5000, 100, all, ALL},
+                                  {"figures", "best_effort_computes", 5000, 100, all, ALL}};
+static const workload of_cpu[] = {{"examples", "beside_a_load", 1000, 50, all, FEW}};
 
 static const char *const columns[] = {
     "workload",  "load",      "company",    "mode",           "jobs",
@@ -49,55 +42,42 @@ static const char *const columns[] = {
     "load_kept", "open_share"};
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
+static bool is_gpu(const prem_experiment_context *context) {
+  return strcmp(prem_backend_name(context->backend), "cuda") == 0;
+}
+
 static prem_status refuse(prem_diag *diag, const char *what, const char *reason) {
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, what, "%s", reason);
   return PREM_ERR_MACHINE;
 }
 
-/* In a group of its own, which the user's interrupt is handed on to. */
-static prem_status work(const prem_experiment_context *context, const workload *of,
-                        const char *output, prem_diag *diag) {
-  const struct timespec pause = {.tv_nsec = LOOK_NS};
-  char file[PATH_BYTES], schedule[PATH_MAX], program[PATH_MAX];
-  snprintf(file, sizeof file, "%s/%s/%s.cfg", context->schedules, of->folder, of->name);
-  if (!realpath(file, schedule))
-    return refuse(diag, file,
+/* Times are the machine's where the file names a profile. */
+static prem_status plan(const prem_experiment_context *context, prem_schedule *schedule,
+                        prem_diag *diag) {
+  const prem_fit_options options = {.late = 1e-5,
+                                    .margin = -1,
+                                    .time_limit_s = context->quick ? QUICK_FIT_S : FIT_S,
+                                    .seed = context->seed,
+                                    .stop = context->stop};
+  if (schedule->profile_count == 0)
+    return prem_prepare(schedule, prem_registry_builtin(), context->machine, NULL, diag);
+  prem_fit *fit = NULL;
+  prem_status status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
+  if (status == PREM_OK)
+    status = prem_fit_schedule(schedule, context->backend, context->machine, &options, &fit, diag);
+  prem_fit_free(fit);
+  return status;
+}
+
+static prem_status open_workload(const prem_experiment_context *context, const workload *of,
+                                 prem_schedule **out, prem_diag *diag) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s/%s.cfg", context->schedules, of->folder, of->name);
+  if (access(path, R_OK))
+    return refuse(diag, path,
                   "it is not there; --schedules=DIR names the folder with figures/ and examples/");
-  if (!context->program || !realpath(context->program, program))
-    return refuse(diag, "ttprem",
-                  "the command's own file is not found, which this experiment runs");
-  const char *const words[] = {"sh",
-                               "-c",
-                               script,
-                               "sh",
-                               program,
-                               schedule,
-                               of->name,
-                               prem_backend_name(context->backend),
-                               of->modes,
-                               context->quick ? of->quick : of->hyperperiods,
-                               context->quick ? "5" : "30",
-                               output,
-                               NULL};
-  int status = 0;
-  const pid_t shell = fork();
-  if (shell == 0) {
-    setpgid(0, 0);
-    execv("/bin/sh", (char *const *)(uintptr_t)words);
-    _exit(127);
-  }
-  if (shell < 0)
-    return refuse(diag, "sh", strerror(errno));
-  pid_t ended;
-  while ((ended = waitpid(shell, &status, WNOHANG)) == 0) {
-    if (prem_experiment_stopped(context))
-      kill(-shell, SIGINT);
-    nanosleep(&pause, NULL);
-  }
-  if (prem_experiment_stopped(context))
-    return PREM_ERR_INTERRUPTED;
-  return ended == shell && status == 0 ? PREM_OK
-                                       : refuse(diag, of->name, "a command failed, as it says");
+  const prem_status status = prem_schedule_load(path, NULL, out, diag);
+  return status == PREM_OK ? plan(context, *out, diag) : status;
 }
 
 static void add_value(prem_table *to, const prem_value *value) {
@@ -131,40 +111,61 @@ static void conclude(const prem_table *points, prem_findings *findings) {
                           most, kept);
 }
 
-static prem_status take_points(const workload *of, const char *path, prem_findings *findings,
-                               prem_table *to, prem_diag *diag) {
-  prem_findings *read = NULL;
-  const prem_status status = prem_findings_read(path, &read, diag);
-  const prem_table *points = status == PREM_OK ? prem_find_table(read, "points") : NULL;
+static void take_points(const workload *of, const prem_load_isolation *isolation,
+                        prem_findings *findings, prem_table *to) {
+  const prem_findings *of_load = isolation->findings;
+  const prem_table *points = prem_find_table(of_load, "points");
   for (int64_t row = 0; points && row < prem_table_rows(points); ++row)
     for (int c = 0; c < COLUMN_COUNT; ++c)
       add_value(to, prem_table_value(points, row, prem_find_column(points, columns[c])));
-  for (int64_t i = 0; read && i < read->note_count && strncmp(read->notes[i], "Left out", 8) == 0;
+  for (int64_t i = 0; i < of_load->note_count && strncmp(of_load->notes[i], "Left out", 8) == 0;
        ++i)
-    prem_findings_note(findings, "%s: %s", of->name, read->notes[i]);
-  prem_findings_free(read);
+    prem_findings_note(findings, "%s: %s", of->name, of_load->notes[i]);
+  if (!isolation->valid)
+    prem_findings_note(findings, "%s: not valid: %s", of->name, isolation->disturbed);
+  prem_findings_output(findings, isolation->output_ok);
+}
+
+static prem_status isolate(const prem_experiment_context *context, const workload *of,
+                           const prem_schedule *schedule, prem_findings *findings, prem_table *to,
+                           prem_diag *diag) {
+  prem_isolate_options options = {
+      .mode_count = of->mode_count,
+      .sampling = {.scenario = schedule->measure.scenario,
+                   .samples = context->quick ? of->quick : of->hyperperiods,
+                   .discard = strcmp(prem_backend_name(context->backend), "sim") == 0
+                                  ? 0
+                                  : schedule->measure.discard,
+                   .rounds = ROUNDS,
+                   .seed = context->seed,
+                   .max_records = MAX_RECORDS},
+      .sentinel = is_gpu(context),
+      .stop = context->stop};
+  memcpy(options.modes, of->modes, (size_t)of->mode_count * sizeof *of->modes);
+  prem_load_isolation *isolation = NULL;
+  prem_status status = prem_isolate_load(schedule, context->backend, &options, &isolation, diag);
+  if (status == PREM_OK && isolation->nothing[0])
+    status = refuse(diag, of->name, isolation->nothing);
+  if (status == PREM_OK)
+    take_points(of, isolation, findings, to);
+  prem_load_isolation_free(isolation);
   return status;
 }
 
 static prem_status measure(const prem_experiment_context *context, const workload *of,
                            prem_findings *findings, prem_table *to, prem_diag *diag) {
-  char output[] = "/tmp/ttprem-best-effort-XXXXXX";
-  const int file = mkstemp(output);
-  if (file < 0)
-    return refuse(diag, output, strerror(errno));
-  prem_status status = work(context, of, output, diag);
+  prem_schedule *schedule = NULL;
+  prem_status status = open_workload(context, of, &schedule, diag);
   if (status == PREM_OK)
-    status = take_points(of, output, findings, to, diag);
-  close(file);
-  unlink(output);
+    status = isolate(context, of, schedule, findings, to, diag);
+  prem_schedule_free(schedule);
   return status;
 }
 
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
-  const workload *of = is_gpu ? of_gpu : of_cpu;
-  const int64_t count = is_gpu ? sizeof of_gpu / sizeof *of_gpu : 1;
+  const workload *of = is_gpu(context) ? of_gpu : of_cpu;
+  const int64_t count = is_gpu(context) ? sizeof of_gpu / sizeof *of_gpu : 1;
   prem_table *points =
       prem_findings_table(findings, "points", "Longest response against load kept", NULL);
   for (int c = 0; c < COLUMN_COUNT; ++c)
