@@ -83,14 +83,12 @@ static const struct argp argp = {
     .args_doc = "NAME|all|thesis|list|MINE.exp|FINDINGS.json",
     .doc =
         "Repeat a table or a figure of the literature on the machine at hand, and show the "
-        "original's numbers beside it; `all` of them one after the other, those left out that "
-        "the backend has no use for; `thesis`, those that repeat a thesis on time-triggered tiles, "
-        "in its order, each within its part of eight minutes on a GPU or five elsewhere, and with "
-        "--output as one report, thesis.md. `list` tells which there are. "
-        "MINE.exp is an experiment of your own, in the format of experiments/sweep/README.md. A "
-        "file "
-        "of findings that was written before is shown, and with --output drawn, "
-        "again.\v" COMMAND_EXIT_DOC,
+        "original's numbers beside it; `all` of them one after the other, those left out that the "
+        "backend has no use for; `thesis`, those that repeat a thesis on time-triggered tiles, in "
+        "its order, each within its part of eight minutes on a GPU or five elsewhere, and with "
+        "--output as one report, thesis.md. `list` tells which there are. MINE.exp is an "
+        "experiment of your own, in the format of experiments/sweep/README.md. A file of findings "
+        "that was written before is shown, and with --output drawn, again.\v" COMMAND_EXIT_DOC,
 };
 
 /* ---- progress ------------------------------------------------------------------------------- */
@@ -290,8 +288,8 @@ static int judge_group(const group_end *end, const char *group, const char *back
   if (end->ran > 0)
     return end->status;
   command_error(
-      "%s: nothing ran: %d experiments make no sense on backend %s, and %d need what this "
-      "machine lacks; choose another one with -b, `ttprem experiment list` tells which",
+      "%s: nothing ran: %d experiments make no sense on backend %s, and %d need what this machine "
+      "lacks; choose another one with -b, `ttprem experiment list` tells which",
       group, end->left_out, backend, end->unable);
   return COMMAND_UNAVAILABLE;
 }

@@ -228,7 +228,7 @@ static void tell_uncounted(const prem_scenario_request *request, const prem_row 
   prem_findings_uncounted(request->findings);
   prem_findings_note(request->findings,
                      "%s: of %" PRId64 " runs all were disturbed: the operating system took a core "
-                     "away, for %.3f ms at most. They have no numbers here.",
+                                       "away, for %.3f ms at most. They have no numbers here.",
                      row->label, row->disturbed.count,
                      (double)row->disturbed.longest_away_ns / 1e6);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Tables as experiments write them: all columns in one line, a row in one call. */
+/** Tables and charts as experiments write them: all columns in one line, a row in one call. */
 #ifndef TTPREM_EXPERIMENTS_COMMON_TABLES_H
 #define TTPREM_EXPERIMENTS_COMMON_TABLES_H
 
@@ -9,6 +9,15 @@
 
 /** "mode; makespan [us]; share [%]": names, and units where there are any. */
 void prem_table_columns(prem_table *table, const char *columns);
+/** A table and its columns; `source` NULL: measured here. */
+prem_table *prem_table_begin(prem_findings *findings, const char *name, const char *title,
+                             const char *source, const char *columns);
+
+enum { PREM_LOG_X = 1, PREM_LOG_Y = 2 };
+
+/** A chart of a table; prem_findings_chart() has those with more. @param series  NULL: one */
+void prem_chart_add(prem_findings *findings, prem_chart_kind kind, const char *table,
+                    const char *title, const char *x, const char *y, const char *series, int log);
 
 typedef struct prem_cell {
   const char *text; /* NULL: a number */

@@ -368,9 +368,9 @@ static prem_status judge_table(const sweep_run *run, setting *at) {
   for (int c = 0; c < config_setting_length(columns); ++c) {
     setting *column = config_setting_get_elem(columns, (unsigned)c);
     if (!head_of(column) || (!rows && config_setting_length(column) != 2))
-      return prem_sweep_refuse(run->sweep, run->diag, column, NULL,
-                               "a column is its name and an expression: (\"mean [us]\", "
-                               "\"free.makespan.mean / 1000\")");
+      return prem_sweep_refuse(
+          run->sweep, run->diag, column, NULL,
+          "a column is its name and an expression: (\"mean [us]\", \"free.makespan.mean / 1000\")");
   }
   for (int r = 0; rows && r < config_setting_length(rows); ++r)
     if (config_setting_length(config_setting_get_elem(rows, (unsigned)r)) !=

@@ -86,9 +86,9 @@ static void close_ordinary(ordinary *memory) {
 /* ---- telling --------------------------------------------------------------------------------- */
 
 static prem_table *begin_tables(prem_findings *findings) {
-  prem_table *table = prem_findings_table(findings, "stores_and_loads",
-                                          "A core stores inputs and loads outputs", NULL);
-  prem_table_columns(table, "floats; memory; way; count");
+  prem_table *table =
+      prem_table_begin(findings, "stores_and_loads", "A core stores inputs and loads outputs", NULL,
+                       "floats; memory; way; count");
   static const char *const what[] = {"store", "store again", "load", "load again"};
   for (size_t w = 0; w < sizeof what / sizeof *what; ++w) {
     char name[32];
@@ -130,17 +130,10 @@ static int64_t tell_row(prem_table *table, prem_table *loads, int32_t size, cons
 }
 
 static prem_table *begin_loads(prem_findings *findings) {
-  prem_table *table = prem_findings_table(findings, "loads", "Loads, by floats", NULL);
-  prem_table_columns(table, "floats; memory; median [ns]");
-  const prem_chart chart = {.kind = PREM_CHART_LINES,
-                            .title = "Median of the first load of outputs",
-                            .table = "loads",
-                            .x = "floats",
-                            .y = "median",
-                            .series = "memory",
-                            .log_x = true,
-                            .log_y = true};
-  prem_findings_chart(findings, &chart);
+  prem_table *table =
+      prem_table_begin(findings, "loads", "Loads, by floats", NULL, "floats; memory; median [ns]");
+  prem_chart_add(findings, PREM_CHART_LINES, "loads", "Median of the first load of outputs",
+                 "floats", "median", "memory", PREM_LOG_X | PREM_LOG_Y);
   return table;
 }
 
@@ -169,17 +162,15 @@ static const original originals[] = {
 };
 
 static void tell_original(prem_findings *findings) {
-  prem_table *table = prem_findings_table(findings, "original", "Table 4", prem_way_paper);
-  prem_table_columns(
-      table,
+  prem_table *table = prem_table_begin(
+      findings, "original", "Table 4", prem_way_paper,
       "floats; memory; store mean [ns]; store largest [ns]; load mean [ns]; load largest [ns]");
-  for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i) {
+  for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i)
     prem_table_row(table, INT(originals[i].floats), TEXT(originals[i].memory),
                    INT(llround(originals[i].store_us * 1000)),
                    INT(llround(originals[i].store_largest_us * 1000)),
                    INT(llround(originals[i].load_us * 1000)),
                    INT(llround(originals[i].load_largest_us * 1000)));
-  }
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -277,10 +268,9 @@ static void tell_verdict(const prem_way_rows *rows, int64_t ordinary_ns, prem_fi
 static void conclude(const prem_way_rows *rows, int64_t ordinary_ns, prem_findings *findings) {
   tell_verdict(rows, ordinary_ns, findings);
   prem_findings_note(findings,
-                     "The first store and load of a turn come behind the GPU's accesses; "
-                     "`again` is the same once more at once. Ordinary memory, which "
-                     "nobody else uses, is evicted from the caches before the first "
-                     "one%s.",
+                     "The first store and load of a turn come behind the GPU's accesses; `again` "
+                     "is the same once more at once. Ordinary memory, which nobody else uses, is "
+                     "evicted from the caches before the first one%s.",
 #if defined(__x86_64__)
                      ""
 #else

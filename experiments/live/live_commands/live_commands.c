@@ -68,8 +68,8 @@ static prem_status tell_anew(const prem_experiment_context *context, prem_findin
   static const prem_way ways[] = {PREM_WAY_LIVE, PREM_WAY_RESIDENT, PREM_WAY_GRAPH};
   const int64_t repeats = context->quick ? QUICK_ANEW : ANEW;
   prem_table *table =
-      prem_findings_table(findings, "anew", "Opened, one turn, closed: the host's time", NULL);
-  prem_table_columns(table, "way; count; p50 [ns]; largest [ns]");
+      prem_table_begin(findings, "anew", "Opened, one turn, closed: the host's time", NULL,
+                       "way; count; p50 [ns]; largest [ns]");
   for (size_t w = 0; w < sizeof ways / sizeof *ways; ++w) {
     const prem_way_setup setup = setup_of(context, ways[w], PREM_WORK_INCREMENT);
     int64_t took_ns[ANEW];
@@ -91,17 +91,10 @@ static prem_status tell_anew(const prem_experiment_context *context, prem_findin
 /* ---- telling --------------------------------------------------------------------------------- */
 
 static prem_table *begin_rates(prem_findings *findings) {
-  prem_table *table =
-      prem_findings_table(findings, "rates", "Commands, one behind the other", NULL);
-  prem_table_columns(table, "command; way; commands per s");
-  const prem_chart chart = {.kind = PREM_CHART_BARS,
-                            .title = "Commands a second, by way",
-                            .table = "rates",
-                            .x = "command",
-                            .y = "commands per s",
-                            .series = "way",
-                            .log_y = true};
-  prem_findings_chart(findings, &chart);
+  prem_table *table = prem_table_begin(findings, "rates", "Commands, one behind the other", NULL,
+                                       "command; way; commands per s");
+  prem_chart_add(findings, PREM_CHART_BARS, "rates", "Commands a second, by way", "command",
+                 "commands per s", "way", PREM_LOG_Y);
   return table;
 }
 
@@ -153,9 +146,10 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
     tell_rates(&rows, rates);
     tell_verdict(&rows, findings);
     prem_way_works_explain(findings);
-    prem_findings_note(findings, "A live session with several commands has a task for each; those "
-                                 "whose frames have not come are skipped. Right behind each other "
-                                 "its turns wait for the plan's end.");
+    prem_findings_note(
+        findings,
+        "A live session with several commands has a task for each; those whose frames have not "
+        "come are skipped. Right behind each other its turns wait for the plan's end.");
     prem_findings_note(findings, "Mixed: empty, increment, product of 32 x 32 and sum by turns. "
                                  "Graphs are launched by their commands; kernels in a stream or in "
                                  "a graph that launches itself read the command themselves.");

@@ -124,11 +124,12 @@ static void tell_verdict(const prem_way_rows *rows, prem_findings *findings) {
                           " ns, a launch on mapped memory %" PRId64 " ns.",
                           size, live->whole.p50, resident->whole.p50, mapped->whole.p50);
   else if (mapped && resident)
-    prem_findings_verdict(findings,
-                          "%" PRId32 " floats, host's stores and loads included: a resident kernel "
-                          "takes %" PRId64 " ns at the median, a launch on mapped memory %" PRId64
-                          " ns; there is no live event beside them.",
-                          size, resident->whole.p50, mapped->whole.p50);
+    prem_findings_verdict(
+        findings,
+        "%" PRId32 " floats, host's stores and loads included: a resident kernel takes %" PRId64
+        " ns at the median, a launch on mapped memory %" PRId64
+        " ns; there is no live event beside them.",
+        size, resident->whole.p50, mapped->whole.p50);
   else if (live)
     prem_findings_verdict(findings,
                           "A live event that increments %" PRId32 " floats takes %" PRId64

@@ -136,14 +136,13 @@ static const original originals[] = {
 /* By totals of threads the paper has one launch for several numbers of blocks: its first table. */
 static void tell_original(prem_findings *findings) {
   prem_table *table =
-      prem_findings_table(findings, "original", "Start and wait, nothing to do", prem_way_paper);
-  prem_table_columns(table, "way; blocks; threads; mean [ns]; largest [ns]; max - mean [ns]");
-  for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i) {
+      prem_table_begin(findings, "original", "Start and wait, nothing to do", prem_way_paper,
+                       "way; blocks; threads; mean [ns]; largest [ns]; max - mean [ns]");
+  for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i)
     prem_table_row(table, TEXT(originals[i].way), INT(originals[i].blocks),
                    INT(originals[i].threads), INT(llround(originals[i].mean_us * 1000)),
                    INT(llround(originals[i].largest_us * 1000)),
                    INT(llround((originals[i].largest_us - originals[i].mean_us) * 1000)));
-  }
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -159,9 +158,8 @@ static void tell_rows(const prem_way_rows *rows, prem_table *table) {
 }
 
 static prem_table *begin_tables(prem_findings *findings) {
-  prem_table *table =
-      prem_findings_table(findings, "ways", "From the start to outputs that can be read", NULL);
-  prem_table_columns(table, "way; blocks; threads");
+  prem_table *table = prem_table_begin(
+      findings, "ways", "From the start to outputs that can be read", NULL, "way; blocks; threads");
   prem_way_columns(table);
   tell_original(findings);
   return table;
@@ -169,23 +167,16 @@ static prem_table *begin_tables(prem_findings *findings) {
 
 /* What is compared by threads alone, of one block; charts have one series. */
 static void tell_one_block(const prem_way_rows *rows, prem_findings *findings) {
-  prem_table *table = prem_findings_table(findings, "one_block", "One block, by its threads", NULL);
-  prem_table_columns(table, "way; threads; median [ns]");
+  prem_table *table = prem_table_begin(findings, "one_block", "One block, by its threads", NULL,
+                                       "way; threads; median [ns]");
   for (int32_t r = 0; r < rows->count; ++r) {
     const prem_way_row *row = &rows->rows[r];
     if (row->response.count == 0 || row->setup.blocks != 1)
       continue;
     prem_table_row(table, TEXT(row->name), INT(row->setup.threads), INT(row->response.p50));
   }
-  const prem_chart chart = {.kind = PREM_CHART_LINES,
-                            .title = "Median from start to outputs, one block",
-                            .table = "one_block",
-                            .x = "threads",
-                            .y = "median",
-                            .series = "way",
-                            .log_x = true,
-                            .log_y = true};
-  prem_findings_chart(findings, &chart);
+  prem_chart_add(findings, PREM_CHART_LINES, "one_block", "Median from start to outputs, one block",
+                 "threads", "median", "way", PREM_LOG_X | PREM_LOG_Y);
 }
 
 static void tell_verdict(const prem_way_rows *rows, const prem_experiment_context *context,
@@ -199,9 +190,10 @@ static void tell_verdict(const prem_way_rows *rows, const prem_experiment_contex
   if (word && launch && graph && live)
     prem_findings_verdict(
         findings,
-        "An empty live event takes %" PRId64 " ns at the median, %.2f times the mapped round trip "
-        "(%" PRId64 " ns), %.2f times launch + synchronize (%" PRId64
-        " ns) and %.2f times a graph (%" PRId64 " ns).",
+        "An empty live event takes %" PRId64
+        " ns at the median, %.2f times the mapped round trip (%" PRId64
+        " ns), %.2f times launch + synchronize (%" PRId64 " ns) and %.2f times a graph (%" PRId64
+        " ns).",
         live->response.p50, (double)live->response.p50 / (double)word->response.p50,
         word->response.p50, (double)live->response.p50 / (double)launch->response.p50,
         launch->response.p50, (double)live->response.p50 / (double)graph->response.p50,
@@ -220,16 +212,14 @@ static void tell_verdict(const prem_way_rows *rows, const prem_experiment_contex
 
 static void tell_notes(const prem_way_rows *rows, prem_findings *findings) {
   prem_findings_note(findings,
-                     "Columns that begin with `device` are by the GPU's clock (on cpu and "
-                     "sim the executive's), from the first block's begin to the last "
-                     "block's end; all others by the host's. Both are of different turns, "
-                     "but for live events.");
+                     "Columns that begin with `device` are by the GPU's clock (on cpu and sim the "
+                     "executive's), from the first block's begin to the last block's end; all "
+                     "others by the host's. Both are of different turns, but for live events.");
   prem_findings_note(findings, "A turn of a live event is a frame of 16 bytes for each block, to "
                                "which 1 is added; other ways hand nothing over.");
-  prem_findings_note(findings,
-                     "Dynamic parallelism, which the paper has, needs device code that is linked "
-                     "apart, and on GPUs of today a parent cannot wait for its children; graphs "
-                     "launched from the GPU stand for it.");
+  prem_findings_note(findings, "Dynamic parallelism, which the paper has, needs device code that "
+                               "is linked apart, and on GPUs of today a parent cannot wait for its "
+                               "children; graphs launched from the GPU stand for it.");
   prem_way_tell_left_out(rows, findings);
 }
 

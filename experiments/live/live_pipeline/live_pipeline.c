@@ -84,21 +84,14 @@ static void add_rows(pipeline_study *study) {
 /* ---- telling --------------------------------------------------------------------------------- */
 
 static void begin_tables(pipeline_study *study) {
-  study->table =
-      prem_findings_table(study->findings, "pipelines", "Frames one behind the other", NULL);
-  prem_table_columns(study->table, "way; KiB; buffers; blocks; count; frames per s; GB per s each "
-                                   "way; age p50 [ns]; age p99 [ns]; age largest [ns]");
-  study->chart = prem_findings_table(study->findings, "rates", "Frames a second, by size", NULL);
-  prem_table_columns(study->chart, "way; frame [KiB]; rate [frames/s]");
-  const prem_chart chart = {.kind = PREM_CHART_POINTS,
-                            .title = "Frames a second, by size, buffers and way",
-                            .table = "rates",
-                            .x = "frame",
-                            .y = "rate",
-                            .series = "way",
-                            .log_x = true,
-                            .log_y = true};
-  prem_findings_chart(study->findings, &chart);
+  study->table = prem_table_begin(study->findings, "pipelines", "Frames one behind the other", NULL,
+                                  "way; KiB; buffers; blocks; count; frames per s; GB per s each "
+                                  "way; age p50 [ns]; age p99 [ns]; age largest [ns]");
+  study->chart = prem_table_begin(study->findings, "rates", "Frames a second, by size", NULL,
+                                  "way; frame [KiB]; rate [frames/s]");
+  prem_chart_add(study->findings, PREM_CHART_POINTS, "rates",
+                 "Frames a second, by size, buffers and way", "frame", "rate", "way",
+                 PREM_LOG_X | PREM_LOG_Y);
 }
 
 static void tell_row(pipeline_study *study, const prem_pipeline_setup *row,

@@ -38,19 +38,14 @@ static void add_rows(prem_way_rows *rows, const stress_study *study) {
 }
 
 static void begin_tables(stress_study *study) {
-  study->table = prem_findings_table(study->findings, "stress", "Empty turns beside loads", NULL);
-  prem_table_columns(study->table, "load; way");
+  study->table =
+      prem_table_begin(study->findings, "stress", "Empty turns beside loads", NULL, "load; way");
   prem_way_columns(study->table);
-  study->chart = prem_findings_table(study->findings, "tails", "The largest, by load", NULL);
-  prem_table_columns(study->chart, "load; way; largest time [ns]");
-  const prem_chart chart = {.kind = PREM_CHART_BARS,
-                            .title = "Largest time from start to outputs, by load",
-                            .table = "tails",
-                            .x = "load",
-                            .y = "largest time",
-                            .series = "way",
-                            .log_y = true};
-  prem_findings_chart(study->findings, &chart);
+  study->chart = prem_table_begin(study->findings, "tails", "The largest, by load", NULL,
+                                  "load; way; largest time [ns]");
+  prem_chart_add(study->findings, PREM_CHART_BARS, "tails",
+                 "Largest time from start to outputs, by load", "load", "largest time", "way",
+                 PREM_LOG_Y);
 }
 
 static void tell_rows(stress_study *study, prem_load load, const prem_way_rows *rows) {
@@ -132,8 +127,8 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
   if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
     tell_verdict(&study);
     prem_findings_note(findings,
-                       "A second process at the GPU is not among the loads: the machine "
-                       "takes turns between processes, which experiment intruders shows.");
+                       "A second process at the GPU is not among the loads: the machine takes "
+                       "turns between processes, which experiment intruders shows.");
   }
   return status;
 }

@@ -162,9 +162,7 @@ static void tell_verdict(const prem_way_rows *rows, prem_findings *findings) {
   }
   if (*text)
     prem_findings_verdict(findings,
-                          "Medians of the fastest live event and the fastest other way: "
-                          "%s.",
-                          text);
+                          "Medians of the fastest live event and the fastest other way: %s.", text);
 }
 
 static const prem_way_study study = {

@@ -117,15 +117,13 @@ static void add_sum(schedule_text *to, const prem_way_setup *setup, windows w) {
   add_vector(to, "z", 1);
   add(to,
       " );\ntasks = ( { name = \"parts\"; kernel = \"vector_sum\"; blocks = \"0-%d\"; tile = [ %d "
-      "];"
-      " arrays: { in = \"x\"; out = \"%s\"; };",
+      "]; arrays: { in = \"x\"; out = \"%s\"; };",
       used_blocks(setup->size, tile, setup->blocks) - 1, tile, is_one ? "z" : "new");
   add_phases(to, w);
   if (!is_one) {
     add(to,
         ",\n{ name = \"total\"; kernel = \"vector_sum\"; blocks = [ 0 ]; tile = [ %d ]; arrays: { "
-        "in "
-        "= \"parts.out\"; out = \"z\"; }; after = ( { task = \"parts\"; } );",
+        "in = \"parts.out\"; out = \"z\"; }; after = ( { task = \"parts\"; } );",
         tiles);
     add_phases(to, w);
   }
@@ -181,8 +179,7 @@ static void add_commands(schedule_text *to, const prem_way_setup *setup, windows
   add_phases(to, w);
   add(to,
       ",\n{ name = \"product\"; kernel = \"matmul\"; blocks = [ 0 ]; tile = [ %d, %d ]; arrays: { "
-      "a "
-      "= \"x2\"; b = \"y2\"; out = \"z2\"; };",
+      "a = \"x2\"; b = \"y2\"; out = \"z2\"; };",
       side, side);
   add_phases(to, w);
   add(to,

@@ -247,8 +247,8 @@ void prem_way_tell_left_out(const prem_way_rows *rows, prem_findings *findings) 
 /* ---- turns with work ------------------------------------------------------------------------- */
 
 prem_table *prem_way_works_begin(prem_findings *findings, const char *name, const char *title) {
-  prem_table *table = prem_findings_table(findings, name, title, NULL);
-  prem_table_columns(table, "work; size; way; memory; blocks; threads");
+  prem_table *table =
+      prem_table_begin(findings, name, title, NULL, "work; size; way; memory; blocks; threads");
   prem_way_columns(table);
   prem_table_columns(table, "whole p50 [ns]; whole p99 [ns]; whole largest [ns]");
   return table;
@@ -278,43 +278,36 @@ static void tell_median(const prem_way_row *row, prem_table *table) {
 }
 
 void prem_way_works_tell(const prem_way_rows *rows, prem_table *table, prem_findings *findings) {
-  prem_table *medians = prem_findings_table(findings, "medians", "Medians by work", NULL);
-  prem_table_columns(medians, "what; row; median [ns]");
+  prem_table *medians =
+      prem_table_begin(findings, "medians", "Medians by work", NULL, "what; row; median [ns]");
   for (int32_t r = 0; r < rows->count; ++r) {
     if (rows->rows[r].response.count == 0)
       continue;
     tell_work(&rows->rows[r], table);
     tell_median(&rows->rows[r], medians);
   }
-  const prem_chart chart = {.kind = PREM_CHART_BARS,
-                            .title = "Median from the start to outputs that can be read",
-                            .table = "medians",
-                            .x = "what",
-                            .y = "median",
-                            .series = "row",
-                            .log_y = true};
-  prem_findings_chart(findings, &chart);
+  prem_chart_add(findings, PREM_CHART_BARS, "medians",
+                 "Median from the start to outputs that can be read", "what", "median", "row",
+                 PREM_LOG_Y);
 }
 
 void prem_way_works_explain(prem_findings *findings) {
-  prem_findings_note(findings, "Times are from the start to outputs that can be read, copies "
-                               "included; `whole` ones also have the host's stores into inputs and "
-                               "loads from outputs.");
-  prem_findings_note(findings,
-                     "Columns that begin with `device` are by the GPU's clock (on cpu and "
-                     "sim the executive's), from the first block's begin to the last "
-                     "block's end, without copies by copy engines but for live events.");
+  prem_findings_note(
+      findings, "Times are from the start to outputs that can be read, copies included; `whole` "
+                "ones also have the host's stores into inputs and loads from outputs.");
+  prem_findings_note(findings, "Columns that begin with `device` are by the GPU's clock (on cpu "
+                               "and sim the executive's), from the first block's begin to the last "
+                               "block's end, without copies by copy engines but for live events.");
 }
 
 void prem_way_originals_tell(prem_findings *findings, const char *title,
                              const prem_way_original *rows, size_t count) {
-  prem_table *table = prem_findings_table(findings, "original", title, prem_way_paper);
-  prem_table_columns(table, "work; way; mean [ns]; largest [ns]; max - mean [ns]");
-  for (size_t i = 0; i < count; ++i) {
+  prem_table *table = prem_table_begin(findings, "original", title, prem_way_paper,
+                                       "work; way; mean [ns]; largest [ns]; max - mean [ns]");
+  for (size_t i = 0; i < count; ++i)
     prem_table_row(table, TEXT(rows[i].what), TEXT(rows[i].way),
                    INT(llround(rows[i].mean_us * 1000)), INT(llround(rows[i].largest_us * 1000)),
                    INT(llround((rows[i].largest_us - rows[i].mean_us) * 1000)));
-  }
 }
 
 prem_way_rows prem_way_rows_make(const prem_experiment_context *context,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "experiments/common/experiment.h"
+#include "experiments/common/tables.h"
 #include "report/findings/parts.h"
 #include "ttprem/fit.h"
 #include "ttprem/isolation.h"
@@ -170,13 +171,8 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
       prem_findings_table(findings, "points", "Longest response against load kept", NULL);
   for (int c = 0; c < COLUMN_COUNT; ++c)
     prem_table_column(points, columns[c], "");
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_POINTS,
-                                              .title = "Longest response against load kept",
-                                              .table = "points",
-                                              .x = "load_kept",
-                                              .y = "longest_ns",
-                                              .series = "company",
-                                              .log_y = true});
+  prem_chart_add(findings, PREM_CHART_POINTS, "points", "Longest response against load kept",
+                 "load_kept", "longest_ns", "company", PREM_LOG_Y);
   prem_status status = PREM_OK;
   for (int64_t i = 0; i < count && status == PREM_OK; ++i) {
     status = measure(context, &of[i], findings, points, diag);

@@ -93,10 +93,9 @@ static void add_row(prem_table *table, const placement_case *one, const placemen
 static void add_example(prem_table *table, const placement_case *one,
                         const prem_block_place *placements) {
   const int32_t count = block_count(&one->launching);
-  for (int32_t i = 0; i < count && i < EXAMPLE_BLOCKS; ++i) {
+  for (int32_t i = 0; i < count && i < EXAMPLE_BLOCKS; ++i)
     prem_table_row(table, TEXT(one->name), INT(i / one->launching.blocks), INT(i),
                    REAL(placements[i].sm < 0 ? (double)NAN : (double)placements[i].sm));
-  }
 }
 
 static prem_status measure_case(const prem_experiment_context *context, const placement_case *one,
@@ -117,46 +116,38 @@ static prem_status measure_case(const prem_experiment_context *context, const pl
 }
 
 static prem_table *begin_table(prem_findings *findings) {
-  prem_table *table = prem_findings_table(findings, "placement", "Where blocks land", NULL);
-  prem_table_columns(table, "launch; blocks; SMs used, fewest; most; most blocks on an SM; same SM "
-                            "in every launch [%]; on SM b % SMs [%]");
+  prem_table *table = prem_table_begin(findings, "placement", "Where blocks land", NULL,
+                                       "launch; blocks; SMs used, fewest; most; most blocks on an "
+                                       "SM; same SM in every launch [%]; on SM b % SMs [%]");
   return table;
 }
 
 static prem_table *begin_example(prem_findings *findings) {
-  prem_table *table = prem_findings_table(findings, "example",
-                                          "The SM of each block, in the first "
-                                          "launch of each kind",
-                                          NULL);
-  prem_table_columns(table, "launch; kernel; block; SM");
-  prem_findings_chart(
-      findings, &(prem_chart){.kind = PREM_CHART_POINTS,
-                              .title = "The SM of each block, in the first launch of each kind",
-                              .table = "example",
-                              .x = "block",
-                              .y = "SM",
-                              .series = "launch"});
+  prem_table *table = prem_table_begin(findings, "example",
+                                       "The SM of each block, in the first launch of each kind",
+                                       NULL, "launch; kernel; block; SM");
+  prem_chart_add(findings, PREM_CHART_POINTS, "example",
+                 "The SM of each block, in the first launch of each kind", "block", "SM", "launch",
+                 0);
   return table;
 }
 
 static void tell(prem_findings *findings, const placement_facts *facts) {
   const placement_facts *full = &facts[3], *ordinary = &facts[0], *claimed = &facts[4];
-  prem_findings_verdict(
-      findings,
-      "Ordinary blocks were on the same SM as in the first launch in %.1f %% of cases (%.1f %% for "
-      "4 kernels at once) and %.1f %% were on SM b %% SMs; plan blocks that are claimed are on it "
-      "in "
-      "%.1f %%.",
-      100.0 * (double)ordinary->same / (double)ordinary->placed,
-      100.0 * (double)full->same / (double)full->placed,
-      100.0 * (double)ordinary->as_planned / (double)ordinary->asked,
-      100.0 * (double)claimed->as_planned / (double)claimed->asked);
+  prem_findings_verdict(findings,
+                        "Ordinary blocks were on the same SM as in the first launch in %.1f %% of "
+                        "cases (%.1f %% for 4 kernels at once) and %.1f %% were on SM b %% SMs; "
+                        "plan blocks that are claimed are on it in %.1f %%.",
+                        100.0 * (double)ordinary->same / (double)ordinary->placed,
+                        100.0 * (double)full->same / (double)full->placed,
+                        100.0 * (double)ordinary->as_planned / (double)ordinary->asked,
+                        100.0 * (double)claimed->as_planned / (double)claimed->asked);
   for (int i = 4; i < CASES; ++i)
     if (facts[i].placed < facts[i].asked)
       prem_findings_note(findings,
-                         "%" PRId64 " of %" PRId64 " plan blocks were not claimed on their SM, "
-                         "which got too few blocks; the executive gives these to any block that is "
-                         "left, and counts them.",
+                         "%" PRId64 " of %" PRId64
+                         " plan blocks were not claimed on their SM, which got too few blocks; the "
+                         "executive gives these to any block that is left, and counts them.",
                          facts[i].asked - facts[i].placed, facts[i].asked);
   prem_findings_note(findings, "The rule of the claims is the executive's; nothing about placement "
                                "is promised by CUDA. The original (thesis, TX2) gives no numbers.");

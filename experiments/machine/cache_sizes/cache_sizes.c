@@ -180,19 +180,18 @@ static void curve_name(const cache_study *study, const access_curve *curve, char
 }
 
 static void tell_curves(const cache_study *study) {
-  prem_table *table = prem_findings_table(study->findings, "access",
-                                          "Time of an access over the length of the list", NULL);
-  prem_table_columns(table, "walk; list [KiB]; mean [ns]; least [ns]; largest [ns]");
+  prem_table *table =
+      prem_table_begin(study->findings, "access", "Time of an access over the length of the list",
+                       NULL, "walk; list [KiB]; mean [ns]; least [ns]; largest [ns]");
   for (int path = 0; path < PREM_WALK_PATH_COUNT; ++path)
     for (int order = 0; order < 2; ++order) {
       const access_curve *curve = &study->curves[path][order];
       char name[96];
       curve_name(study, curve, name);
-      for (int i = 0; i < curve->count; ++i) {
+      for (int i = 0; i < curve->count; ++i)
         prem_table_row(table, TEXT(name), REAL((double)curve->bytes[i] / 1024),
                        REAL(curve->times[i].mean_ns), REAL(curve->times[i].min_ns),
                        REAL(curve->times[i].max_ns));
-      }
     }
   prem_findings_chart(study->findings,
                       &(prem_chart){.kind = PREM_CHART_LINES,
@@ -209,9 +208,8 @@ static void tell_curves(const cache_study *study) {
 
 /** Every level of the curves that sizes are read off, reported or not. */
 static void tell_levels(const cache_study *study) {
-  prem_table *table =
-      prem_findings_table(study->findings, "levels", "Lists of about the same time", NULL);
-  prem_table_columns(table, "walk; from [KiB]; to [KiB]; access [ns]");
+  prem_table *table = prem_table_begin(study->findings, "levels", "Lists of about the same time",
+                                       NULL, "walk; from [KiB]; to [KiB]; access [ns]");
   for (int path = 0; path < (study->gpu ? PREM_WALK_PATH_COUNT : 1); ++path) {
     const access_curve *curve = curve_of(study, (prem_walk_path)path);
     double ns[MAX_POINTS];
@@ -219,18 +217,16 @@ static void tell_levels(const cache_study *study) {
     prem_level levels[PREM_MAX_LEVELS];
     curve_name(study, curve, name);
     const int32_t count = levels_of(study, curve, ns, levels);
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < count; ++i)
       prem_table_row(table, TEXT(name), REAL((double)curve->bytes[levels[i].first] / 1024),
                      REAL((double)curve->bytes[levels[i].last] / 1024), REAL(levels[i].ns));
-    }
   }
 }
 
 static prem_table *begin_sizes(const cache_study *study) {
-  prem_table *table =
-      prem_findings_table(study->findings, "sizes", "Cache sizes, read off the walks", NULL);
-  prem_table_columns(
-      table, "cache; hit [ns]; miss [ns]; edge [KiB]; reported [KiB]; off by [%]; reported by");
+  prem_table *table = prem_table_begin(
+      study->findings, "sizes", "Cache sizes, read off the walks", NULL,
+      "cache; hit [ns]; miss [ns]; edge [KiB]; reported [KiB]; off by [%]; reported by");
   return table;
 }
 
@@ -250,11 +246,10 @@ static void explain(const cache_study *study, const prem_cache *cache,
                     const cache_reading *reading) {
   const double reported = (double)cache->bytes, off = reading->edge_bytes / reported - 1;
   if (isnan(off))
-    prem_findings_note(
-        study->findings,
-        "%s: no level of its own in the times of an access, and so no edge; what else runs "
-        "on the machine may hide it.",
-        cache->name);
+    prem_findings_note(study->findings,
+                       "%s: no level of its own in the times of an access, and so no edge; what "
+                       "else runs on the machine may hide it.",
+                       cache->name);
   else if (fabs(off) > agreement)
     prem_findings_note(study->findings, "%s: the edge is at %.0f KiB, %.0f are reported: %s.",
                        cache->name, reading->edge_bytes / 1024, reported / 1024,
@@ -299,9 +294,9 @@ static prem_status tell_sizes(cache_study *study) {
 }
 
 static void tell_original(const cache_study *study) {
-  prem_table *table = prem_findings_table(
-      study->findings, "original", "Cache sizes as the original read them off", "thesis, TX2");
-  prem_table_columns(table, "cache; read off [KiB]");
+  prem_table *table =
+      prem_table_begin(study->findings, "original", "Cache sizes as the original read them off",
+                       "thesis, TX2", "cache; read off [KiB]");
   prem_table_row(table, TEXT("L1"), INT(12), TEXT("L2"), INT(512));
 }
 
@@ -350,9 +345,8 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
 const prem_experiment prem_cache_sizes_experiment = {
     .name = "cache_sizes",
     .title = "Cache sizes by random and sequential walks",
-    .question =
-        "How large are the caches as one thread sees them, and do the sizes agree with what "
-        "the machine reports?",
+    .question = "How large are the caches as one thread sees them, and do the sizes agree with "
+                "what the machine reports?",
     .backends = "cuda cpu",
     .run = run,
 };

@@ -20,38 +20,29 @@ static bool stands_where_it_should(const prem_clock_cost *cost) {
 }
 
 static void tell_costs(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
-  prem_table *table = prem_findings_table(findings, "cost", "Cost of a reading", NULL);
-  prem_table_columns(table, "clock; in a row [ns]; in a row, cycles");
+  prem_table *table = prem_table_begin(findings, "cost", "Cost of a reading", NULL,
+                                       "clock; in a row [ns]; in a row, cycles");
   prem_table_column(table, "two at once", "its unit"); /* what the original measured */
   prem_table_columns(table, "its unit; sees the work before it");
-  for (int32_t i = 0; i < count; ++i) {
+  for (int32_t i = 0; i < count; ++i)
     prem_table_row(table, TEXT(costs[i].clock), REAL(costs[i].read_ns), REAL(costs[i].read_cycles),
                    REAL(costs[i].pair), TEXT(costs[i].unit),
                    TEXT(stands_where_it_should(&costs[i]) ? "yes" : "no"));
-  }
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
-                                              .title = "Cost of a reading, of many in a row",
-                                              .table = "cost",
-                                              .x = "clock",
-                                              .y = "in a row"});
+  prem_chart_add(findings, PREM_CHART_BARS, "cost", "Cost of a reading, of many in a row", "clock",
+                 "in a row", NULL, 0);
 }
 
 static void tell_work(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
-  prem_table *table = prem_findings_table(
-      findings, "over_work", "Two readings with multiplications between them: difference", NULL);
-  prem_table_columns(table, "clock; multiplications; difference [its unit]");
+  prem_table *table = prem_table_begin(findings, "over_work",
+                                       "Two readings with multiplications between them: difference",
+                                       NULL, "clock; multiplications; difference [its unit]");
   for (int32_t i = 0; i < count; ++i)
-    for (int work = 0; work < PREM_CLOCK_WORKS; ++work) {
+    for (int work = 0; work < PREM_CLOCK_WORKS; ++work)
       prem_table_row(table, TEXT(costs[i].clock), INT(prem_clock_work(work)),
                      REAL(costs[i].over_work[work]));
-    }
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_LINES,
-                                              .title = "Two readings with multiplications between "
-                                                       "them: difference, in the clock's unit",
-                                              .table = "over_work",
-                                              .x = "multiplications",
-                                              .y = "difference",
-                                              .series = "clock"});
+  prem_chart_add(findings, PREM_CHART_LINES, "over_work",
+                 "Two readings with multiplications between them: difference, in the clock's unit",
+                 "multiplications", "difference", "clock", 0);
 }
 
 static void tell_original(prem_findings *findings) {
@@ -59,12 +50,10 @@ static void tell_original(prem_findings *findings) {
     const char *clock, *cost;
   } published[] = {
       {"clock()", "6 cycles"}, {"clock64()", "55 cycles"}, {"%globaltimer", "0 to 128 ns"}};
-  prem_table *table =
-      prem_findings_table(findings, "original", "Two readings at once, as above", "thesis, TX2");
-  prem_table_columns(table, "clock; cost");
-  for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i) {
+  prem_table *table = prem_table_begin(findings, "original", "Two readings at once, as above",
+                                       "thesis, TX2", "clock; cost");
+  for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i)
     prem_table_row(table, TEXT(published[i].clock), TEXT(published[i].cost));
-  }
 }
 
 static void tell(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
@@ -81,9 +70,8 @@ static void tell(prem_findings *findings, const prem_clock_cost *costs, int32_t 
   prem_findings_verdict(findings, "A reading costs: %s.", verdict);
   prem_findings_note(findings, "The original's numbers are those of two readings at once: the "
                                "column of that name is to be compared with them.");
-  prem_findings_note(findings,
-                     "Readings stand where they should if the difference of two grows with the "
-                     "work between them, which each reading has to wait for.");
+  prem_findings_note(findings, "Readings stand where they should if the difference of two grows "
+                               "with the work between them, which each reading has to wait for.");
   for (int32_t i = 0; i < count; ++i) {
     const bool stands = stands_where_it_should(&costs[i]);
     if (costs[i].ordered)

@@ -165,16 +165,15 @@ static void tell_facts(const clock_study *study, const steps_seen *seen) {
       {"step that the backend plans with", study->context->machine->clock_step_ns},
       {"mean cost of a reading, as the backend probes it", study->context->machine->clock_read_ns},
       {"skew that the backend allows for", study->context->machine->clock_skew_ns}};
-  prem_table *table = prem_findings_table(study->findings, "facts", "The clock", NULL);
-  prem_table_columns(table, "what; value [ns]");
-  for (size_t i = 0; i < sizeof facts / sizeof facts[0]; ++i) {
+  prem_table *table =
+      prem_table_begin(study->findings, "facts", "The clock", NULL, "what; value [ns]");
+  for (size_t i = 0; i < sizeof facts / sizeof facts[0]; ++i)
     prem_table_row(table, TEXT(facts[i].what), INT(facts[i].value));
-  }
 }
 
 static void tell_original(prem_findings *findings) {
-  prem_table *table = prem_findings_table(findings, "original", "The clock", "thesis, TX2");
-  prem_table_columns(table, "what; value [ns]");
+  prem_table *table =
+      prem_table_begin(findings, "original", "The clock", "thesis, TX2", "what; value [ns]");
   prem_table_row(table, TEXT("step of %globaltimer"), INT(1000),
                  TEXT("the same after a profiler ran once"), INT(160),
                  TEXT("difference between the two SMs"), INT(0));
@@ -226,9 +225,10 @@ static void tell(const clock_study *study, const steps_seen *seen) {
                           seen->still ? seen->smallest_ns : seen->common_ns, place,
                           study->gap_count, bound_ns, place, study->first_place, apart);
   if (seen->still == 0)
-    prem_findings_note(study->findings, "No reading equals the one before: the step is hidden "
-                                        "below the cost of a reading, and what all differences "
-                                        "are multiples of is the best that is known of it.");
+    prem_findings_note(
+        study->findings,
+        "No reading equals the one before: the step is hidden below the cost of a reading, and "
+        "what all differences are multiples of is the best that is known of it.");
 }
 
 /* ---- the experiment ------------------------------------------------------------------------- */
@@ -243,12 +243,11 @@ static prem_status measure(clock_study *study) {
   tell_facts(study, &seen);
   tell_original(study->findings);
   tell_gaps(study);
-  prem_distribution_add(prem_distribution_begin(study->findings, "differences",
-                                                "Share of the readings that come no later after "
-                                                "the one before",
-                                                "clock", "difference"),
-                        study->gpu ? "%globaltimer" : "clock_gettime", study->readings_ns,
-                        READINGS - 1);
+  prem_distribution_add(
+      prem_distribution_begin(study->findings, "differences",
+                              "Share of the readings that come no later after the one before",
+                              "clock", "difference"),
+      study->gpu ? "%globaltimer" : "clock_gettime", study->readings_ns, READINGS - 1);
   tell(study, &seen);
   return status;
 }

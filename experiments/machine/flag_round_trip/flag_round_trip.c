@@ -99,12 +99,11 @@ static void tell_original(prem_findings *findings) {
     int64_t mean_ns, min_ns, largest_ns;
   } published[] = {{"SM - SM through mapped memory", 2065, 1920, 2240},
                    {"core - SM through mapped memory", 1940, 1470, 2560}};
-  prem_table *table = prem_findings_table(findings, "original", "Round trips", "thesis, TX2");
-  prem_table_columns(table, "way; least [ns]; mean [ns]; largest [ns]");
-  for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i) {
+  prem_table *table = prem_table_begin(findings, "original", "Round trips", "thesis, TX2",
+                                       "way; least [ns]; mean [ns]; largest [ns]");
+  for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i)
     prem_table_row(table, TEXT(published[i].way), INT(published[i].min_ns),
                    INT(published[i].mean_ns), INT(published[i].largest_ns));
-  }
 }
 
 static void begin_tables(trip_study *study) {

@@ -116,8 +116,8 @@ static prem_status find_pauses(pause_study *study, place_seen *seen) {
   prem_status status = prem_pauses_find(&seen->loads, seen->threshold_ns, &seen->pauses);
   if (status == PREM_ERR_UNAVAILABLE)
     prem_diag_add(study->diag, PREM_NOTE, 0, (prem_place){0}, "",
-                  "the %" PRId32 " sampled %s were not at work at the same time; try again when "
-                  "nothing else runs",
+                  "the %" PRId32
+                  " sampled %s were not at work at the same time; try again when nothing else runs",
                   study->samplers, sampler_name(study));
   return status;
 }
@@ -164,11 +164,11 @@ static double share_pct(const prem_pauses *pauses) {
 }
 
 static void tell_places(const pause_study *study) {
-  prem_table *table = prem_findings_table(study->findings, "places",
-                                          study->gpu ? "Pauses, by where the loads go"
-                                                     : "Stops of all sampled threads, by where "
-                                                       "their loads go",
-                                          NULL);
+  prem_table *table =
+      prem_findings_table(study->findings, "places",
+                          study->gpu ? "Pauses, by where the loads go"
+                                     : "Stops of all sampled threads, by where their loads go",
+                          NULL);
   prem_table_column(table, "loads from", "");
   prem_table_column(table, sampler_name(study), "");
   prem_table_columns(table, "loads; watched [us]");
@@ -273,14 +273,13 @@ static prem_status tell_latencies(const pause_study *study) {
 
 static void tell_pauses(const pause_study *study) {
   const prem_pauses *pauses = &study->places[PREM_LOAD_MEMORY].pauses;
-  prem_table *table = prem_findings_table(
-      study->findings, "pauses",
-      study->gpu ? "Every pause of memory" : "Every stop of all sampled threads", NULL);
-  prem_table_columns(table, "begins [us]; length [ns]");
-  for (int64_t i = 0; i < pauses->count && i < SHOWN_PAUSES; ++i) {
+  prem_table *table =
+      prem_table_begin(study->findings, "pauses",
+                       study->gpu ? "Every pause of memory" : "Every stop of all sampled threads",
+                       NULL, "begins [us]; length [ns]");
+  for (int64_t i = 0; i < pauses->count && i < SHOWN_PAUSES; ++i)
     prem_table_row(table, REAL((double)(pauses->list[i].begin_ns - pauses->begin_ns) / 1000),
                    INT(pauses->list[i].length_ns));
-  }
   if (pauses->count > SHOWN_PAUSES)
     prem_findings_note(study->findings, "The list of %s ends after the first %d of %" PRId64 ".",
                        pauses_name(study), SHOWN_PAUSES, pauses->count);
@@ -404,21 +403,15 @@ static void add_distribution(prem_table *table, const char *series, const prem_t
 /** The share above: pauses are one gap of thousands. */
 static void draw_gaps(const pause_study *study) {
   prem_table *table =
-      prem_findings_table(study->findings, "gaps", "Share of the gaps that are longer", NULL);
-  prem_table_columns(table,
-                     "loads from; from a load's end to the next one's [ns]; share above [%]");
+      prem_table_begin(study->findings, "gaps", "Share of the gaps that are longer", NULL,
+                       "loads from; from a load's end to the next one's [ns]; share above [%]");
   for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
     if (has_place(study, (prem_load_place)place))
       add_distribution(table, place_name(study, (prem_load_place)place),
                        &study->places[place].pauses.gaps_ns);
-  prem_findings_chart(study->findings, &(prem_chart){.kind = PREM_CHART_STEPS,
-                                                     .title = "Share of the gaps that are longer",
-                                                     .table = "gaps",
-                                                     .x = "from a load's end to the next one's",
-                                                     .y = "share above",
-                                                     .series = "loads from",
-                                                     .log_x = true,
-                                                     .log_y = true});
+  prem_chart_add(study->findings, PREM_CHART_STEPS, "gaps", "Share of the gaps that are longer",
+                 "from a load's end to the next one's", "share above", "loads from",
+                 PREM_LOG_X | PREM_LOG_Y);
 }
 
 /* ---- the answer ----------------------------------------------------------------------------- */
@@ -428,11 +421,10 @@ static void judge(const pause_study *study) {
   const prem_pauses *pauses = &memory->pauses;
   const double watched_ms = watched_ns(pauses) / 1e6;
   if (pauses->count == 0)
-    prem_findings_verdict(study->findings,
-                          "No %s: in %.1f ms %" PRId32 " %s always had a load come back within "
-                          "%" PRId64 " ns.",
-                          pause_name(study), watched_ms, study->samplers, sampler_name(study),
-                          pauses->ordinary_ns);
+    prem_findings_verdict(
+        study->findings,
+        "No %s: in %.1f ms %" PRId32 " %s always had a load come back within %" PRId64 " ns.",
+        pause_name(study), watched_ms, study->samplers, sampler_name(study), pauses->ordinary_ns);
   else if (pauses->count == 1)
     prem_findings_verdict(study->findings,
                           "One %s in %.1f ms: for %" PRId64 " ns no load of %" PRId32
@@ -457,9 +449,9 @@ static int64_t pauses_of(const pause_study *study, prem_load_place place) {
 
 static void remark(const pause_study *study) {
   prem_findings_note(study->findings,
-                     "A gap of more than %" PRId64 " ns between the ends of two loads, whosever "
-                     "they are, counts: at its end each of the %" PRId32 " loads in flight has "
-                     "taken longer than that.",
+                     "A gap of more than %" PRId64
+                     " ns between the ends of two loads, whosever they are, counts: at its end "
+                     "each of the %" PRId32 " loads in flight has taken longer than that.",
                      study->places[PREM_LOAD_MEMORY].threshold_ns, study->samplers);
   if (study->gpu)
     prem_findings_note(study->findings,
@@ -469,10 +461,10 @@ static void remark(const pause_study *study) {
                        pauses_of(study, PREM_LOAD_BUSY_MEMORY), pauses_of(study, PREM_LOAD_CACHE),
                        pauses_of(study, PREM_LOAD_SCRATCHPAD));
   else
-    prem_findings_note(study->findings,
-                       "What stops all threads at once may be the system, another process or a "
-                       "hypervisor as well as the memory: where loads from the core's cache stop "
-                       "as often, it is not the memory.");
+    prem_findings_note(
+        study->findings,
+        "What stops all threads at once may be the system, another process or a hypervisor as well "
+        "as the memory: where loads from the core's cache stop as often, it is not the memory.");
 }
 
 static prem_status tell(pause_study *study) {

@@ -39,14 +39,13 @@ static void list_blocks(telling_study *study) {
 }
 
 static void begin_tables(telling_study *study) {
-  study->rows = prem_findings_table(study->findings, "latency",
-                                    "From the last end of all predecessors to the successor", NULL);
-  prem_table_columns(study->rows,
-                     "blocks; predecessors; mode; count; p50 [ns]; p99 [ns]; largest [ns]; last "
-                     "block p50 [ns]; last block p99 [ns]; last block largest [ns]");
-  study->growth = prem_findings_table(study->findings, "free",
-                                      "In mode free, until the last block has begun", NULL);
-  prem_table_columns(study->growth, "blocks; predecessors; median [ns]; p99 [ns]");
+  study->rows = prem_table_begin(
+      study->findings, "latency", "From the last end of all predecessors to the successor", NULL,
+      "blocks; predecessors; mode; count; p50 [ns]; p99 [ns]; largest [ns]; last block p50 [ns]; "
+      "last block p99 [ns]; last block largest [ns]");
+  study->growth =
+      prem_table_begin(study->findings, "free", "In mode free, until the last block has begun",
+                       NULL, "blocks; predecessors; median [ns]; p99 [ns]");
 }
 
 static void add_latencies(prem_table *table, const prem_latencies *latencies) {
@@ -108,8 +107,8 @@ static void conclude(const telling_study *study) {
   if (study->one.count > 0 && study->max.count > 0)
     prem_findings_verdict(
         study->findings,
-        "With one predecessor on %" PRId32 " block%s the successor's first block "
-        "begins %" PRId64 " ns behind its last end at the median and %" PRId64
+        "With one predecessor on %" PRId32 " block%s the successor's first block begins %" PRId64
+        " ns behind its last end at the median and %" PRId64
         " ns in 99 of 100, its last block %" PRId64 " and %" PRId64 " ns; with %" PRId32
         " predecessors the last block %" PRId64 " and %" PRId64 " ns.",
         blocks, blocks == 1 ? "" : "s", study->one.first.p50_ns, study->one.first.p99_ns,
@@ -131,15 +130,9 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
       .context = context, .findings = findings, .until_ns = prem_host_clock_ns() + BUDGET_NS};
   list_blocks(&study);
   begin_tables(&study);
-  const prem_chart chart = {.kind = PREM_CHART_LINES,
-                            .title = "In 99 of 100 hyperperiods all blocks have begun after",
-                            .table = "free",
-                            .x = "blocks",
-                            .y = "p99",
-                            .series = "predecessors",
-                            .log_x = true,
-                            .log_y = true};
-  prem_findings_chart(findings, &chart);
+  prem_chart_add(findings, PREM_CHART_LINES, "free",
+                 "In 99 of 100 hyperperiods all blocks have begun after", "blocks", "p99",
+                 "predecessors", PREM_LOG_X | PREM_LOG_Y);
   const prem_status status = measure_all(&study, diag);
   if (status == PREM_OK || status == PREM_ERR_INTERRUPTED)
     conclude(&study);

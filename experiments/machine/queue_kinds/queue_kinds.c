@@ -184,40 +184,32 @@ static prem_status try_fills(queue_study *study) {
 static void begin_tables(queue_study *study) {
   static const char columns[] = "queue; blocks; batch; operations; rate [million/s]; lost; twice";
   prem_findings *findings = study->findings;
-  study->rates[0] = prem_findings_table(findings, "rates", "Every block puts and takes", NULL);
-  prem_table_columns(study->rates[0], columns);
+  study->rates[0] =
+      prem_table_begin(findings, "rates", "Every block puts and takes", NULL, columns);
   study->rates[1] =
-      prem_findings_table(findings, "halves", "Half of the blocks put, half take", NULL);
-  prem_table_columns(study->rates[1], columns);
-  study->calls = prem_findings_table(findings, "calls", "Calls that did nothing", NULL);
-  prem_table_columns(study->calls, "queue; table; blocks; batch; full; empty; stuck");
-  study->soak = prem_findings_table(findings, "soak", "The ring, for long", NULL);
-  prem_table_columns(study->soak, "queue; blocks; batch; operations; lost; twice");
-  study->faults =
-      prem_findings_table(findings, "faults", "One thread fills a queue and empties it", NULL);
-  prem_table_columns(study->faults, "queue; case; put; taken; lost; twice; stuck");
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
-                                              .title = "Every block puts and takes: by batch",
-                                              .table = "rates",
-                                              .x = "batch",
-                                              .y = "rate",
-                                              .series = "queue",
-                                              .log_y = true});
+      prem_table_begin(findings, "halves", "Half of the blocks put, half take", NULL, columns);
+  study->calls = prem_table_begin(findings, "calls", "Calls that did nothing", NULL,
+                                  "queue; table; blocks; batch; full; empty; stuck");
+  study->soak = prem_table_begin(findings, "soak", "The ring, for long", NULL,
+                                 "queue; blocks; batch; operations; lost; twice");
+  study->faults = prem_table_begin(findings, "faults", "One thread fills a queue and empties it",
+                                   NULL, "queue; case; put; taken; lost; twice; stuck");
+  prem_chart_add(findings, PREM_CHART_BARS, "rates", "Every block puts and takes: by batch",
+                 "batch", "rate", "queue", PREM_LOG_Y);
 }
 
 static void tell(queue_study *study) {
   prem_findings_verdict(
       study->findings,
-      "%" PRId64 " operations: the ring and the repaired queues were wrong in "
-      "%d rows and stuck in %d, the listed ones in %d and %d. The ring makes "
-      "%.3g million operations a second with %u blocks of 32, half of which take.",
+      "%" PRId64 " operations: the ring and the repaired queues were wrong in %d rows and stuck in "
+                 "%d, the listed ones in %d and %d. The ring makes %.3g million operations a "
+                 "second with %u blocks of 32, half of which take.",
       study->operations, study->wrong[false], study->stuck[false], study->wrong[true],
       study->stuck[true], study->ring, study->blocks[BLOCKS - 1]);
   if (study->stuck[true] + study->stuck[false] > 0)
-    prem_findings_note(
-        study->findings,
-        "Where a row is stuck somebody waited longer than his patience, and all gave "
-        "up. What it has lost may lie in the queue still.");
+    prem_findings_note(study->findings,
+                       "Where a row is stuck somebody waited longer than his patience, and all "
+                       "gave up. What it has lost may lie in the queue still.");
 }
 
 static void choose_blocks(queue_study *study) {

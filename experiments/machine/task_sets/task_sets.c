@@ -180,17 +180,12 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
                        prem_diag *diag) {
   const amount all = choose_amount(context);
   const int32_t count = all.graphs + all.different + (all.rows ? ROWS : 0);
-  prem_table *table = prem_findings_table(findings, "sets", "What fit makes of the sets", NULL);
-  prem_table_columns(table, "set; kind; tasks; tt_us [us]; free_us [us]; graph_gated_us [us]; "
-                            "ordinary_us [us]; bound_us [us]; releases; late; fit_s [s]");
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_POINTS,
-                                              .title = "Time-triggered over free",
-                                              .table = "sets",
-                                              .x = "free_us",
-                                              .y = "tt_us",
-                                              .series = "kind",
-                                              .log_x = true,
-                                              .log_y = true});
+  prem_table *table =
+      prem_table_begin(findings, "sets", "What fit makes of the sets", NULL,
+                       "set; kind; tasks; tt_us [us]; free_us [us]; graph_gated_us [us]; "
+                       "ordinary_us [us]; bound_us [us]; releases; late; fit_s [s]");
+  prem_chart_add(findings, PREM_CHART_POINTS, "sets", "Time-triggered over free", "free_us",
+                 "tt_us", "kind", PREM_LOG_X | PREM_LOG_Y);
   const double end_s = prem_host_clock_s() + all.seconds;
   prem_status status = PREM_OK;
   prem_experiment_progress(context, 0, count);

@@ -82,9 +82,9 @@ static responses responses_of(const prem_visits *visits, int kind, prem_mode mod
 
 static void tell_responses(prem_visits *visits, prem_findings *findings) {
   prem_table *table =
-      prem_findings_table(findings, "responses", "Response times of all tasks", NULL);
-  prem_table_columns(table, "intruder; mode; responses; mean [us]; longest [us]; spread [us]; of "
-                            "the mean [%]; moved [us]; launch, mean [us]; launch, longest [us]");
+      prem_table_begin(findings, "responses", "Response times of all tasks", NULL,
+                       "intruder; mode; responses; mean [us]; longest [us]; spread [us]; of the "
+                       "mean [%]; moved [us]; launch, mean [us]; launch, longest [us]");
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind)
     for (int m = 0; m < MODES && is_told(visits, kind); ++m) {
       const responses all = responses_of(visits, kind, modes[m]);
@@ -96,13 +96,8 @@ static void tell_responses(prem_visits *visits, prem_findings *findings) {
           REAL(launch->count > 0 ? launch->sum_ns / (double)launch->count / 1e3 : (double)NAN),
           REAL(launch->count > 0 ? us(launch->max_ns) : (double)NAN));
     }
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
-                                              .title = "The longest response time of a task",
-                                              .table = "responses",
-                                              .x = "intruder",
-                                              .y = "longest",
-                                              .series = "mode",
-                                              .log_y = true});
+  prem_chart_add(findings, PREM_CHART_BARS, "responses", "The longest response time of a task",
+                 "intruder", "longest", "mode", PREM_LOG_Y);
 }
 
 /* All tasks' response times in one row of steps. */
@@ -146,9 +141,8 @@ static double late_pct(const prem_variant_times *observed) {
 
 static void tell_releases(const prem_visits *visits, prem_findings *findings) {
   prem_table *table =
-      prem_findings_table(findings, "releases", "Releases and windows of mode tt", NULL);
-  prem_table_columns(table,
-                     "intruder; releases; late; share late [%]; worst lateness [us]; overruns");
+      prem_table_begin(findings, "releases", "Releases and windows of mode tt", NULL,
+                       "intruder; releases; late; share late [%]; worst lateness [us]; overruns");
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
     if (!is_told(visits, kind))
       continue;
@@ -158,11 +152,8 @@ static void tell_releases(const prem_visits *visits, prem_findings *findings) {
                    REAL(observed->releases > 0 ? us(observed->lateness_max_ns) : (double)NAN),
                    INT(observed->overruns));
   }
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
-                                              .title = "Late releases of mode tt",
-                                              .table = "releases",
-                                              .x = "intruder",
-                                              .y = "share late"});
+  prem_chart_add(findings, PREM_CHART_BARS, "releases", "Late releases of mode tt", "intruder",
+                 "share late", NULL, 0);
 }
 
 /* ---- phases --------------------------------------------------------------------------------- */
@@ -209,11 +200,10 @@ static void add_phase(const prem_visits *visits, prem_table *table, int kind, pr
 }
 
 static void tell_phases(const prem_visits *visits, prem_findings *findings) {
-  prem_table *table = prem_findings_table(
-      findings, "phases", "Memory phases: of the slowest task, and against those undisturbed",
-      NULL);
-  prem_table_columns(table, "intruder; phase; median [us]; p99.9 [us]; longest [us]; isolation, "
-                            "median; isolation, p99.9; isolation, longest");
+  prem_table *table = prem_table_begin(
+      findings, "phases", "Memory phases: of the slowest task, and against those undisturbed", NULL,
+      "intruder; phase; median [us]; p99.9 [us]; longest [us]; isolation, median; isolation, "
+      "p99.9; isolation, longest");
   for (int m = 0; m < MODES; ++m)
     for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind)
       for (int phase = PREM_PREFETCH; phase <= PREM_WRITEBACK && is_told(visits, kind);
@@ -222,12 +212,8 @@ static void tell_phases(const prem_visits *visits, prem_findings *findings) {
   /* A quick look has too few for p99.9. */
   const bool many =
       lengths_of(observed_of(visits, PREM_INTRUDER_NONE, PREM_MODE_TT), PREM_PREFETCH).p999 >= 0;
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
-                                              .title = "Isolation ratio of memory phases",
-                                              .table = "phases",
-                                              .x = "intruder",
-                                              .y = many ? "isolation, p99.9" : "isolation, median",
-                                              .series = "phase"});
+  prem_chart_add(findings, PREM_CHART_BARS, "phases", "Isolation ratio of memory phases",
+                 "intruder", many ? "isolation, p99.9" : "isolation, median", "phase", 0);
 }
 
 /* ---- who stood still, and what the intruders did -------------------------------------------- */
@@ -243,8 +229,8 @@ static void add_standstills(prem_table *table, const char *intruder, const char 
 
 static void tell_standstills(const prem_visits *visits, prem_findings *findings) {
   prem_table *table =
-      prem_findings_table(findings, "stops", "Times in which everything stood still", NULL);
-  prem_table_columns(table, "intruder; seen by; watched [ms]; stops; longest [us]; share [%]");
+      prem_table_begin(findings, "stops", "Times in which everything stood still", NULL,
+                       "intruder; seen by; watched [ms]; stops; longest [us]; share [%]");
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
     const prem_visit *visit = &visits->of[kind];
     if (!is_told(visits, kind))
@@ -255,17 +241,13 @@ static void tell_standstills(const prem_visits *visits, prem_findings *findings)
     add_standstills(table, name_of(visits, kind), "clock beside it", &visit->done.seen);
     add_standstills(table, name_of(visits, kind), "intruder's clock", &visit->done.seen_by_them);
   }
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
-                                              .title = "Share of the time that stood still",
-                                              .table = "stops",
-                                              .x = "intruder",
-                                              .y = "share",
-                                              .series = "seen by"});
+  prem_chart_add(findings, PREM_CHART_BARS, "stops", "Share of the time that stood still",
+                 "intruder", "share", "seen by", 0);
 }
 
 static void tell_activity(const prem_visits *visits, prem_findings *findings) {
-  prem_table *table = prem_findings_table(findings, "activity", "What the intruders did", NULL);
-  prem_table_columns(table, "intruder; lasted [s]; read and written [GB/s]");
+  prem_table *table = prem_table_begin(findings, "activity", "What the intruders did", NULL,
+                                       "intruder; lasted [s]; read and written [GB/s]");
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
     const prem_intrusion *done = &visits->of[kind].done;
     if (!is_told(visits, kind))
@@ -331,30 +313,28 @@ static void tell_sharing(const prem_visits *visits, prem_findings *findings) {
                        share_pct, prem_standstills_share_pct(theirs));
     return;
   }
-  prem_findings_note(findings,
-                     "The other process was time-sliced: a clock beside the schedule stood still "
-                     "%" PRId64 " times, %.0f us at longest, %.1f %% of its time; the intruder's "
-                     "own %.1f %%.",
-                     ours->count, us(ours->longest_ns), share_pct,
-                     prem_standstills_share_pct(theirs));
-  prem_findings_note(findings,
-                     "A run can see that by itself: in its trace all blocks stood still at once "
-                     "%" PRId64 " times, %.0f us at longest, %.1f %% of the time.",
-                     trace->count, us(trace->longest_ns), prem_standstills_share_pct(trace));
+  prem_findings_note(
+      findings,
+      "The other process was time-sliced: a clock beside the schedule stood still %" PRId64
+      " times, %.0f us at longest, %.1f %% of its time; the intruder's own %.1f %%.",
+      ours->count, us(ours->longest_ns), share_pct, prem_standstills_share_pct(theirs));
+  prem_findings_note(
+      findings,
+      "A run can see that by itself: in its trace all blocks stood still at once %" PRId64
+      " times, %.0f us at longest, %.1f %% of the time.",
+      trace->count, us(trace->longest_ns), prem_standstills_share_pct(trace));
 }
 
 static void tell_method(const prem_visits *visits, prem_findings *findings) {
   const bool gpu = visits->of[PREM_INTRUDER_NONE].done.seen.watched_ns > 0;
+  prem_findings_note(findings,
+                     "Schedule '%s'. Moved: how far a task's median or longest response time is "
+                     "from that beside nobody, the larger of the two, of the task that moved most.",
+                     visits->schedule->name);
   prem_findings_note(
       findings,
-      "Schedule '%s'. Moved: how far a task's median or longest response time is from "
-      "that beside nobody, the larger of the two, of the task that moved most.",
-      visits->schedule->name);
-  prem_findings_note(findings,
-                     "Standing still: no phase of any block begins or ends for 50 us though some "
-                     "are under way%s.",
-                     gpu ? "; for a clock, 50 us between two looks of a warp that does nothing else"
-                         : "");
+      "Standing still: no phase of any block begins or ends for 50 us though some are under way%s.",
+      gpu ? "; for a clock, 50 us between two looks of a warp that does nothing else" : "");
   if (gpu)
     prem_findings_note(findings, "That warp is on an SM of its own, beside nobody as well. GPU "
                                  "kernels of intruders run on SMs that the schedule leaves.");

@@ -40,13 +40,14 @@ static void begin_tables(operator_map *map) {
       findings, "operators", "Operators as ordinary kernels on two SMs, beside others", NULL);
   prem_table_columns(table, "operator; beside; mean [us]; least [us]; longest [us]; jitter [%]; "
                             "slowdown; runs; elsewhere");
-  prem_chart chart = {.kind = PREM_CHART_HEAT_MAP,
-                      .title = "Fig 4.15a: mean time of an operator (row) beside others (column), "
-                               "of the same alone",
-                      .table = "operators",
-                      .x = "beside",
-                      .y = "slowdown",
-                      .series = "operator"};
+  prem_chart chart = {
+      .kind = PREM_CHART_HEAT_MAP,
+      .title =
+          "Fig 4.15a: mean time of an operator (row) beside others (column), of the same alone",
+      .table = "operators",
+      .x = "beside",
+      .y = "slowdown",
+      .series = "operator"};
   prem_findings_chart(findings, &chart);
   chart.title = "Fig 4.15b: jitter of an operator (row) beside others (column), in % of its mean";
   chart.y = "jitter";
@@ -104,11 +105,9 @@ static prem_status measure_operator(operator_map *map, int own, prem_diag *diag)
 
 /* Jitter against jitter, time against time: the thesis ranks operators by both. */
 static void add_ranks(operator_map *map) {
-  prem_table *table =
-      prem_findings_table(map->findings, "ranks",
-                          "How much operators suffer and disturb: means over their cells", NULL);
-  prem_table_columns(
-      table, "operator; its jitter [%]; its slowdown; jitter of others [%]; slowdown of others");
+  prem_table *table = prem_table_begin(
+      map->findings, "ranks", "How much operators suffer and disturb: means over their cells", NULL,
+      "operator; its jitter [%]; its slowdown; jitter of others [%]; slowdown of others");
   for (int o = 0; o < OPERATORS; ++o) {
     prem_table_add_text(table, prem_ordinary_name(operators[o]));
     for (int which = 0; which < 2; ++which)
@@ -137,18 +136,17 @@ static void tell(operator_map *map) {
       map->max, prem_ordinary_name(operators[map->own_max]),
       prem_ordinary_name(operators[map->other_max]), top(map->suffers, 0), top(map->suffers, 1),
       top(map->disturbs, 0), top(map->disturbs, 1));
+  prem_findings_note(map->findings,
+                     "Original: multiply_channels and sqr_norm are the most sensitive in jitter; "
+                     "conjugate, add_constant, sqr_norm and multiply_constant add most of it, and "
+                     "multiply, divide, multiply_channels and sqr_magnitude most time. It gives "
+                     "two maps as pictures, without numbers.");
   prem_findings_note(
       map->findings,
-      "Original: multiply_channels and sqr_norm are the most sensitive in jitter; "
-      "conjugate, add_constant, sqr_norm and multiply_constant add most of it, and "
-      "multiply, divide, multiply_channels and sqr_magnitude most time. It gives two "
-      "maps as pictures, without numbers.");
-  prem_findings_note(map->findings,
-                     "Two blocks of 512 threads a kernel, every one once a run, as there; "
-                     "kcf_heat_map has tiles, whose neighbours are at work all the time. %" PRId64
-                     " runs more had a block elsewhere than on its SM of the two; they do not "
-                     "count.",
-                     map->elsewhere);
+      "Two blocks of 512 threads a kernel, every one once a run, as there; kcf_heat_map has tiles, "
+      "whose neighbours are at work all the time. %" PRId64
+      " runs more had a block elsewhere than on its SM of the two; they do not count.",
+      map->elsewhere);
 }
 
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,

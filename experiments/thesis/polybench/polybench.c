@@ -38,22 +38,20 @@ static void add_forms(prem_findings *findings) {
       {"FDTD-2D", "n m a step", "possible a step: three fields, a halo of 1, a job a step"},
       {"JACOBI-2D", "n m a step", "possible a step, as 2DCONV"},
       {"GEMM", "n3",
-       "not as one phase: a tile needs a whole row and column of its inputs, which "
-       "exceed a scratchpad; partial sums would have to stay"},
+       "not as one phase: a tile needs a whole row and column of its inputs, which exceed a "
+       "scratchpad; partial sums would have to stay"},
       {"2MM, 3MM", "n3", "as GEMM, one task each product with `after`"},
       {"SYRK, SYR2K", "n3", "as GEMM"},
       {"ATAX, BICG, MVT, GESUMMV", "n2",
-       "possible a product: rows by tile, the vector whole; the "
-       "transposed one by columns"},
+       "possible a product: rows by tile, the vector whole; the transposed one by columns"},
       {"COVAR, CORR", "n m2", "means possible as sums; the product as GEMM"},
       {"GRAMSCHM", "n m2", "none: each step needs the one before, a job a vector of one tile each"},
   };
-  prem_table *table = prem_findings_table(
-      findings, "forms", "Which of Polybench's kernels have a form in tiles here", NULL);
-  prem_table_columns(table, "kernel; work; in tiles");
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+  prem_table *table =
+      prem_table_begin(findings, "forms", "Which of Polybench's kernels have a form in tiles here",
+                       NULL, "kernel; work; in tiles");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
     prem_table_row(table, TEXT(rows[i].kernel), TEXT(rows[i].complexity), TEXT(rows[i].form));
-  }
 }
 
 static void begin_table(survey *study) {

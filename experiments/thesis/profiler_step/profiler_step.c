@@ -188,18 +188,16 @@ static void add_row(prem_table *table, const char *when, int64_t step_ns) {
 }
 
 static prem_table *begin_table(prem_findings *findings) {
-  prem_table *table =
-      prem_findings_table(findings, "steps", "Step of %globaltimer around a profiler", NULL);
-  prem_table_columns(table, "when; step [ns]");
+  prem_table *table = prem_table_begin(findings, "steps", "Step of %globaltimer around a profiler",
+                                       NULL, "when; step [ns]");
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
                                               .title = "Step of %globaltimer",
                                               .table = "steps",
                                               .x = "when",
                                               .y = "step",
                                               .beside = "original"});
-  prem_table *original =
-      prem_findings_table(findings, "original", "Step of %globaltimer", "thesis, TX2");
-  prem_table_columns(original, "when; step [ns]");
+  prem_table *original = prem_table_begin(findings, "original", "Step of %globaltimer",
+                                          "thesis, TX2", "when; step [ns]");
   add_row(original, "before", 1000);
   add_row(original, "afterwards", 160);
   add_row(original, "afterwards, another process", 160);
@@ -222,8 +220,8 @@ static void tell_failure(prem_findings *findings, const char *profiler, const ch
 /* Fig 4.6. */
 static prem_table *begin_stamps(prem_findings *findings) {
   static const char title[] = "Fig 4.6: readings over iterations, of a block on each of two SMs";
-  prem_table *table = prem_findings_table(findings, "stamps", title, NULL);
-  prem_table_columns(table, "block; iteration; time [ns]");
+  prem_table *table =
+      prem_table_begin(findings, "stamps", title, NULL, "block; iteration; time [ns]");
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_POINTS,
                                               .title = title,
                                               .table = "stamps",
@@ -254,8 +252,8 @@ static prem_status profile(const prem_experiment_context *context, prem_findings
   if (prem_experiment_stopped(context))
     return PREM_ERR_INTERRUPTED;
   prem_findings_verdict(findings,
-                        "The clock steps by %" PRId64 " ns, and by %" PRId64 " ns after %s has run "
-                        "(%" PRId64 " in another process)%s.",
+                        "The clock steps by %" PRId64 " ns, and by %" PRId64
+                        " ns after %s has run (%" PRId64 " in another process)%s.",
                         before_ns, after_ns, profiler, other_ns,
                         !profiled               ? "; but the profiler could not profile"
                         : before_ns == after_ns ? ": a profiler changes nothing"
@@ -272,15 +270,13 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
     return PREM_OK;
   }
   prem_findings_note(findings, "Original: 1 us, and 160 ns from the first run of nvprof on. ncu "
-                               "takes the place of nvprof, which GPUs of today "
-                               "do not have.");
+                               "takes the place of nvprof, which GPUs of today do not have.");
   if (context->program && is_there(profiler))
     return profile(context, findings, profiler, diag);
   prem_table *table = begin_table(findings), *stamps = begin_stamps(findings);
   add_row(table, "before", find_step(stamps, "before", diag));
   prem_findings_verdict(findings,
-                        "There is no profiler: ncu is not on the PATH, so that nothing was "
-                        "tried.");
+                        "There is no profiler: ncu is not on the PATH, so that nothing was tried.");
   return PREM_OK;
 }
 
