@@ -9,26 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/shipped.h"
 #include "prem/base/suggest.h"
 
-/* ---- files that the build takes in ---------------------------------------------------------- */
-
-/* The assembler reads them; TTPREM_EXPERIMENTS_FOLDER comes from the build. */
-#define SHIPPED(name, path)                                                                        \
-  __asm__(".pushsection .rodata\n.hidden prem_shipped_" #name "\n.global prem_shipped_" #name      \
-          "\nprem_shipped_" #name ": .incbin \"" TTPREM_EXPERIMENTS_FOLDER "/" path                \
-          "\"\n.byte 0\n.popsection\n");                                                           \
-  __attribute__((visibility("hidden"))) extern const char prem_shipped_##name[];
-#include "experiments/sweep/shipped.def"
-#undef SHIPPED
-
-#define SHIPPED(name, path) {path, prem_shipped_##name},
-static const struct {
-  const char *path, *text;
-} shipped[] = {
-#include "experiments/sweep/shipped.def"
-};
-#undef SHIPPED
+/* ---- files -------------------------------------------------------------------------------- */
 
 static const char *last_part(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -36,10 +20,8 @@ static const char *last_part(const char *path) {
 }
 
 static char *shipped_text(const char *name) {
-  for (size_t i = 0; i < sizeof shipped / sizeof *shipped; ++i)
-    if (strcmp(last_part(shipped[i].path), name) == 0)
-      return strdup(shipped[i].text);
-  return NULL;
+  const char *text = prem_shipped_text(name);
+  return text ? strdup(text) : NULL;
 }
 
 static char *read_file(const char *path) {

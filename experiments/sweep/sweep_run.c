@@ -13,12 +13,12 @@
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
 #include "experiments/common/interference.h"
+#include "experiments/common/originals.h"
 #include "experiments/common/scenario.h"
 #include "experiments/common/tables.h"
 #include "experiments/sweep/expression.h"
 #include "experiments/sweep/quantities.h"
 #include "experiments/sweep/sweep_file.h"
-#include "experiments/thesis/original/originals.h"
 #include "prem/base/numbers.h"
 #include "prem/base/suggest.h"
 
@@ -385,7 +385,7 @@ static prem_status judge_table(const sweep_run *run, setting *at) {
 static prem_status begin_original(sweep_run *run, setting *at, sweep_table *own) {
   const char *figure = prem_sweep_string(at, "original");
   prem_findings *scratch = run->dry ? prem_findings_new("scratch", "", "") : run->findings;
-  own->name = prem_original_add(scratch, figure);
+  own->name = prem_original_add(scratch, figure, NULL);
   if (run->dry)
     prem_findings_free(scratch);
   if (own->name)

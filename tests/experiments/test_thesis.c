@@ -9,33 +9,47 @@
 #include <unistd.h>
 
 #include "experiments/common/elements.h"
+#include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
 #include "experiments/common/walk_order.h"
 #include "experiments/common/walk_room.h"
 #include "experiments/experiment_list.h"
 #include "experiments/thesis/ordinary/ordinary.h"
-#include "experiments/thesis/original/originals.h"
 #include "report/findings/parts.h"
 
-/* ---- the thesis's values -------------------------------------------------------------------- */
+/* ---- what others published ------------------------------------------------------------------ */
 
-static const char *const figures[] = {
-#define FIGURE(name) #name,
-#include "experiments/thesis/original/originals.def"
-#undef FIGURE
+static const char *const shipped[] = {
+#define SHIPPED(name, path) path,
+#include "experiments/common/shipped.def"
+#undef SHIPPED
 };
-enum { FIGURES = sizeof figures / sizeof *figures };
+enum { FILES = sizeof shipped / sizeof *shipped };
 
-START_TEST(every_figure_is_a_whole_table_with_its_source) {
+/* A figure or table of the thesis has more of it, with where its raw data are. */
+START_TEST(every_original_is_a_whole_table_with_its_source) {
   prem_findings *findings = prem_findings_new("f", "F", "?");
-  ck_assert_str_eq(prem_original_add(findings, figures[_i]), figures[_i]);
-  const prem_table *table = prem_find_table(findings, figures[_i]);
+  char figure[64];
+  snprintf(figure, sizeof figure, "%s", strrchr(shipped[_i], '/') + 1);
+  char *end = strrchr(figure, '.');
+  const bool is_original = strcmp(end, ".tsv") == 0;
+  *end = '\0';
+  if (!is_original) {
+    ck_assert_ptr_null(prem_original_add(findings, figure, NULL));
+    prem_findings_free(findings);
+    return;
+  }
+  const bool is_figure = strstr(figure, "_4_") != NULL;
+  ck_assert_str_eq(prem_original_add(findings, figure, NULL), figure);
+  ck_assert_str_eq(prem_original_add(findings, figure, "original"), "original");
+  ck_assert_ptr_nonnull(prem_find_table(findings, "original"));
+  const prem_table *table = prem_find_table(findings, figure);
   ck_assert_ptr_nonnull(table);
-  ck_assert_ptr_nonnull(strstr(table->source, "tt-gpu"));
-  ck_assert_int_ge(table->column_count, 3);
-  ck_assert_int_gt(prem_table_rows(table), 4);
+  ck_assert_ptr_nonnull(strstr(table->source, is_figure ? "tt-gpu" : "TX2"));
+  ck_assert_int_ge(table->column_count, is_figure ? 3 : 2);
+  ck_assert_int_gt(prem_table_rows(table), is_figure ? 4 : 1);
   ck_assert_int_eq(prem_findings_judge(findings, NULL), PREM_OK);
-  for (int64_t row = 0; row < prem_table_rows(table); ++row)
+  for (int64_t row = 0; row < prem_table_rows(table) && is_figure; ++row)
     ck_assert_int_ne(prem_table_value(table, row, table->column_count - 1)->kind, PREM_VALUE_TEXT);
   prem_findings_free(findings);
 }
@@ -45,7 +59,7 @@ START_TEST(table_4_1_is_the_published_one) {
   static const double mean_ms[] = {0.657, 2.675, 2.397, 2.670, 2.874};
   static const double jitter_pct[] = {1.84, 6.47, 1.47, 0.15, 0.04};
   prem_findings *findings = prem_findings_new("f", "F", "?");
-  prem_original_add(findings, "table_4_1");
+  prem_original_add(findings, "table_4_1", NULL);
   const prem_table *table = prem_find_table(findings, "table_4_1");
   ck_assert_int_eq(prem_table_rows(table), 5);
   const int64_t mean = prem_find_column(table, "mean"), jitter = prem_find_column(table, "jitter");
@@ -56,7 +70,7 @@ START_TEST(table_4_1_is_the_published_one) {
     ck_assert_double_eq_tol(prem_value_number(prem_table_value(table, row, jitter)),
                             jitter_pct[row], 0.006);
   }
-  ck_assert_ptr_null(prem_original_add(findings, "fig_9_9"));
+  ck_assert_ptr_null(prem_original_add(findings, "fig_9_9", NULL));
   prem_findings_free(findings);
 }
 END_TEST
@@ -316,7 +330,7 @@ int main(void) {
   Suite *suite = suite_create("thesis");
   TCase *cases = tcase_create("thesis");
   tcase_set_timeout(cases, 60);
-  tcase_add_loop_test(cases, every_figure_is_a_whole_table_with_its_source, 0, FIGURES);
+  tcase_add_loop_test(cases, every_original_is_a_whole_table_with_its_source, 0, FILES);
   tcase_add_test(cases, table_4_1_is_the_published_one);
   tcase_add_test(cases, a_core_walks_the_whole_list_as_often_as_asked);
   tcase_add_test(cases, a_part_of_a_list_goes_on_where_it_ended);

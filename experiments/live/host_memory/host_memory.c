@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What it costs a core to store inputs and to load outputs, by the memory that they lie in. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
@@ -137,42 +137,6 @@ static prem_table *begin_loads(prem_findings *findings) {
   return table;
 }
 
-typedef struct original {
-  int32_t floats;
-  const char *memory;
-  double store_us, store_largest_us, load_us, load_largest_us;
-} original;
-
-static const original originals[] = {
-    {64, "ordinary", .1, .8, .1, 1.0},
-    {64, "cudaMemcpy buffer", .1, 1.7, .1, 2.1},
-    {64, "UVM", .1, 1.7, 2.4, 14.0},
-    {64, "zero-copy, launch/sync", .1, 1.5, .5, 5.0},
-    {64, "zero-copy, CuPer", .1, 1.5, .4, 4.3},
-    {256, "ordinary", .1, 1.0, .1, .8},
-    {256, "cudaMemcpy buffer", .1, 1.5, .2, 3.0},
-    {256, "UVM", .1, 1.6, 2.9, 18.0},
-    {256, "zero-copy, launch/sync", .7, 3.6, 1.7, 8.8},
-    {256, "zero-copy, CuPer", .7, 3.1, 1.5, 7.5},
-    {1024, "ordinary", .3, 1.4, .3, 1.7},
-    {1024, "cudaMemcpy buffer", .3, 1.7, .6, 5.3},
-    {1024, "UVM", .4, 3.0, 3.9, 15.9},
-    {1024, "zero-copy, launch/sync", 1.3, 9.4, 6.1, 16.0},
-    {1024, "zero-copy, CuPer", 1.3, 7.2, 6.0, 14.2},
-};
-
-static void tell_original(prem_findings *findings) {
-  prem_table *table = prem_table_begin(
-      findings, "original", "Table 4", prem_way_paper,
-      "floats; memory; store mean [ns]; store largest [ns]; load mean [ns]; load largest [ns]");
-  for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i)
-    prem_table_row(table, INT(originals[i].floats), TEXT(originals[i].memory),
-                   INT(llround(originals[i].store_us * 1000)),
-                   INT(llround(originals[i].store_largest_us * 1000)),
-                   INT(llround(originals[i].load_us * 1000)),
-                   INT(llround(originals[i].load_largest_us * 1000)));
-}
-
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 static void add(prem_way_rows *rows, prem_way way, prem_way_memory memory, int32_t size,
@@ -289,7 +253,7 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
                         .twice = true,
                         .budget_ns = context->quick ? QUICK_BUDGET_NS : BUDGET_NS};
   prem_table *table = begin_tables(findings), *loads = begin_loads(findings);
-  tell_original(findings);
+  prem_original_add(findings, "host_memory", "original");
   int64_t ordinary_ns = 0;
   prem_status status = measure_ordinary(table, loads, rows.turns, findings, &ordinary_ns);
   if (status != PREM_OK)

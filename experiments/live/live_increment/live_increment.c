@@ -77,29 +77,6 @@ static void add_rows(prem_way_rows *rows, const prem_experiment_context *context
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static const prem_way_original originals[] = {
-    {"increment 64", "CuPer", 4.0, 7.6},
-    {"increment 128", "CuPer", 4.7, 8.3},
-    {"increment 256", "CuPer", 6.1, 9.4},
-    {"increment 512", "CuPer", 8.5, 12.2},
-    {"increment 1024", "CuPer", 13.3, 18.0},
-    {"increment 64", "launch/sync zero-copy", 19.6, 48.5},
-    {"increment 128", "launch/sync zero-copy", 19.4, 45.6},
-    {"increment 256", "launch/sync zero-copy", 20.2, 50.8},
-    {"increment 512", "launch/sync zero-copy", 20.8, 49.6},
-    {"increment 1024", "launch/sync zero-copy", 22.0, 52.5},
-    {"increment 64", "launch/sync cudaMemcpy", 53.2, 100.3},
-    {"increment 128", "launch/sync cudaMemcpy", 51.8, 102.0},
-    {"increment 256", "launch/sync cudaMemcpy", 54.8, 98.9},
-    {"increment 512", "launch/sync cudaMemcpy", 56.1, 113.6},
-    {"increment 1024", "launch/sync cudaMemcpy", 55.3, 92.5},
-    {"increment 64", "launch/sync UVM", 39.1, 80.4},
-    {"increment 128", "launch/sync UVM", 39.2, 140.7},
-    {"increment 256", "launch/sync UVM", 39.3, 81.5},
-    {"increment 512", "launch/sync UVM", 40.1, 81.8},
-    {"increment 1024", "launch/sync UVM", 41.6, 125.4},
-};
-
 static const prem_way_row *row_of(const prem_way_rows *rows, prem_way way, prem_way_memory memory,
                                   int32_t size) {
   for (int32_t r = 0; r < rows->count; ++r) {
@@ -141,9 +118,7 @@ static const prem_way_study study = {
     .effort = {4000, 100, 40, 50, 5, 50, 8},
     .table = "increments",
     .title = "Increments, by where data lies",
-    .source = "Table 3",
-    .originals = originals,
-    .original_count = sizeof originals / sizeof *originals,
+    .original = "live_increment",
     .add_rows = add_rows,
     .tell_verdict = tell_verdict,
     .note = "The paper's times leave out the host's stores and loads where memory is mapped or "

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What starting and waiting cost, with nothing to do, by ways, blocks and threads. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
+#include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
 
@@ -99,52 +99,6 @@ static void add_rows(prem_way_rows *rows, const prem_experiment_context *context
   }
 }
 
-/* ---- the paper's ----------------------------------------------------------------------------- */
-
-typedef struct original {
-  const char *way;
-  int32_t blocks, threads;
-  double mean_us, largest_us;
-} original;
-
-static const original originals[] = {
-    {"CuPer", 1, 1, 2.4, 6.6},
-    {"CuPer", 1, 64, 2.6, 5.8},
-    {"CuPer", 1, 128, 3.2, 6.8},
-    {"CuPer", 1, 256, 4.4, 7.6},
-    {"CuPer", 1, 512, 6.9, 11.3},
-    {"CuPer", 1, 1024, 11.8, 16.9},
-    {"CuPer", 2, 64, 4.2, 19.9},
-    {"CuPer", 4, 32, 6.7, 24.2},
-    {"CuPer", 2, 128, 5.4, 19.3},
-    {"CuPer", 4, 64, 8.3, 25.7},
-    {"CuPer", 2, 256, 7.8, 21.7},
-    {"CuPer", 4, 128, 10.4, 27.6},
-    {"CuPer", 2, 512, 12.8, 26.1},
-    {"CuPer", 4, 256, 15.4, 25.8},
-    {"CuPer", 2, 1024, 22.6, 39.8},
-    {"CuPer", 4, 512, 25.0, 30.3},
-    {"CuPer", 4, 1024, 44.8, 52.2},
-    {"launch/sync", 1, 1, 17.7, 49.0},
-    {"launch/sync", 1, 64, 17.7, 47.7},
-    {"launch/sync", 1, 128, 17.8, 45.9},
-    {"launch/sync", 1, 256, 18.0, 47.2},
-    {"launch/sync", 1, 512, 17.8, 46.8},
-    {"launch/sync", 1, 1024, 17.9, 45.5},
-};
-
-/* By totals of threads the paper has one launch for several numbers of blocks: its first table. */
-static void tell_original(prem_findings *findings) {
-  prem_table *table =
-      prem_table_begin(findings, "original", "Start and wait, nothing to do", prem_way_paper,
-                       "way; blocks; threads; mean [ns]; largest [ns]; max - mean [ns]");
-  for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i)
-    prem_table_row(table, TEXT(originals[i].way), INT(originals[i].blocks),
-                   INT(originals[i].threads), INT(llround(originals[i].mean_us * 1000)),
-                   INT(llround(originals[i].largest_us * 1000)),
-                   INT(llround((originals[i].largest_us - originals[i].mean_us) * 1000)));
-}
-
 /* ---- telling --------------------------------------------------------------------------------- */
 
 static void tell_rows(const prem_way_rows *rows, prem_table *table) {
@@ -161,7 +115,9 @@ static prem_table *begin_tables(prem_findings *findings) {
   prem_table *table = prem_table_begin(
       findings, "ways", "From the start to outputs that can be read", NULL, "way; blocks; threads");
   prem_way_columns(table);
-  tell_original(findings);
+  /* By totals of threads the paper has one launch for several numbers of blocks: its first table.
+   */
+  prem_original_add(findings, "live_overhead", "original");
   return table;
 }
 

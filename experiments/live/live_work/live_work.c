@@ -97,39 +97,6 @@ static void add_rows(prem_way_rows *rows, const prem_experiment_context *context
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static const prem_way_original originals[] = {
-    {"product 32", "CuPer", 14.6, 18.7},
-    {"product 32", "CuPer CDP", 22.2, 70.0},
-    {"product 32", "launch/sync zero-copy", 34.6, 78.8},
-    {"product 32", "launch/sync cudaMemcpy", 90.5, 152.0},
-    {"product 32", "launch/sync UVM", 66.4, 126.0},
-    {"sum 1024", "CuPer", 13.4, 17.5},
-    {"sum 1024", "CuPer CDP", 19.6, 69.1},
-    {"sum 1024", "launch/sync zero-copy", 27.2, 61.1},
-    {"sum 1024", "launch/sync cudaMemcpy", 60.9, 108.9},
-    {"sum 1024", "launch/sync UVM", 47.0, 101.0},
-    {"increment 32768", "CuPer, 1 block in groups", 29.8, 34.3},
-    {"increment 32768", "CuPer, hybrid, 2 blocks", 33.9, 38.4},
-    {"increment 32768", "CuPer, hybrid, 4 blocks", 54.4, 59.9},
-    {"increment 32768", "CuPer CDP", 28.8, 81.6},
-    {"increment 32768", "launch/sync zero-copy", 43.9, 77.4},
-    {"product 64", "CuPer, 1 block in groups", 29.6, 33.7},
-    {"product 64", "CuPer, hybrid, 2 blocks", 41.5, 54.2},
-    {"product 64", "CuPer, 2 x 2 blocks", 71.4, 82.3},
-    {"product 64", "CuPer CDP", 30.6, 75.8},
-    {"product 64", "launch/sync zero-copy", 54.3, 92.3},
-    {"product 128", "CuPer, 1 block in groups", 147.2, 158.1},
-    {"product 128", "CuPer, hybrid, 2 blocks", 156.6, 169.0},
-    {"product 128", "CuPer, hybrid, 4 blocks", 238.0, 259.0},
-    {"product 128", "CuPer CDP", 92.8, 133.8},
-    {"product 128", "launch/sync zero-copy", 361.7, 396.8},
-    {"sum 32768", "CuPer, 1 block in groups", 61.6, 66.4},
-    {"sum 32768", "CuPer, hybrid, 2 blocks", 52.5, 57.6},
-    {"sum 32768", "CuPer, hybrid, 4 blocks", 63.8, 70.1},
-    {"sum 32768", "CuPer CDP", 46.6, 90.5},
-    {"sum 32768", "launch/sync zero-copy", 308.3, 339.4},
-};
-
 /* The fastest of a case among live events, or among all other ways. */
 static const prem_way_row *best_of(const prem_way_rows *rows, const work_case *what, bool live) {
   const prem_way_row *best = NULL;
@@ -169,9 +136,7 @@ static const prem_way_study study = {
     .effort = {4000, 100, 40, 50, 5, 50, 8},
     .table = "works",
     .title = "Products, sums and increments, by ways",
-    .source = "Tables 5 to 10",
-    .originals = originals,
-    .original_count = sizeof originals / sizeof *originals,
+    .original = "live_work",
     .add_rows = add_rows,
     .tell_verdict = tell_verdict,
     .note = "Live events run in mode free: each phase as soon as it can. A sum on several blocks "

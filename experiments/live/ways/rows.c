@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
 #include "prem/base/clock.h"
 #include "prem/base/random.h"
 
 enum { STAMPED_PART = 4 /* so many times fewer turns are stamped than not */ };
-
-const char prem_way_paper[] = "Concurrent Real-Time 2017, Jetson TX2";
 
 void prem_way_rows_add(prem_way_rows *rows, const prem_way_setup *setup, const char *suffix) {
   if (!rows->rows)
@@ -300,16 +299,6 @@ void prem_way_works_explain(prem_findings *findings) {
                                "block's end, without copies by copy engines but for live events.");
 }
 
-void prem_way_originals_tell(prem_findings *findings, const char *title,
-                             const prem_way_original *rows, size_t count) {
-  prem_table *table = prem_table_begin(findings, "original", title, prem_way_paper,
-                                       "work; way; mean [ns]; largest [ns]; max - mean [ns]");
-  for (size_t i = 0; i < count; ++i)
-    prem_table_row(table, TEXT(rows[i].what), TEXT(rows[i].way),
-                   INT(llround(rows[i].mean_us * 1000)), INT(llround(rows[i].largest_us * 1000)),
-                   INT(llround((rows[i].largest_us - rows[i].mean_us) * 1000)));
-}
-
 prem_way_rows prem_way_rows_make(const prem_experiment_context *context,
                                  const prem_way_effort *effort) {
   const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
@@ -328,7 +317,7 @@ prem_status prem_way_study_run(const prem_way_study *study, const prem_experimen
                                prem_findings *findings, prem_diag *diag) {
   prem_way_rows rows = prem_way_rows_make(context, &study->effort);
   prem_table *table = prem_way_works_begin(findings, study->table, study->title);
-  prem_way_originals_tell(findings, study->source, study->originals, study->original_count);
+  prem_original_add(findings, study->original, "original");
   study->add_rows(&rows, context);
   const prem_status status = prem_way_rows_measure(context, &rows, findings, diag);
   if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {

@@ -76,23 +76,11 @@ void prem_way_works_tell(const prem_way_rows *rows, prem_table *table, prem_find
 /** What columns of such tables mean, as notes. */
 void prem_way_works_explain(prem_findings *findings);
 
-/** A row of the paper. */
-typedef struct prem_way_original {
-  const char *what, *way;
-  double mean_us, largest_us;
-} prem_way_original;
-
-/** Table `original`. */
-void prem_way_originals_tell(prem_findings *findings, const char *title,
-                             const prem_way_original *rows, size_t count);
-
 /** An experiment with one table of works. */
 typedef struct prem_way_study {
   prem_way_effort effort;
   const char *table, *title;
-  const char *source; /* tables of the paper */
-  const prem_way_original *originals;
-  size_t original_count;
+  const char *original; /* the paper's, of live/original/ */
   void (*add_rows)(prem_way_rows *rows, const prem_experiment_context *context);
   void (*tell_verdict)(const prem_way_rows *rows, prem_findings *findings);
   const char *note;
@@ -100,9 +88,6 @@ typedef struct prem_way_study {
 
 prem_status prem_way_study_run(const prem_way_study *study, const prem_experiment_context *context,
                                prem_findings *findings, prem_diag *diag);
-
-/** What the paper's numbers are from. */
-extern const char prem_way_paper[];
 
 PREM_EXTERN_C_END
 #endif

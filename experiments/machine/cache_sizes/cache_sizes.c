@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "experiments/common/caches.h"
+#include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
 #include "experiments/machine/cache_sizes/cache_levels.h"
 
@@ -293,13 +294,6 @@ static prem_status tell_sizes(cache_study *study) {
   return PREM_OK;
 }
 
-static void tell_original(const cache_study *study) {
-  prem_table *table =
-      prem_table_begin(study->findings, "original", "Cache sizes as the original read them off",
-                       "thesis, TX2", "cache; read off [KiB]");
-  prem_table_row(table, TEXT("L1"), INT(12), TEXT("L2"), INT(512));
-}
-
 /* ---- the experiment ------------------------------------------------------------------------- */
 
 static prem_status measure_curves(cache_study *study) {
@@ -333,7 +327,7 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
     status = tell_sizes(study);
   if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
     tell_levels(study);
-    tell_original(study);
+    prem_original_add(study->findings, "cache_sizes", "original");
     tell_curves(study);
     prem_findings_output(findings, study->right);
   }

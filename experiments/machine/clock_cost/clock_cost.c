@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "experiments/common/experiment.h"
+#include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
 #include "experiments/machine/clock_cost/clock_reads.h"
 
@@ -43,17 +44,6 @@ static void tell_work(prem_findings *findings, const prem_clock_cost *costs, int
   prem_chart_add(findings, PREM_CHART_LINES, "over_work",
                  "Two readings with multiplications between them: difference, in the clock's unit",
                  "multiplications", "difference", "clock", 0);
-}
-
-static void tell_original(prem_findings *findings) {
-  static const struct {
-    const char *clock, *cost;
-  } published[] = {
-      {"clock()", "6 cycles"}, {"clock64()", "55 cycles"}, {"%globaltimer", "0 to 128 ns"}};
-  prem_table *table = prem_table_begin(findings, "original", "Two readings at once, as above",
-                                       "thesis, TX2", "clock; cost");
-  for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i)
-    prem_table_row(table, TEXT(published[i].clock), TEXT(published[i].cost));
 }
 
 static void tell(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
@@ -101,7 +91,7 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
   if (status != PREM_OK)
     return status;
   tell_costs(findings, costs, count);
-  tell_original(findings);
+  prem_original_add(findings, "clock_cost", "original");
   tell_work(findings, costs, count);
   tell(findings, costs, count);
   prem_experiment_progress(context, 1, 1);

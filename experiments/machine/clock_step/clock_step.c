@@ -7,6 +7,7 @@
 
 #include "experiments/common/cores.h"
 #include "experiments/common/experiment.h"
+#include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
 #include "experiments/machine/clock_step/clock_looks.h"
 #include "prem/base/clock.h"
@@ -171,14 +172,6 @@ static void tell_facts(const clock_study *study, const steps_seen *seen) {
     prem_table_row(table, TEXT(facts[i].what), INT(facts[i].value));
 }
 
-static void tell_original(prem_findings *findings) {
-  prem_table *table =
-      prem_table_begin(findings, "original", "The clock", "thesis, TX2", "what; value [ns]");
-  prem_table_row(table, TEXT("step of %globaltimer"), INT(1000),
-                 TEXT("the same after a profiler ran once"), INT(160),
-                 TEXT("difference between the two SMs"), INT(0));
-}
-
 static void tell_gaps(const clock_study *study) {
   prem_table *table =
       prem_findings_table(study->findings, "agreement",
@@ -241,7 +234,7 @@ static prem_status measure(clock_study *study) {
     return status;
   const steps_seen seen = find_steps(study->readings_ns);
   tell_facts(study, &seen);
-  tell_original(study->findings);
+  prem_original_add(study->findings, "clock_step", "original");
   tell_gaps(study);
   prem_distribution_add(
       prem_distribution_begin(study->findings, "differences",

@@ -8,6 +8,7 @@
 
 #include "experiments/common/cores.h"
 #include "experiments/common/experiment.h"
+#include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
 #include "experiments/machine/flag_round_trip/flag_trips.h"
 #include "prem/base/clock.h"
@@ -93,22 +94,9 @@ static prem_status trips_between_cores(int32_t count, int64_t *trips_ns, prem_di
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
-static void tell_original(prem_findings *findings) {
-  static const struct {
-    const char *way;
-    int64_t mean_ns, min_ns, largest_ns;
-  } published[] = {{"SM - SM through mapped memory", 2065, 1920, 2240},
-                   {"core - SM through mapped memory", 1940, 1470, 2560}};
-  prem_table *table = prem_table_begin(findings, "original", "Round trips", "thesis, TX2",
-                                       "way; least [ns]; mean [ns]; largest [ns]");
-  for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i)
-    prem_table_row(table, TEXT(published[i].way), INT(published[i].min_ns),
-                   INT(published[i].mean_ns), INT(published[i].largest_ns));
-}
-
 static void begin_tables(trip_study *study) {
   study->summaries = prem_summaries_begin(study->findings, "round_trips", "Round trips", "way");
-  tell_original(study->findings);
+  prem_original_add(study->findings, "flag_round_trip", "original");
   study->distribution =
       prem_distribution_begin(study->findings, "distribution",
                               "Share of the round trips that take no longer", "way", "round trip");

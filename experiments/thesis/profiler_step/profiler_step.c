@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "experiments/common/experiment.h"
+#include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
-#include "experiments/thesis/original/originals.h"
 #include "experiments/thesis/profiler_step/stamps.h"
 #include "prem/base/clock.h"
 
@@ -196,11 +196,7 @@ static prem_table *begin_table(prem_findings *findings) {
                                               .x = "when",
                                               .y = "step",
                                               .beside = "original"});
-  prem_table *original = prem_table_begin(findings, "original", "Step of %globaltimer",
-                                          "thesis, TX2", "when; step [ns]");
-  add_row(original, "before", 1000);
-  add_row(original, "afterwards", 160);
-  add_row(original, "afterwards, another process", 160);
+  prem_original_add(findings, "profiler_step", "original");
   return table;
 }
 
@@ -222,13 +218,14 @@ static prem_table *begin_stamps(prem_findings *findings) {
   static const char title[] = "Fig 4.6: readings over iterations, of a block on each of two SMs";
   prem_table *table =
       prem_table_begin(findings, "stamps", title, NULL, "block; iteration; time [ns]");
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_POINTS,
-                                              .title = title,
-                                              .table = "stamps",
-                                              .x = "iteration",
-                                              .y = "time",
-                                              .series = "block",
-                                              .beside = prem_original_add(findings, "fig_4_6")});
+  prem_findings_chart(findings,
+                      &(prem_chart){.kind = PREM_CHART_POINTS,
+                                    .title = title,
+                                    .table = "stamps",
+                                    .x = "iteration",
+                                    .y = "time",
+                                    .series = "block",
+                                    .beside = prem_original_add(findings, "fig_4_6", NULL)});
   return table;
 }
 

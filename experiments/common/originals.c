@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The assembler reads the files: nothing to find once installed. TTPREM_ORIGINAL_FOLDER comes from
- * the build. */
-#include "experiments/thesis/original/originals.h"
+#include "experiments/common/originals.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/shipped.h"
+
 enum { FIELD_BYTES = 256 };
-
-typedef struct original {
-  const char *figure, *text; /* ends in a 0 */
-} original;
-
-#define FIGURE(name)                                                                               \
-  __asm__(".pushsection .rodata\n.hidden prem_original_" #name "\n.global prem_original_" #name    \
-          "\nprem_original_" #name ": .incbin \"" TTPREM_ORIGINAL_FOLDER "/" #name                 \
-          ".tsv\"\n.byte 0\n.popsection\n");                                                       \
-  __attribute__((visibility("hidden"))) extern const char prem_original_##name[];
-#include "experiments/thesis/original/originals.def"
-#undef FIGURE
-
-#define FIGURE(name) {#name, prem_original_##name},
-static const original originals[] = {
-#include "experiments/thesis/original/originals.def"
-};
-#undef FIGURE
 
 /** The field up to a tab or the line's end, and what comes behind it. */
 static const char *take_field(const char *text, char field[FIELD_BYTES]) {
@@ -63,14 +46,14 @@ static void add_cell(prem_table *table, const char *field) {
     prem_table_add_int(table, (int64_t)value);
 }
 
-static void add_table(prem_findings *findings, const original *from) {
+static void add_table(prem_findings *findings, const char *name, const char *text) {
   char title[FIELD_BYTES], source[FIELD_BYTES], field[FIELD_BYTES];
-  const char *at = from->text;
+  const char *at = text;
   take_field(at + 2, title);
   at = next_line(at);
   take_field(at + 2, source);
   at = next_line(at);
-  prem_table *table = prem_findings_table(findings, from->figure, title, source);
+  prem_table *table = prem_findings_table(findings, name, title, source);
   for (bool head = true; *at; head = false) {
     for (bool more = true; more;) {
       at = take_field(at, field);
@@ -85,11 +68,12 @@ static void add_table(prem_findings *findings, const original *from) {
   }
 }
 
-const char *prem_original_add(prem_findings *findings, const char *figure) {
-  for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i)
-    if (strcmp(originals[i].figure, figure) == 0) {
-      add_table(findings, &originals[i]);
-      return originals[i].figure;
-    }
-  return NULL;
+const char *prem_original_add(prem_findings *findings, const char *figure, const char *name) {
+  char file[FIELD_BYTES];
+  snprintf(file, sizeof file, "%s.tsv", figure);
+  const char *text = prem_shipped_text(file);
+  if (!text)
+    return NULL;
+  add_table(findings, name ? name : figure, text);
+  return name ? name : figure;
 }

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Files that the build has taken in, those of shipped.def: nothing to find once installed. */
+#ifndef TTPREM_EXPERIMENTS_COMMON_SHIPPED_H
+#define TTPREM_EXPERIMENTS_COMMON_SHIPPED_H
+
+/** The text of a file, by its name without folders; NULL: there is none. */
+const char *prem_shipped_text(const char *name);
+
+#endif
