@@ -116,14 +116,21 @@ static bool of_outcome(const prem_result *result, const prem_outcome *outcome, c
          of_phases(outcome, name, out);
 }
 
-/* Some are named as those of a schedule are. */
+static bool of_runs(const prem_ordinary_summary *all, const char *name, double *out) {
+  return is(name, "mean", all->mean_ns, out) || is(name, "p50", all->median_ns, out) ||
+         is(name, "min", all->min_ns, out) || is(name, "max", all->max_ns, out);
+}
+
+/* Some are named as those of a schedule are; "own.mean" and the like are of the first kernel. */
 static bool of_ordinary(const prem_ordinary_found *found, const char *name, double *out) {
-  const prem_ordinary_summary *all = &found->scenario;
-  return is(name, "makespan.mean", all->mean_ns, out) ||
-         is(name, "makespan.p50", all->median_ns, out) ||
-         is(name, "makespan.min", all->min_ns, out) || is(name, "makespan.max", all->max_ns, out) ||
-         is(name, "span.mean", all->mean_ns, out) || is(name, "span.min", all->min_ns, out) ||
-         is(name, "span.max", all->max_ns, out) || is(name, "jitter", all->jitter_pct, out) ||
+  if (strncmp(name, "makespan.", 9) == 0)
+    return of_runs(&found->scenario, name + 9, out);
+  if (strncmp(name, "span.", 5) == 0)
+    return of_runs(&found->scenario, name + 5, out);
+  if (strncmp(name, "own.", 4) == 0)
+    return of_runs(&found->own, name + 4, out) ||
+           is(name + 4, "jitter", found->own.jitter_pct, out);
+  return is(name, "jitter", found->scenario.jitter_pct, out) ||
          is(name, "samples", (double)found->runs, out) ||
          is(name, "elsewhere", (double)found->elsewhere, out);
 }
@@ -159,19 +166,18 @@ bool prem_sweep_quantity(const prem_sweep_measured *measured, const char *name, 
   static const prem_result no_result;
   static const prem_row no_row;
   static const prem_outcome no_outcome = {.row = &no_row};
-  static const prem_ordinary_found no_ordinary;
   if (measured->is_walk)
     return of_walk(&measured->walk, name, out);
   if (measured->is_tally)
     return of_numbers(measured, name, out);
-  const bool had = measured->outcome || measured->ordinary;
-  const bool known =
-      (!measured->ordinary && of_outcome(had ? measured->result : &no_result,
-                                         had ? measured->outcome : &no_outcome, name, out)) ||
-      (!measured->outcome && of_ordinary(had ? measured->ordinary : &no_ordinary, name, out));
-  const bool other = !known && measured->ordinary &&
+  const bool is_schedule = measured->outcome != NULL;
+  const bool known = (!measured->is_ordinary &&
+                      of_outcome(is_schedule ? measured->result : &no_result,
+                                 is_schedule ? measured->outcome : &no_outcome, name, out)) ||
+                     (!is_schedule && of_ordinary(&measured->ordinary, name, out));
+  const bool other = !known && measured->is_ordinary &&
                      of_outcome(&no_result, &no_outcome, name, out); /* one of tiles alone */
-  if (!had || other)
+  if ((!is_schedule && !measured->is_ordinary) || other)
     *out = (double)NAN;
   return known || other;
 }

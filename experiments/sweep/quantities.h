@@ -7,13 +7,13 @@
 #include "experiments/common/scenario.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 
-/** What one mode measured, or ordinary kernels, or numbers that were put together; all NULL: not
- * yet, or it could not be had. */
+/** What one mode measured, or ordinary kernels, a walk, or numbers that were put together; none of
+ * these: not yet, or it could not be had. */
 typedef struct prem_sweep_measured {
   const prem_result *result;
   const prem_outcome *outcome;
-  const prem_ordinary_found *ordinary;
-  bool is_walk, is_tally;
+  bool is_ordinary, is_walk, is_tally;
+  prem_ordinary_found ordinary;
   prem_element_time walk; /* repeats 0: not yet */
   double *numbers;        /* of a tally, ascending */
   int64_t number_count;

@@ -160,7 +160,8 @@ static const key_rule run_keys[] = {
     {"bytes", FORMULA, false, NULL},  {"threads", FORMULA, false, NULL},
     {"steps", FORMULA, false, NULL},  {"most", FORMULA, false, NULL},
     {"budget", FORMULA, false, NULL}, {"mapped", FORMULA, false, NULL},
-    {"apart", FLAG, false, NULL},     {0}};
+    {"apart", FLAG, false, NULL},     {"beside", TEXT, false, NULL},
+    {"needed", FLAG, false, NULL},    {0}};
 static const key_rule load_keys[] = {
     {"kind", TEXT, true, NULL}, {"first", FORMULA, false, NULL}, {"keep", TEXT, true, NULL}, {0}};
 static const key_rule tally_keys[] = {

@@ -34,7 +34,6 @@ typedef struct variable {
 /** What a run measured, until all its labels are given to others. */
 typedef struct kept_run {
   prem_measured measured;
-  prem_ordinary_found ordinary;
   int32_t labels;
 } kept_run;
 
@@ -649,38 +648,59 @@ static prem_status run_schedule(sweep_run *run, setting *at, const char *keep_as
   return status;
 }
 
-/* The same work as ordinary kernels on two SMs; where they cannot be had, their numbers are not
- * known. */
+/* A kernel by its name; PREM_ORDINARY_WORKS: there is none. */
+static prem_ordinary_work ordinary_of(sweep_run *run, setting *at, const char *key) {
+  char *name = expand(run, at, key);
+  int work = 0;
+  while (name && work < PREM_ORDINARY_WORKS &&
+         strcmp(prem_ordinary_name((prem_ordinary_work)work), name) != 0)
+    ++work;
+  free(name);
+  return name ? (prem_ordinary_work)work : PREM_ORDINARY_WORKS;
+}
+
+/* Ordinary kernels on two SMs; where they cannot be had, their numbers are not known, or they are
+ * needed and that is the end. */
+static prem_status measure_ordinary(sweep_run *run, const prem_ordinary_work *works, int32_t count,
+                                    bool mapped, int64_t repeat, bool needed,
+                                    prem_sweep_measured *out) {
+  if (run->dry) {
+    ++run->all;
+    return PREM_OK;
+  }
+  prem_ordinary_found found;
+  prem_experiment_progress(run->context, run->done, run->all);
+  const prem_status status =
+      prem_ordinary_find(run->context, works, count, mapped, repeat, &found, run->diag);
+  if (status != PREM_OK)
+    return status == PREM_ERR_UNAVAILABLE && !needed ? PREM_OK : status;
+  prem_findings_output(run->findings, found.right);
+  *out = (prem_sweep_measured){.is_ordinary = true, .ordinary = found};
+  prem_experiment_progress(run->context, ++run->done, run->all);
+  return PREM_OK;
+}
+
 static prem_status run_ordinary(sweep_run *run, setting *at, const char *keep_as, int64_t repeat) {
-  const char *name = prem_sweep_string(at, "ordinary");
-  prem_ordinary_work works[PREM_ORDINARY_KERNELS];
-  int64_t kernels;
-  int w = 0;
-  if (!whole_of(run, at, "kernels", 1, 1, PREM_ORDINARY_KERNELS, &kernels))
+  prem_ordinary_work works[PREM_ORDINARY_KERNELS] = {ordinary_of(run, at, "ordinary")};
+  const prem_ordinary_work other =
+      prem_sweep_string(at, "beside") ? ordinary_of(run, at, "beside") : works[0];
+  int64_t kernels, mapped;
+  int needed = 0;
+  config_setting_lookup_bool(at, "needed", &needed);
+  if (!whole_of(run, at, "kernels", 1, 1, PREM_ORDINARY_KERNELS, &kernels) ||
+      !whole_of(run, at, "mapped", 0, 0, 1, &mapped))
     return PREM_ERR_PARSE;
-  while (w < PREM_ORDINARY_WORKS && strcmp(prem_ordinary_name((prem_ordinary_work)w), name) != 0)
-    ++w;
-  if (w == PREM_ORDINARY_WORKS || !keep_as)
+  if (works[0] == PREM_ORDINARY_WORKS || other == PREM_ORDINARY_WORKS || !keep_as)
     return prem_sweep_refuse(run->sweep, run->diag, at, "ordinary", "%s",
                              keep_as ? "there is no such kernel" : "needs `keep`");
-  for (int64_t k = 0; k < kernels; ++k)
-    works[k] = (prem_ordinary_work)w;
-  kept_run *kept = calloc(1, sizeof *kept);
-  if (!kept)
-    return PREM_ERR_MEMORY;
-  kept->labels = 1;
-  prem_status status = run->dry ? PREM_ERR_UNAVAILABLE
-                                : prem_ordinary_find(run->context, works, (int32_t)kernels, false,
-                                                     repeat, &kept->ordinary, run->diag);
-  if (status == PREM_OK)
-    prem_findings_output(run->findings, kept->ordinary.right);
-  if (status == PREM_OK || status == PREM_ERR_UNAVAILABLE)
-    status = keep(run, keep_as, kept,
-                  (prem_sweep_measured){.ordinary = status == PREM_OK ? &kept->ordinary : NULL})
-                 ? PREM_OK
-                 : PREM_ERR_MEMORY;
-  let_go(kept);
-  return status;
+  for (int64_t k = 1; k < kernels; ++k)
+    works[k] = other;
+  prem_sweep_measured measured = {0};
+  const prem_status status =
+      measure_ordinary(run, works, (int32_t)kernels, mapped != 0, repeat, needed, &measured);
+  if (status != PREM_OK)
+    return status;
+  return keep(run, keep_as, NULL, measured) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 /* With the least room that all walks need, which is known when nothing was measured yet. */
