@@ -53,10 +53,6 @@ prem_lengths prem_lengths_of(const prem_outcome *outcome) {
   return lengths;
 }
 
-int64_t prem_tile_ns(const int64_t phase_ns[PREM_PHASE_COUNT]) {
-  return phase_ns[PREM_PREFETCH] + phase_ns[PREM_COMPUTE] + phase_ns[PREM_WRITEBACK];
-}
-
 /* ---- what a run's records say --------------------------------------------------------------- */
 
 /** Sums over the counted runs of one mode. */
@@ -228,7 +224,7 @@ static void tell_uncounted(const prem_scenario_request *request, const prem_row 
   prem_findings_uncounted(request->findings);
   prem_findings_note(request->findings,
                      "%s: of %" PRId64 " runs all were disturbed: the operating system took a core "
-                                       "away, for %.3f ms at most. They have no numbers here.",
+                     "away, for %.3f ms at most. They have no numbers here.",
                      row->label, row->disturbed.count,
                      (double)row->disturbed.longest_away_ns / 1e6);
 }

@@ -55,24 +55,6 @@ typedef struct prem_lengths {
 } prem_lengths;
 
 /**
- * Equal convolutions side by side, each on blocks of its own: what most of the schedules of the
- * thesis on time-triggered tiles are made of.
- */
-typedef struct prem_convolutions {
-  int32_t kernels, blocks;                   /* blocks: of each kernel */
-  int32_t sms, blocks_per_sm, block_threads; /* of the platform; 0: a CPU */
-  int32_t rows, columns;                     /* of an output */
-  int32_t tile_rows, tile_columns;
-  int64_t clock_step_ns, late_ns;
-  int64_t wcet_ns[PREM_PHASE_COUNT];
-  int32_t capacity; /* of memory */
-  bool per_task;    /* counted by kernels, not by blocks */
-  const char *policy;
-  int64_t prefetch_offset_ns, writeback_offset_ns; /* 0: by the policy */
-  int64_t warmup_ns;                               /* for the first tile of each block */
-} prem_convolutions;
-
-/**
  * Load, bind, plan and check a scenario.
  *
  * @param[out] out  free with prem_schedule_free() on every status.
@@ -98,37 +80,5 @@ double prem_makespan_at(const prem_outcome *outcome, double share);
 /** A number of a row's makespans, for a table; NAN: no run counted. */
 double prem_of_runs(const prem_row *row, double number);
 prem_lengths prem_lengths_of(const prem_outcome *outcome);
-/** The sum of one tile's phases. */
-int64_t prem_tile_ns(const int64_t phase_ns[PREM_PHASE_COUNT]);
-
-/**
- * The thesis's convolutions for a machine: on a GPU its own, four kernels of two blocks of 512
- * threads on two SMs; on a CPU one block a kernel and as many kernels as cores, at most four, with
- * larger tiles. Lengths of phases are not known: one step of the clock each. No rule for the
- * memory: its capacity is the number of blocks.
- *
- * @param quick  fewer rows.
- */
-prem_convolutions prem_convolutions_of(const prem_machine *machine, bool quick);
-/** Tiles of a block. */
-int64_t prem_convolutions_tiles(const prem_convolutions *convolutions);
-/** The schedule file; free with free(). NULL when there is no memory. */
-char *prem_convolutions_text(const prem_convolutions *convolutions);
-/** Run convolutions; `request` gives everything but the text. */
-prem_status prem_convolutions_run(const prem_scenario_request *request,
-                                  const prem_convolutions *convolutions, prem_measured *out,
-                                  prem_diag *diag);
-/** One kernel on one block, with as many tiles as that block has with co-runners. */
-prem_convolutions prem_convolutions_alone(const prem_convolutions *convolutions);
-/** The lengths of phases when they run free. */
-prem_status prem_convolutions_lengths(const prem_scenario_request *request,
-                                      const prem_convolutions *convolutions, prem_lengths *out,
-                                      prem_diag *diag);
-/** Plan with these lengths, rounded up to the clock's grid. */
-void prem_convolutions_expect(prem_convolutions *convolutions,
-                              const int64_t phase_ns[PREM_PHASE_COUNT]);
-
-/** Time enough for the first tile of every block, when nothing is in a cache yet. */
-int64_t prem_convolutions_warmup_ns(const prem_convolutions *convolutions);
 
 #endif

@@ -16,7 +16,7 @@
 #include "experiments/common/originals.h"
 #include "experiments/common/scenario.h"
 #include "experiments/common/tables.h"
-#include "experiments/sweep/expression.h"
+#include "experiments/common/expression.h"
 #include "experiments/sweep/quantities.h"
 #include "experiments/sweep/sweep_file.h"
 #include "prem/base/numbers.h"

@@ -89,7 +89,6 @@ START_TEST(phases_take_what_the_file_says) {
   ck_assert_int_eq(lengths.max[PREM_COMPUTE], 40);
   ck_assert_int_eq(lengths.worst[PREM_WRITEBACK], 60);
   ck_assert_int_eq(lengths.planned[PREM_PREFETCH], 100);
-  ck_assert_int_eq(prem_tile_ns(lengths.worst), 200);
   ck_assert_int_eq(outcome->phase[PREM_PREFETCH].count, 4);
   /* The last tile starts at 600. */
   ck_assert_double_eq(prem_makespan_at(outcome, 1.0), 800);
@@ -266,59 +265,6 @@ START_TEST(instants_are_rounded_up) {
 }
 END_TEST
 
-/* ---- convolutions --------------------------------------------------------------------------- */
-
-/* The thesis: WU + (n - 1) T + k PFoff, T = kernels x PFoff, and a tile to its end. */
-START_TEST(offsets_make_the_plan) {
-  prem_convolutions convolutions = prem_convolutions_of(&machine, true);
-  prem_convolutions_expect(&convolutions, (const int64_t[]){1781, 506, 421});
-  convolutions.prefetch_offset_ns = 1300;
-  convolutions.warmup_ns = 10000;
-  prem_scenario_request request = request_for(PREM_MODE_TT);
-  prem_measured measured;
-  ck_assert_int_eq(prem_convolutions_run(&request, &convolutions, &measured, diag), PREM_OK);
-  const int64_t rounds = prem_convolutions_tiles(&convolutions) - 1;
-  ck_assert_int_eq(convolutions.kernels, 4);
-  ck_assert_int_eq(rounds, 31);
-  ck_assert_int_eq(measured.result->hyperperiod_ns,
-                   10000 + (rounds - 1) * 4 * 1300 + 3 * 1300 + 1781 + 506 + 421);
-  prem_measured_free(&measured);
-}
-END_TEST
-
-START_TEST(a_gpu_gets_the_thesis) {
-  const prem_machine gpu = {
-      .backend = "cuda", .max_blocks = 528, .cores = 132, .clock_step_ns = 32};
-  const prem_convolutions convolutions = prem_convolutions_of(&gpu, false);
-  ck_assert_int_eq(convolutions.kernels * convolutions.blocks, 8);
-  ck_assert_int_eq(convolutions.sms, 2);
-  ck_assert_int_eq(prem_convolutions_tiles(&convolutions), 512);
-  const prem_convolutions one = prem_convolutions_alone(&convolutions);
-  ck_assert_int_eq(one.kernels * one.blocks, 1);
-  ck_assert_int_eq(prem_convolutions_tiles(&one), 512);
-}
-END_TEST
-
-START_TEST(a_small_cpu_gets_fewer_kernels) {
-  const prem_machine cpu = {.backend = "cpu", .max_blocks = 2, .cores = 2, .clock_step_ns = 1};
-  ck_assert_int_eq(prem_convolutions_of(&cpu, false).kernels, 2);
-}
-END_TEST
-
-START_TEST(lengths_alone_and_with_co_runners) {
-  prem_convolutions convolutions = prem_convolutions_of(&machine, true);
-  convolutions.rows = 64;
-  prem_convolutions_expect(&convolutions, (const int64_t[]){200, 100, 50});
-  convolutions.capacity = 4;
-  prem_scenario_request request = request_for(PREM_MODE_TT);
-  prem_lengths lengths;
-  ck_assert_int_eq(prem_convolutions_lengths(&request, &convolutions, &lengths, diag), PREM_OK);
-  ck_assert_int_eq(lengths.worst[PREM_PREFETCH], 200);
-  ck_assert_int_eq(lengths.worst[PREM_COMPUTE], 100);
-  ck_assert_int_eq(lengths.worst[PREM_WRITEBACK], 50);
-}
-END_TEST
-
 /* ---- nothing that counts --------------------------------------------------------------------- */
 
 static prem_status run_disturbed(void *state, const prem_run_request *request, prem_trace *trace,
@@ -395,10 +341,6 @@ int main(void) {
   tcase_add_test(tcase, percentiles_are_of_the_nearest_rank);
   tcase_add_test(tcase, interruptions_are_not_planned_for);
   tcase_add_test(tcase, instants_are_rounded_up);
-  tcase_add_test(tcase, offsets_make_the_plan);
-  tcase_add_test(tcase, a_gpu_gets_the_thesis);
-  tcase_add_test(tcase, a_small_cpu_gets_fewer_kernels);
-  tcase_add_test(tcase, lengths_alone_and_with_co_runners);
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, disturbed_runs_have_no_times);
   tcase_add_test(tcase, an_experiment_without_a_run_has_no_verdict);

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "experiments/common/expression.h"
 #include "experiments/experiment_list.h"
-#include "experiments/sweep/expression.h"
 #include "experiments/sweep/sweep.h"
 #include "report/findings/parts.h"
 #include "runtime/core/backend.h"
@@ -302,6 +302,55 @@ START_TEST(names_and_paths_are_told_apart) {
 }
 END_TEST
 
+/* ---- what the thesis's share ----------------------------------------------------------------- */
+
+/* Values of convolutions.exp, or what a run with them measured. */
+static double convolutions_have(const char *with, const char *what) {
+  char text[2048];
+  snprintf(text, sizeof text,
+           "%s include = \"convolutions.exp\";\n"
+           "tables = ({ name = \"t\"; title = \"T\"; columns = ((\"value\", \"%s\")); });\n"
+           "steps = ({ %s steps = ({ row = \"t\"; }); });\n",
+           head, what, with);
+  prem_findings_free(findings);
+  findings = prem_findings_new("test", "A test", "Does it work?");
+  ck_assert_int_eq(run_text(text), PREM_OK);
+  return prem_value_number(prem_table_value(prem_find_table(findings, "t"), 0, 0));
+}
+
+/* The thesis: WU + (n - 1) T + k PFoff, T = kernels x PFoff, and a tile to its end. */
+START_TEST(offsets_make_the_plan) {
+  static const char with[] =
+      "with: { prefetch = 1781; compute = 506; writeback = 421; warmup = 10000;\n"
+      "  offsets = \"'prefetch_offset_ns = 1300L;'\"; };\n"
+      "run: { schedule = \"convolutions.cfg.in\"; modes = [ \"tt\" ]; };\n";
+  const int rounds = 31; /* of tiles, behind the one to warm up */
+  ck_assert_double_eq(convolutions_have(with, "tt.hyperperiod"),
+                      10000 + (rounds - 1) * 4 * 1300 + 3 * 1300 + 1781 + 506 + 421);
+}
+END_TEST
+
+START_TEST(a_gpu_gets_the_thesis_and_a_small_cpu_fewer_kernels) {
+  machine.max_blocks = 2;
+  ck_assert_double_eq(convolutions_have("", "kernels"), 2);
+  ck_assert_double_eq(convolutions_have("", "kernels * blocks"), 2);
+  snprintf(machine.backend, sizeof machine.backend, "cuda");
+  context.quick = false;
+  ck_assert_double_eq(convolutions_have("", "kernels * blocks"), 8);
+  ck_assert_double_eq(convolutions_have("", "rows / tile_rows * (columns / tile_columns) / blocks"),
+                      512);
+}
+END_TEST
+
+START_TEST(lengths_alone_are_planned_with) {
+  static const char with[] = "set: { rows = 64; prefetch = 200; compute = 100; writeback = 50; };\n"
+                             "part = \"alone\";\n";
+  ck_assert_double_eq(convolutions_have(with, "alone.prefetch.max"), 200);
+  ck_assert_double_eq(convolutions_have(with, "alone.compute.max"), 100);
+  ck_assert_double_eq(convolutions_have(with, "alone.writeback.max"), 50);
+}
+END_TEST
+
 /* ---- those that are shipped ----------------------------------------------------------------- */
 
 #define PREM_EXPERIMENT(ROOM, NAME)
@@ -410,6 +459,9 @@ int main(void) {
   tcase_add_loop_test(files, what_is_wrong_is_said_with_its_place, 0, sizeof wrong / sizeof *wrong);
   tcase_add_test(files, a_schedule_that_is_refused_names_its_step);
   tcase_add_test(files, names_and_paths_are_told_apart);
+  tcase_add_test(files, offsets_make_the_plan);
+  tcase_add_test(files, a_gpu_gets_the_thesis_and_a_small_cpu_fewer_kernels);
+  tcase_add_test(files, lengths_alone_are_planned_with);
   tcase_add_loop_test(files, each_shipped_file_runs, 0, 2 * SHIPPED);
   tcase_add_loop_test(files, files_that_are_cut_short_do_no_harm, 0, SHIPPED);
   tcase_add_test(files, files_with_a_wrong_sign_do_no_harm);

@@ -11,10 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "experiments/common/expression.h"
 #include "experiments/common/scenario.h"
+#include "experiments/common/shipped.h"
 #include "experiments/thesis/intruders/visits.h"
+#include "prem/base/numbers.h"
 
 enum {
+  KERNELS = 4,     /* of the thesis */
+  COLD_NS = 10000, /* more of the first tiles, */
   ROUNDS = 3,
   SAMPLES = 400, /* hyperperiods of a mode in a turn; in ten launches */
   QUICK_SAMPLES = 50,
@@ -46,20 +51,104 @@ static void figure_path(const prem_experiment_context *context, char *out, size_
   snprintf(out, out_bytes, "%s/figures/h200_conv2d_x4_spare.cfg", context->schedules);
 }
 
-/* One kernel at a time at the memory, each phase as long as 99 of 100 take alone. */
+/* A value of convolutions.cfg.in. */
+typedef struct named_value {
+  const char *name;
+  double number;
+  const char *text; /* NULL: a number */
+} named_value;
+
+static bool find_value(const void *from, const char *name, prem_sweep_value *out, char *reason) {
+  const named_value *at = from;
+  while (at->name && strcmp(at->name, name) != 0)
+    ++at;
+  *out = (prem_sweep_value){.is_text = at->text != NULL, .number = at->number};
+  snprintf(out->text, sizeof out->text, "%s", at->text ? at->text : "");
+  snprintf(reason, PREM_REASON_BYTES, "there is no '%s'", name);
+  return at->name != NULL;
+}
+
+/** The thesis's convolutions, as convolutions.exp has them for its other experiments. */
+typedef struct convolutions {
+  int32_t kernels, blocks, rows; /* blocks: of a kernel */
+  const char *policy, *per;
+  int32_t capacity;
+  int64_t phase_ns[PREM_PHASE_COUNT], warmup_ns;
+} convolutions;
+
+/* Free with free(). */
+static char *write_convolutions(const intruder_study *study, const convolutions *all,
+                                int64_t step_ns) {
+  const bool gpu = is_gpu(study);
+  const named_value values[] = {{"gpu", gpu, NULL},
+                                {"kernels", all->kernels, NULL},
+                                {"blocks", all->blocks, NULL},
+                                {"rows", all->rows, NULL},
+                                {"columns", 1020, NULL},
+                                {"tile_rows", gpu ? 2 : 16, NULL},
+                                {"tile_columns", 510, NULL},
+                                {"clock_step", (double)step_ns, NULL},
+                                {"late", gpu ? (double)step_ns : 2000, NULL},
+                                {"capacity", all->capacity, NULL},
+                                {"per", 0, all->per},
+                                {"prefetch", (double)all->phase_ns[PREM_PREFETCH], NULL},
+                                {"compute", (double)all->phase_ns[PREM_COMPUTE], NULL},
+                                {"writeback", (double)all->phase_ns[PREM_WRITEBACK], NULL},
+                                {"policy", 0, all->policy},
+                                {"offsets", 0, ""},
+                                {"warmup", (double)all->warmup_ns, NULL},
+                                {0}};
+  const prem_sweep_names names = {find_value, values};
+  char reason[PREM_REASON_BYTES];
+  return prem_sweep_expand(prem_shipped_text("convolutions.cfg.in"), &names, reason);
+}
+
+/* How long phases take of one kernel on one block, which has as many tiles as with others. */
+static prem_status find_lengths(intruder_study *study, const convolutions *all, int64_t step_ns,
+                                prem_scenario_request request, prem_lengths *out) {
+  convolutions alone = *all;
+  alone.rows = all->rows / all->blocks;
+  alone.kernels = alone.blocks = 1;
+  char *text = write_convolutions(study, &alone, step_ns);
+  prem_measured measured = {0};
+  request.text = text;
+  request.modes[0] = PREM_MODE_FREE;
+  request.mode_count = 1;
+  const prem_status status =
+      text ? prem_scenario_run(&request, &measured, study->diag) : PREM_ERR_MEMORY;
+  *out = prem_lengths_of(&measured.outcomes[0]);
+  prem_measured_free(&measured);
+  free(text);
+  return status;
+}
+
+/* One kernel at a time at the memory, each phase as long as 99 of 100 take alone; the first tiles
+ * are cold. */
 static prem_status prepare_convolutions(intruder_study *study, prem_scenario_request *request) {
-  prem_convolutions all = prem_convolutions_of(study->context->machine, study->context->quick);
-  const prem_convolutions single = prem_convolutions_alone(&all);
+  const prem_machine *machine = study->context->machine;
+  const int64_t step_ns = prem_max_i64(machine->clock_step_ns, 1);
+  const int32_t room = machine->max_blocks > 0 ? machine->max_blocks : KERNELS;
+  convolutions all = {.kernels = is_gpu(study) ? KERNELS : prem_min_i32(KERNELS, room),
+                      .blocks = is_gpu(study) ? 2 : 1,
+                      .rows = is_gpu(study) && !study->context->quick ? 1024 : 256,
+                      .policy = "tile_kernelwise",
+                      .per = "block",
+                      .phase_ns = {step_ns, step_ns, step_ns}};
   prem_lengths alone;
-  prem_status status = prem_convolutions_lengths(request, &single, &alone, study->diag);
+  int64_t tile_ns = 0;
+  all.capacity = all.kernels * all.blocks;
+  prem_status status = find_lengths(study, &all, step_ns, *request, &alone);
   if (status != PREM_OK)
     return status;
-  prem_convolutions_expect(&all, alone.planned);
-  all.warmup_ns = prem_convolutions_warmup_ns(&all);
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    all.phase_ns[p] = prem_round_up(prem_max_i64(alone.planned[p], 1), step_ns);
+    tile_ns += all.phase_ns[p];
+  }
+  all.warmup_ns = prem_round_up(COLD_NS + all.capacity * tile_ns, step_ns);
   all.policy = "phase_kernelwise";
+  all.per = "task";
   all.capacity = 1;
-  all.per_task = true;
-  char *text = prem_convolutions_text(&all);
+  char *text = write_convolutions(study, &all, step_ns);
   request->text = text;
   status = text ? prem_scenario_prepare(request, &study->schedule, study->diag) : PREM_ERR_MEMORY;
   free(text);

@@ -10,8 +10,8 @@
  * A number that is not known is NAN. Whatever is made of it is NAN as well, so that a condition
  * holds, does not hold, or is unknown; only max and min take the other number.
  */
-#ifndef TTPREM_EXPERIMENTS_SWEEP_EXPRESSION_H
-#define TTPREM_EXPERIMENTS_SWEEP_EXPRESSION_H
+#ifndef TTPREM_EXPERIMENTS_COMMON_EXPRESSION_H
+#define TTPREM_EXPERIMENTS_COMMON_EXPRESSION_H
 
 #include "ttprem/base.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "experiments/sweep/expression.h"
+#include "experiments/common/expression.h"
 
 #include <ctype.h>
 #include <inttypes.h>
