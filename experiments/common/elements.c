@@ -25,14 +25,13 @@ struct prem_elements {
   prem_element_step *steps;
 };
 
-int64_t prem_element_steps(const prem_element_walk *walk) {
+int64_t prem_element_steps(const prem_walk *walk) {
   return walk->steps ? walk->steps : walk->bytes / PREM_ELEMENT_BYTES;
 }
 
 /* Where a thread is after so many steps. A walk of the whole list may begin anywhere, and ends
  * there. Of a part it has to be known which one. */
-static uint32_t element_after(const prem_element_walk *walk, int32_t thread, int64_t steps,
-                              uint64_t seed) {
+static uint32_t element_after(const prem_walk *walk, int32_t thread, int64_t steps, uint64_t seed) {
   const int64_t count = walk->bytes / PREM_ELEMENT_BYTES;
   if (walk->order == PREM_WALK_SEQUENTIAL)
     return (uint32_t)((thread % count + steps % count * walk->threads) % count);
@@ -43,11 +42,11 @@ static uint32_t element_after(const prem_element_walk *walk, int32_t thread, int
   return prem_walk_node((uint32_t)((begin + steps) % count), (uint32_t)count, 1, seed);
 }
 
-uint32_t prem_element_first(const prem_element_walk *walk, int32_t thread, uint64_t seed) {
+uint32_t prem_element_first(const prem_walk *walk, int32_t thread, uint64_t seed) {
   return element_after(walk, thread, walk->begun, seed);
 }
 
-uint32_t prem_element_last(const prem_element_walk *walk, int32_t thread, uint64_t seed) {
+uint32_t prem_element_last(const prem_walk *walk, int32_t thread, uint64_t seed) {
   const int64_t repetitions = walk->steps ? walk->repeats + 1 : 1;
   return element_after(walk, thread, walk->begun + repetitions * prem_element_steps(walk), seed);
 }
@@ -126,7 +125,7 @@ void prem_elements_close(prem_elements *elements) {
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-static prem_status walk_once(prem_elements *elements, const prem_element_walk *walk, bool *together,
+static prem_status walk_once(prem_elements *elements, const prem_walk *walk, bool *together,
                              prem_diag *diag) {
 #ifdef TTPREM_CUDA
   if (elements->gpu)
@@ -141,8 +140,8 @@ typedef struct walk_sums {
   int64_t count;
 } walk_sums;
 
-static void add_launch(const prem_elements *elements, const prem_element_walk *walk,
-                       walk_sums *sums, prem_element_time *out) {
+static void add_launch(const prem_elements *elements, const prem_walk *walk, walk_sums *sums,
+                       prem_walk_time *out) {
   const uint64_t seed = elements->context->seed;
   for (int32_t kernel = 0; kernel < walk->kernels; ++kernel)
     for (int32_t thread = 0; thread < walk->threads; ++thread) {
@@ -158,8 +157,8 @@ static void add_launch(const prem_elements *elements, const prem_element_walk *w
   out->repeats += walk->repeats;
 }
 
-static prem_status launch(prem_elements *elements, prem_element_walk *walk, int32_t repeats,
-                          walk_sums *sums, prem_element_time *out, prem_diag *diag) {
+static prem_status launch(prem_elements *elements, prem_walk *walk, int32_t repeats,
+                          walk_sums *sums, prem_walk_time *out, prem_diag *diag) {
   bool together = true;
   if (prem_experiment_stopped(elements->context))
     return PREM_ERR_INTERRUPTED;
@@ -187,12 +186,12 @@ static int32_t within_row(const prem_elements *elements, int32_t asked, int64_t 
   return fits;
 }
 
-prem_status prem_elements_measure(prem_elements *elements, const prem_element_walk *asked,
-                                  prem_element_repeats repeats, prem_element_time *out,
+prem_status prem_elements_measure(prem_elements *elements, const prem_walk *asked,
+                                  prem_element_repeats repeats, prem_walk_time *out,
                                   prem_diag *diag) {
-  prem_element_walk walk = *asked;
+  prem_walk walk = *asked;
   walk_sums sums = {.min_ns = INFINITY};
-  *out = (prem_element_time){.together = true, .right = true, .overhead_ns = elements->overhead_ns};
+  *out = (prem_walk_time){.together = true, .right = true, .overhead_ns = elements->overhead_ns};
   const int64_t row_end_ns = prem_experiment_row_end_ns(elements->context);
   /* The first one says how long one takes. */
   prem_status status = launch(elements, &walk, 1, &sums, out, diag);

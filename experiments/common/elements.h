@@ -5,6 +5,10 @@
  * goes on by as many elements as there are threads: neighbours walk side by side, and a warp's
  * accesses fall together. The walks of experiments/common/walks.h differ on purpose: their elements
  * are sectors, their threads spread, so that every access is one of memory.
+ *
+ * Here prem_walk.steps are of a thread in a repetition; 0: as many as the list has elements. Fewer
+ * are a part of the list: at random threads begin spread over it, and each repetition goes on where
+ * the last one ended. The same part again would be in a cache.
  */
 #ifndef TTPREM_EXPERIMENTS_COMMON_ELEMENTS_H
 #define TTPREM_EXPERIMENTS_COMMON_ELEMENTS_H
@@ -13,35 +17,11 @@
 
 enum { PREM_ELEMENT_BYTES = 4 };
 
-typedef struct prem_element_walk {
-  int64_t bytes; /* of each kernel's list */
-  prem_walk_order order;
-  bool mapped; /* GPU: the lists are in the host's memory */
-  int32_t kernels, threads;
-  int64_t steps; /* of each thread in a repetition; 0: as many as the list has elements. Fewer are
-                    a part of the list: at random threads begin spread over it, and each repetition
-                    goes on where the last one ended. The same part again would be in a cache. */
-  int64_t begun; /* of a part: steps that went before, in earlier walks */
-  int32_t repeats;
-} prem_element_walk;
-
 /** How often to walk: as often as fits the time, within the limits. */
 typedef struct prem_element_repeats {
   int32_t min, max;
   int64_t budget_ns;
 } prem_element_repeats;
-
-/** Of one access, over all threads of all kernels and all repetitions. */
-typedef struct prem_element_time {
-  double mean_ns, min_ns, max_ns;
-  double mean_cycles; /* of the SM; NAN: a CPU */
-  double
-      overhead_ns; /* of the loop, already subtracted; 0 on a CPU, which does it while it waits */
-  int64_t walk_ns; /* the longest walk of a thread */
-  int32_t repeats;
-  bool together; /* all kernels began each repetition at once */
-  bool right;    /* every thread arrived where its list leads */
-} prem_element_time;
 
 typedef struct prem_elements prem_elements;
 
@@ -62,8 +42,8 @@ void prem_elements_close(prem_elements *elements);
  * @param walk  without `repeats` and `begun`
  * @retval PREM_ERR_INTERRUPTED  the context's `stop` was seen
  */
-prem_status prem_elements_measure(prem_elements *elements, const prem_element_walk *walk,
-                                  prem_element_repeats repeats, prem_element_time *out,
+prem_status prem_elements_measure(prem_elements *elements, const prem_walk *walk,
+                                  prem_element_repeats repeats, prem_walk_time *out,
                                   prem_diag *diag);
 
 /** The largest cache, for lists that are scaled to the machine; on a CPU at most 32 MiB, since
@@ -86,21 +66,21 @@ typedef struct prem_element_step {
 } prem_element_step;
 
 /** Where thread `thread` begins. */
-uint32_t prem_element_first(const prem_element_walk *walk, int32_t thread, uint64_t seed);
+uint32_t prem_element_first(const prem_walk *walk, int32_t thread, uint64_t seed);
 /** And where it has to end, after the unmeasured repetition and all others. */
-uint32_t prem_element_last(const prem_element_walk *walk, int32_t thread, uint64_t seed);
+uint32_t prem_element_last(const prem_walk *walk, int32_t thread, uint64_t seed);
 /** How many steps each thread takes. */
-int64_t prem_element_steps(const prem_element_walk *walk);
+int64_t prem_element_steps(const prem_walk *walk);
 
 /** `room`: of prem_walk_room_open(). */
-prem_status prem_cpu_elements_walk(void *room, const prem_element_walk *walk,
-                                   prem_element_step *steps, bool *together, prem_diag *diag);
+prem_status prem_cpu_elements_walk(void *room, const prem_walk *walk, prem_element_step *steps,
+                                   bool *together, prem_diag *diag);
 
 prem_status prem_gpu_elements_open(int64_t room_bytes, int64_t mapped_bytes, uint64_t seed,
                                    void **out, prem_diag *diag);
 void prem_gpu_elements_close(void *elements);
-prem_status prem_gpu_elements_walk(void *elements, const prem_element_walk *walk,
-                                   prem_element_step *steps, bool *together, prem_diag *diag);
+prem_status prem_gpu_elements_walk(void *elements, const prem_walk *walk, prem_element_step *steps,
+                                   bool *together, prem_diag *diag);
 /** ns of a turn of the loop without its access. */
 double prem_gpu_elements_overhead(void *elements);
 

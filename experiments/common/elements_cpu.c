@@ -9,7 +9,7 @@
 #include "prem/base/clock.h"
 
 typedef struct one_walk {
-  const prem_element_walk *walk;
+  const prem_walk *walk;
   const uint32_t *list;
   uint32_t first, last;
   int32_t *gates; /* one of each repetition */
@@ -38,7 +38,7 @@ static void keep(prem_element_step *result, int64_t took_ns, uint32_t last, uint
 
 static void *walk_alone(void *argument) {
   one_walk *self = argument;
-  const prem_element_walk *walk = self->walk;
+  const prem_walk *walk = self->walk;
   const int64_t steps = prem_element_steps(walk);
   volatile uint64_t unused;
   uint64_t sum;
@@ -58,8 +58,8 @@ static void *walk_alone(void *argument) {
   return NULL;
 }
 
-prem_status prem_cpu_elements_walk(void *opened, const prem_element_walk *walk,
-                                   prem_element_step *steps, bool *together, prem_diag *diag) {
+prem_status prem_cpu_elements_walk(void *opened, const prem_walk *walk, prem_element_step *steps,
+                                   bool *together, prem_diag *diag) {
   prem_walk_room *room = opened;
   const size_t count = (size_t)(walk->bytes / PREM_ELEMENT_BYTES);
   if (walk->bytes * walk->kernels > room->bytes || walk->kernels > room->core_count ||

@@ -20,7 +20,7 @@ enum {
 
 struct gpu_elements {
   gpu_room room;
-  prem_element_walk made; /* what the lists in the room are */
+  prem_walk made; /* what the lists in the room are */
 };
 
 /* ---- on the GPU ----------------------------------------------------------------------------- */
@@ -119,14 +119,14 @@ __global__ void turn_only(uint32_t turns, uint32_t zero, int64_t *took_ns, uint6
 
 /* ---- on the host ---------------------------------------------------------------------------- */
 
-bool is_made(const prem_element_walk *made, const prem_element_walk *walk) {
+bool is_made(const prem_walk *made, const prem_walk *walk) {
   return made->bytes == walk->bytes && made->kernels >= walk->kernels &&
          made->order == walk->order && made->mapped == walk->mapped &&
          (walk->order == PREM_WALK_RANDOM || made->threads == walk->threads);
 }
 
 /** In order a thread goes on by as many elements as there are threads. */
-cudaError_t make_lists(gpu_elements *elements, const prem_element_walk *walk, uint32_t *lists) {
+cudaError_t make_lists(gpu_elements *elements, const prem_walk *walk, uint32_t *lists) {
   const uint32_t count = (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES);
   const int random = walk->order == PREM_WALK_RANDOM;
   if (is_made(&elements->made, walk))
@@ -139,8 +139,7 @@ cudaError_t make_lists(gpu_elements *elements, const prem_element_walk *walk, ui
   return error;
 }
 
-cudaError_t launch_walks(gpu_elements *elements, const prem_element_walk *walk,
-                         const uint32_t *lists) {
+cudaError_t launch_walks(gpu_elements *elements, const prem_walk *walk, const uint32_t *lists) {
   const gpu_room *room = &elements->room;
   const uint32_t count = (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES);
   cudaError_t error = empty_gate(room);
@@ -169,8 +168,8 @@ cudaError_t launch_walks(gpu_elements *elements, const prem_element_walk *walk,
 
 } // namespace
 
-prem_status prem_gpu_elements_walk(void *opened, const prem_element_walk *walk,
-                                   prem_element_step *steps, bool *together, prem_diag *diag) {
+prem_status prem_gpu_elements_walk(void *opened, const prem_walk *walk, prem_element_step *steps,
+                                   bool *together, prem_diag *diag) {
   gpu_elements *elements = (gpu_elements *)opened;
   const gpu_room *room = &elements->room;
   if (walk->bytes * walk->kernels > (walk->mapped ? room->mapped_bytes : room->bytes) ||

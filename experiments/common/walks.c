@@ -81,7 +81,8 @@ prem_status prem_walk_measure(prem_walker *walker, const prem_walk *walk, int32_
                               prem_walk_time *out, prem_diag *diag) {
   const int64_t end_ns = prem_experiment_row_end_ns(walker->context);
   int32_t done = 0;
-  *out = (prem_walk_time){.min_ns = INFINITY, .together = true, .right = true};
+  *out = (prem_walk_time){
+      .min_ns = INFINITY, .together = true, .right = true, .mean_cycles = (double)NAN};
   for (; done < repeats && (done == 0 || prem_host_clock_ns() < end_ns); ++done) {
     prem_walk_time once;
     if (prem_experiment_stopped(walker->context))
@@ -96,6 +97,7 @@ prem_status prem_walk_measure(prem_walker *walker, const prem_walk *walk, int32_
     out->right &= once.right;
   }
   out->mean_ns /= done;
+  out->repeats = done;
   prem_experiment_repeated(walker->context, repeats, done);
   return PREM_OK;
 }

@@ -31,13 +31,22 @@ typedef struct prem_walk {
   bool mapped; /* GPU: the lists are in the host's memory */
   int32_t kernels, threads;
   int64_t steps; /* of each thread */
+  /* over elements (elements.h), whoever walks them: */
+  int64_t begun; /* of a part: steps that went before, in earlier walks */
+  int32_t repeats;
 } prem_walk;
 
-/** Of one access: the means of all threads of all kernels, and over these. */
+/** Of one access: over all threads of all kernels; of nodes the means of all repeats' means, over
+ *  elements of all repetitions. */
 typedef struct prem_walk_time {
   double mean_ns, min_ns, max_ns;
-  bool together; /* all kernels began at once */
+  bool together; /* all kernels began at once, each time */
   bool right;    /* every thread arrived where its list leads */
+  int32_t repeats;
+  double mean_cycles; /* of the SM; NAN: not known */
+  double
+      overhead_ns; /* of the loop, already subtracted; 0 on a CPU, which does it while it waits */
+  int64_t walk_ns; /* over elements: the longest walk of a thread */
 } prem_walk_time;
 
 typedef struct prem_walker prem_walker;

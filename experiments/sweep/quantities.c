@@ -151,7 +151,7 @@ static bool of_numbers(const prem_sweep_measured *measured, const char *name, do
   return true;
 }
 
-static bool of_walk(const prem_element_time *walk, const char *name, double *out) {
+static bool of_walk(const prem_walk_time *walk, const char *name, double *out) {
   const bool known =
       is(name, "mean", walk->mean_ns, out) || is(name, "min", walk->min_ns, out) ||
       is(name, "max", walk->max_ns, out) || is(name, "cycles", walk->mean_cycles, out) ||

@@ -14,8 +14,8 @@ typedef struct prem_sweep_measured {
   const prem_outcome *outcome;
   bool is_ordinary, is_walk, is_tally;
   prem_ordinary_found ordinary;
-  prem_element_time walk; /* repeats 0: not yet */
-  double *numbers;        /* of a tally, ascending */
+  prem_walk_time walk; /* repeats 0: not yet */
+  double *numbers;     /* of a tally, ascending */
   int64_t number_count;
 } prem_sweep_measured;
 

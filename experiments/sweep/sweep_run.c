@@ -12,11 +12,11 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
+#include "experiments/common/expression.h"
 #include "experiments/common/interference.h"
 #include "experiments/common/originals.h"
 #include "experiments/common/scenario.h"
 #include "experiments/common/tables.h"
-#include "experiments/common/expression.h"
 #include "experiments/sweep/quantities.h"
 #include "experiments/sweep/sweep_file.h"
 #include "prem/base/numbers.h"
@@ -705,36 +705,18 @@ static prem_status run_ordinary(sweep_run *run, setting *at, const char *keep_as
 
 /* With the least room that all walks need, which is known when nothing was measured yet. */
 static prem_status walk(sweep_run *run, const prem_walk *walk, bool is_elements,
-                        prem_element_repeats repeats, prem_element_time *out) {
+                        prem_element_repeats repeats, prem_walk_time *out) {
   prem_status status = PREM_OK;
-  if (!is_elements) {
-    prem_walk_time time;
-    if (!run->walker)
-      status = prem_walker_open(run->context, run->room_bytes, run->mapped_bytes > 0, &run->walker,
-                                run->diag);
-    if (status == PREM_OK)
-      status = prem_walk_measure(run->walker, walk, repeats.min, &time, run->diag);
-    if (status == PREM_OK)
-      *out = (prem_element_time){.mean_ns = time.mean_ns,
-                                 .min_ns = time.min_ns,
-                                 .max_ns = time.max_ns,
-                                 .mean_cycles = (double)NAN,
-                                 .repeats = repeats.min,
-                                 .together = time.together,
-                                 .right = time.right};
-    return status;
-  }
-  const prem_element_walk own = {.bytes = walk->bytes,
-                                 .order = walk->order,
-                                 .mapped = walk->mapped,
-                                 .kernels = walk->kernels,
-                                 .threads = walk->threads,
-                                 .steps = walk->steps};
-  if (!run->elements)
+  if (is_elements && !run->elements)
     status = prem_elements_open(run->context, run->room_bytes, run->mapped_bytes, &run->elements,
                                 run->diag);
-  return status == PREM_OK ? prem_elements_measure(run->elements, &own, repeats, out, run->diag)
-                           : status;
+  else if (!is_elements && !run->walker)
+    status = prem_walker_open(run->context, run->room_bytes, run->mapped_bytes > 0, &run->walker,
+                              run->diag);
+  if (status != PREM_OK)
+    return status;
+  return is_elements ? prem_elements_measure(run->elements, walk, repeats, out, run->diag)
+                     : prem_walk_measure(run->walker, walk, repeats.min, out, run->diag);
 }
 
 /* Threads that follow a list through memory, by neighbouring elements or by sectors. */

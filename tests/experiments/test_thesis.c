@@ -97,12 +97,12 @@ START_TEST(a_core_walks_the_whole_list_as_often_as_asked) {
   ck_assert_int_eq(prem_elements_open(&context, 64 * 1024, 0, &elements, NULL), PREM_OK);
   for (int order = 0; order < 2; ++order)
     for (int part = 0; part < 2; ++part) {
-      const prem_element_walk walk = {.bytes = 3001 * PREM_ELEMENT_BYTES,
-                                      .order = (prem_walk_order)order,
-                                      .kernels = 1,
-                                      .threads = 1,
-                                      .steps = part ? 1234 : 0};
-      prem_element_time time;
+      const prem_walk walk = {.bytes = 3001 * PREM_ELEMENT_BYTES,
+                              .order = (prem_walk_order)order,
+                              .kernels = 1,
+                              .threads = 1,
+                              .steps = part ? 1234 : 0};
+      prem_walk_time time;
       ck_assert_int_eq(
           prem_elements_measure(elements, &walk, (prem_element_repeats){7, 9, 0}, &time, NULL),
           PREM_OK);
@@ -125,12 +125,12 @@ START_TEST(a_part_of_a_list_goes_on_where_it_ended) {
   bool together;
   ck_assert_int_eq(prem_walk_room_open(64 * 1024, 3, &elements), PREM_OK);
   for (int order = 0; order < 2; ++order) {
-    prem_element_walk walk = {.bytes = 3001 * PREM_ELEMENT_BYTES,
-                              .order = (prem_walk_order)order,
-                              .kernels = 1,
-                              .threads = 1,
-                              .steps = 100,
-                              .repeats = 4};
+    prem_walk walk = {.bytes = 3001 * PREM_ELEMENT_BYTES,
+                      .order = (prem_walk_order)order,
+                      .kernels = 1,
+                      .threads = 1,
+                      .steps = 100,
+                      .repeats = 4};
     for (int launch = 0; launch < 3; ++launch) {
       ck_assert_int_eq(prem_cpu_elements_walk(elements, &walk, &step, &together, NULL), PREM_OK);
       walk.begun += 500; /* with the unmeasured repetition */
@@ -147,8 +147,8 @@ START_TEST(a_budget_is_kept_by_repeating_less) {
   prem_experiment_context context = cpu_context();
   context.budget = &budget;
   prem_elements *elements = NULL;
-  const prem_element_walk walk = {.bytes = 4096, .kernels = 1, .threads = 1};
-  prem_element_time time;
+  const prem_walk walk = {.bytes = 4096, .kernels = 1, .threads = 1};
+  prem_walk_time time;
   ck_assert_int_eq(prem_elements_open(&context, 64 * 1024, 0, &elements, NULL), PREM_OK);
   ck_assert_int_eq(
       prem_elements_measure(elements, &walk, (prem_element_repeats){8, 8, 0}, &time, NULL),
@@ -184,15 +184,15 @@ START_TEST(each_row_has_an_equal_part_of_what_is_left) {
 END_TEST
 
 START_TEST(threads_begin_side_by_side_and_end_where_the_list_leads) {
-  const prem_element_walk whole = {.bytes = 1024, .kernels = 1, .threads = 32};
+  const prem_walk whole = {.bytes = 1024, .kernels = 1, .threads = 32};
   for (int32_t thread = 0; thread < 32; ++thread) {
     ck_assert_uint_eq(prem_element_first(&whole, thread, 1), (uint32_t)thread);
     ck_assert_uint_eq(prem_element_last(&whole, thread, 1), (uint32_t)thread);
   }
   /* 5 steps of 32 elements each */
-  const prem_element_walk part = {.bytes = 1024, .kernels = 1, .threads = 32, .steps = 5};
+  const prem_walk part = {.bytes = 1024, .kernels = 1, .threads = 32, .steps = 5};
   ck_assert_uint_eq(prem_element_last(&part, 3, 1), 163);
-  const prem_element_walk random = {
+  const prem_walk random = {
       .bytes = 1024, .order = PREM_WALK_RANDOM, .kernels = 1, .threads = 4, .steps = 64};
   /* a quarter of the list each: one ends where the next begins */
   for (int32_t thread = 0; thread < 4; ++thread)
