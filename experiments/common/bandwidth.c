@@ -72,8 +72,8 @@ static prem_status move_with_all(bool copies, double *bytes_per_s, prem_diag *di
   free(movers);
   if (!error)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "the host's memory: %s", strerror(error));
-  return error == ENOMEM ? PREM_ERR_MEMORY : PREM_ERR_MACHINE;
+  return prem_experiment_refuse(diag, error == ENOMEM ? PREM_ERR_MEMORY : PREM_ERR_MACHINE,
+                                "the host's memory: %s", strerror(error));
 }
 
 prem_status prem_host_bandwidth(const prem_experiment_context *context, double *bytes_per_s,

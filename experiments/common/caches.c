@@ -3,7 +3,6 @@
 #include "experiments/common/caches.h"
 
 #include <hwloc.h>
-#include <string.h>
 
 /** Those above the first core that this process may use. */
 static int32_t find_above(hwloc_topology_t topology, prem_cache *caches) {
@@ -31,7 +30,7 @@ static int32_t find_on_host(prem_cache *caches) {
 
 int32_t prem_caches_find(const prem_backend *backend, prem_cache *caches) {
 #ifdef TTPREM_CUDA
-  if (strcmp(prem_backend_name(backend), "cuda") == 0)
+  if (prem_is_gpu(backend))
     return prem_gpu_caches_find(caches);
 #endif
   (void)backend;

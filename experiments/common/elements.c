@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "experiments/common/caches.h"
 #include "experiments/common/walk_order.h"
@@ -51,10 +50,6 @@ uint32_t prem_element_last(const prem_walk *walk, int32_t thread, uint64_t seed)
   return element_after(walk, thread, walk->begun + repetitions * prem_element_steps(walk), seed);
 }
 
-static bool is_gpu(const prem_backend *backend) {
-  return strcmp(prem_backend_name(backend), "cuda") == 0;
-}
-
 static prem_status open_walks(prem_elements *elements, int64_t room_bytes, int64_t mapped_bytes,
                               prem_diag *diag) {
   const uint64_t seed = elements->context->seed;
@@ -91,7 +86,7 @@ int64_t prem_elements_cache_bytes(const prem_experiment_context *context) {
   const int64_t found = prem_largest_cache_bytes(context->backend);
   const int64_t bytes = found ? found : UNKNOWN_CACHE_BYTES;
   const int64_t max = context->quick ? QUICK_CPU_BYTES : CPU_BYTES;
-  return is_gpu(context->backend) || bytes < max ? bytes : max;
+  return prem_is_gpu(context->backend) || bytes < max ? bytes : max;
 }
 
 prem_status prem_elements_open(const prem_experiment_context *context, int64_t room_bytes,
@@ -102,7 +97,7 @@ prem_status prem_elements_open(const prem_experiment_context *context, int64_t r
   prem_status status = elements && steps ? PREM_OK : PREM_ERR_MEMORY;
   if (status == PREM_OK) {
     *elements =
-        (prem_elements){.context = context, .steps = steps, .gpu = is_gpu(context->backend)};
+        (prem_elements){.context = context, .steps = steps, .gpu = prem_is_gpu(context->backend)};
     status = open_walks(elements, room_bytes, mapped_bytes, diag);
   }
   if (status != PREM_OK) {

@@ -7,6 +7,8 @@
 #ifndef TTPREM_EXPERIMENTS_COMMON_EXPERIMENT_H
 #define TTPREM_EXPERIMENTS_COMMON_EXPERIMENT_H
 
+#include <string.h>
+
 #include "prem/base/clock.h"
 #include "ttprem/findings.h"
 #include "ttprem/runtime.h"
@@ -64,6 +66,20 @@ typedef struct prem_experiment {
 } prem_experiment;
 
 /* ---- inside experiments --------------------------------------------------------------------- */
+
+static inline bool prem_is_gpu(const prem_backend *backend) {
+  return strcmp(prem_backend_name(backend), "cuda") == 0;
+}
+/** Its time is virtual: it gives the same numbers every time. */
+static inline bool prem_is_sim(const prem_backend *backend) {
+  return strcmp(prem_backend_name(backend), "sim") == 0;
+}
+
+PREM_EXTERN_C_BEGIN
+/** Say why it ends: what the machine lacks is a note, anything else an error. @return `status` */
+prem_status prem_experiment_refuse(prem_diag *diag, prem_status status, const char *format, ...)
+    PREM_PRINTF(3, 4);
+PREM_EXTERN_C_END
 
 /** Has the user interrupted? */
 static inline bool prem_experiment_stopped(const prem_experiment_context *context) {

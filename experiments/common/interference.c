@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
+#include "experiments/common/experiment.h"
 #include "prem/base/clock.h"
 
 enum {
@@ -118,9 +119,8 @@ prem_status prem_interference_begin(prem_interference_kind kind, int32_t first, 
                          kind == PREM_INTERFERENCE_RANDOM, seed);
   if (error) {
     prem_interference_end(made);
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "no core can be kept busy: %s",
-                  strerror(error));
-    return error == ENOMEM ? PREM_ERR_MEMORY : PREM_ERR_MACHINE;
+    return prem_experiment_refuse(diag, error == ENOMEM ? PREM_ERR_MEMORY : PREM_ERR_MACHINE,
+                                  "no core can be kept busy: %s", strerror(error));
   }
   const struct timespec pause = {.tv_nsec = 1000000};
   while (atomic_load(&made->at_it) < made->count)

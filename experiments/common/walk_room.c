@@ -64,7 +64,6 @@ prem_status prem_walk_room_run(const prem_walk_room *room, int32_t kernels, void
     pthread_join(threads[i], NULL);
   if (!error)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "no thread can be started: %s",
-                strerror(error));
-  return PREM_ERR_MACHINE;
+  return prem_experiment_refuse(diag, PREM_ERR_MACHINE, "no thread can be started: %s",
+                                strerror(error));
 }

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "experiments/common/walk_order.h"
 #include "experiments/common/walk_room.h"
@@ -28,12 +27,8 @@ const char *prem_walk_path_name(prem_walk_path path) {
   return names[path];
 }
 
-static bool is_gpu(const prem_backend *backend) {
-  return strcmp(prem_backend_name(backend), "cuda") == 0;
-}
-
 int64_t prem_walk_node_bytes(const prem_backend *backend) {
-  return is_gpu(backend) ? GPU_SECTOR_BYTES : CPU_LINE_BYTES;
+  return prem_is_gpu(backend) ? GPU_SECTOR_BYTES : CPU_LINE_BYTES;
 }
 
 static prem_status open_walks(prem_walker *walker, bool gpu, int64_t room_bytes, bool mapped,
@@ -62,7 +57,7 @@ prem_status prem_walker_open(const prem_experiment_context *context, int64_t roo
     return PREM_ERR_MEMORY;
   walker->context = context;
   prem_status status =
-      open_walks(walker, is_gpu(context->backend), room_bytes, mapped, context->seed, diag);
+      open_walks(walker, prem_is_gpu(context->backend), room_bytes, mapped, context->seed, diag);
   if (status == PREM_OK)
     *out = walker;
   else

@@ -721,7 +721,7 @@ static prem_status walk(sweep_run *run, const prem_walk *walk, bool is_elements,
 
 /* Threads that follow a list through memory, by neighbouring elements or by sectors. */
 static prem_status run_walk(sweep_run *run, setting *at, const char *keep_as, int64_t repeat) {
-  const bool is_gpu = strcmp(prem_backend_name(run->backend), "cuda") == 0;
+  const bool is_gpu = prem_is_gpu(run->backend);
   const char *kind = prem_sweep_string(at, "walk");
   int64_t bytes, kernels, threads, steps, most, budget_ns, mapped;
   char *order = expand(run, at, "order");

@@ -156,7 +156,7 @@ static void add(prem_way_rows *rows, prem_way way, prem_way_memory memory, int32
 }
 
 static void add_rows(prem_way_rows *rows, const prem_experiment_context *context) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  const bool is_gpu = prem_is_gpu(context->backend);
   for (size_t s = 0; s < SIZES; ++s) {
     add(rows, PREM_WAY_LIVE, PREM_MEMORY_MAPPED, sizes[s], is_gpu);
     if (!is_gpu)

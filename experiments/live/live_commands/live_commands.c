@@ -2,7 +2,6 @@
 /* Several functions by one resident kernel, another one in each turn; and what starting anew costs.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
@@ -16,7 +15,7 @@ enum { WORKS = sizeof works / sizeof *works };
 
 static prem_way_setup setup_of(const prem_experiment_context *context, prem_way way,
                                prem_work work) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  const bool is_gpu = prem_is_gpu(context->backend);
   return (prem_way_setup){.way = way,
                           .work = work,
                           .size = work == PREM_WORK_PRODUCT ? PREM_WORK_TILE : SIZE,
@@ -32,7 +31,7 @@ static void add_rows(prem_way_rows *rows, const prem_experiment_context *context
   static const prem_way ways[] = {PREM_WAY_LIVE,   PREM_WAY_RESIDENT, PREM_WAY_ALL_POLL,
                                   PREM_WAY_LAUNCH, PREM_WAY_GRAPH,    PREM_WAY_QUEUED,
                                   PREM_WAY_LOOP,   PREM_WAY_RELAUNCH, PREM_WAY_CHILDREN};
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  const bool is_gpu = prem_is_gpu(context->backend);
   for (size_t w = 0; w < WORKS; ++w)
     for (size_t v = 0; v < sizeof ways / sizeof *ways; ++v) {
       if (!is_gpu && ways[v] != PREM_WAY_LIVE)
@@ -133,7 +132,7 @@ static void tell_verdict(const prem_way_rows *rows, prem_findings *findings) {
 
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  const bool is_virtual = strcmp(prem_backend_name(context->backend), "sim") == 0;
+  const bool is_virtual = prem_is_sim(context->backend);
   /* all turns and warm-ups are multiples of the variants */
   static const prem_way_effort effort = {8000, 200, 40, 52, 4, 40, 6};
   prem_way_rows rows = prem_way_rows_make(context, &effort);

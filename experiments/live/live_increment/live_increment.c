@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Increments of vectors of any size, by where inputs and outputs lie. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "experiments/live/ways/rows.h"
 
@@ -56,7 +55,7 @@ static void add_size(prem_way_rows *rows, int32_t size, int32_t sms) {
 }
 
 static void add_rows(prem_way_rows *rows, const prem_experiment_context *context) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  const bool is_gpu = prem_is_gpu(context->backend);
   for (size_t s = 0; s < SIZES; ++s) {
     if (context->quick && sizes[s] != 64 && sizes[s] != 16384)
       continue;

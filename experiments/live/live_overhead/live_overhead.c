@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What starting and waiting cost, with nothing to do, by ways, blocks and threads. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "experiments/common/originals.h"
 #include "experiments/common/tables.h"
@@ -80,7 +79,7 @@ static void add_others(prem_way_rows *rows, bool quick, int32_t sms) {
 }
 
 static void add_rows(prem_way_rows *rows, const prem_experiment_context *context) {
-  if (strcmp(prem_backend_name(context->backend), "cuda") == 0) {
+  if (prem_is_gpu(context->backend)) {
     add_round_trips(rows);
     add_shapes(rows, context->quick, context->machine->cores);
     add_others(rows, context->quick, context->machine->cores);

@@ -140,10 +140,8 @@ static prem_status judge(pipeline_study *study, const prem_pipeline_setup *row, 
   const char *reason =
       count > 0 ? prem_diag_at(reasons, count - 1)->reason : prem_status_text(status);
   if (status == PREM_ERR_MEMORY ||
-      (status == PREM_ERR_MACHINE && study->is_gpu && !prem_gpu_way_lives())) {
-    prem_diag_add(study->diag, PREM_ERROR, 0, (prem_place){0}, "", "%s", reason);
-    return status;
-  }
+      (status == PREM_ERR_MACHINE && study->is_gpu && !prem_gpu_way_lives()))
+    return prem_experiment_refuse(study->diag, status, "%s", reason);
   if (study->left_out++ == 0)
     prem_findings_note(study->findings,
                        "Left out: %s, %" PRId32 " floats, %" PRId32 " buffers: %s.",
@@ -201,10 +199,10 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
   *study = (pipeline_study){.context = context,
                             .findings = findings,
                             .diag = diag,
-                            .is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0};
+                            .is_gpu = prem_is_gpu(context->backend)};
   study->frames = context->quick ? QUICK_FRAMES : study->is_gpu ? FRAMES : CPU_FRAMES;
   study->end_ns = prem_host_clock_ns() + (context->quick ? QUICK_BUDGET_NS : BUDGET_NS);
-  if (strcmp(prem_backend_name(context->backend), "sim") == 0)
+  if (prem_is_sim(context->backend))
     study->end_ns = INT64_MAX / 2; /* in virtual time the same numbers every time */
   begin_tables(study);
   add_rows(study);

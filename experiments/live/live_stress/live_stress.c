@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Empty turns beside loads of the host and of the GPU. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "experiments/common/tables.h"
 #include "experiments/live/live_stress/loads.h"
@@ -112,7 +111,7 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
   stress_study study = {.context = context,
                         .findings = findings,
                         .diag = diag,
-                        .is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0};
+                        .is_gpu = prem_is_gpu(context->backend)};
   int32_t order[PREM_LOAD_COUNT];
   uint64_t dice = context->seed;
   prem_status status = PREM_OK;

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "experiments/common/cores.h"
@@ -93,9 +92,8 @@ static bool start(prem_load_run *run, int32_t core, void *(*work)(void *)) {
 }
 
 static prem_status lacks(prem_diag *diag, prem_load load, const char *what) {
-  prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "load '%s' needs %s", prem_load_name(load),
-                what);
-  return PREM_ERR_UNAVAILABLE;
+  return prem_experiment_refuse(diag, PREM_ERR_UNAVAILABLE, "load '%s' needs %s",
+                                prem_load_name(load), what);
 }
 
 static prem_status begin_spinning(prem_load_run *run, prem_diag *diag) {
@@ -112,7 +110,7 @@ static prem_status begin_spinning(prem_load_run *run, prem_diag *diag) {
 static prem_status begin_on_gpu(prem_load_run *run, const prem_experiment_context *context,
                                 prem_diag *diag) {
 #ifdef TTPREM_CUDA
-  if (strcmp(prem_backend_name(context->backend), "cuda") == 0)
+  if (prem_is_gpu(context->backend))
     return start(run, -1, load_gpu) && has_begun(run)
                ? PREM_OK
                : lacks(diag, run->load, "memory of the GPU and of the host");

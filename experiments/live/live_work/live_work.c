@@ -84,7 +84,7 @@ static void add_on_cores(prem_way_rows *rows, const work_case *what) {
 }
 
 static void add_rows(prem_way_rows *rows, const prem_experiment_context *context) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  const bool is_gpu = prem_is_gpu(context->backend);
   for (size_t c = 0; c < CASES; ++c) {
     if (!is_gpu) {
       add_on_cores(rows, &cases[c]);

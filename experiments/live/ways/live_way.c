@@ -258,7 +258,7 @@ prem_status prem_live_way_run(const prem_experiment_context *context, const prem
                               const prem_way_turns *turns, const prem_work_data *data,
                               prem_way_samples *samples, prem_diag *diag) {
   live_way way = {.setup = setup, .data = data};
-  way.is_virtual = strcmp(prem_backend_name(context->backend), "sim") == 0;
+  way.is_virtual = prem_is_sim(context->backend);
   if (setup->work == PREM_WORK_EMPTY)
     way.floats = (int64_t)setup->blocks * PREM_EMPTY_FLOATS;
   else if (setup->work == PREM_WORK_MIXED) /* all commands are one block's */

@@ -82,8 +82,7 @@ static void leave_out(prem_way_row *row, prem_status status, const prem_diag *di
 static bool ends_all(const prem_experiment_context *context, prem_status status) {
   if (status == PREM_ERR_MEMORY)
     return true;
-  return status == PREM_ERR_MACHINE && strcmp(prem_backend_name(context->backend), "cuda") == 0 &&
-         !prem_gpu_way_lives();
+  return status == PREM_ERR_MACHINE && prem_is_gpu(context->backend) && !prem_gpu_way_lives();
 }
 
 static prem_status measure_part(const prem_experiment_context *context, prem_way_row *row,
@@ -105,16 +104,12 @@ static prem_status measure_part(const prem_experiment_context *context, prem_way
 }
 
 /* In virtual time all turns are had, so that it gives the same numbers every time. */
-static bool is_virtual(const prem_experiment_context *context) {
-  return strcmp(prem_backend_name(context->backend), "sim") == 0;
-}
-
 static prem_status measure_row(const prem_experiment_context *context, const prem_way_rows *rows,
                                prem_way_row *row, int64_t row_ns, prem_diag *diag) {
   const int64_t now_ns = prem_host_clock_ns(), turns = rows->turns / rows->rounds;
   prem_way_turns part = {.warm_up = rows->warm_up,
                          .count = turns > 0 ? turns : 1,
-                         .end_ns = is_virtual(context)
+                         .end_ns = prem_is_sim(context->backend)
                                        ? INT64_MAX
                                        : now_ns + row_ns / STAMPED_PART * (STAMPED_PART - 1),
                          .twice = rows->twice,
@@ -301,7 +296,7 @@ void prem_way_works_explain(prem_findings *findings) {
 
 prem_way_rows prem_way_rows_make(const prem_experiment_context *context,
                                  const prem_way_effort *effort) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  const bool is_gpu = prem_is_gpu(context->backend);
   if (context->quick)
     return (prem_way_rows){.turns = effort->quick_turns,
                            .warm_up = effort->quick_warm_up,

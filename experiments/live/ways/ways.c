@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "experiments/live/ways/ways.h"
 
-#include <string.h>
-
 const char *prem_way_name(prem_way way) {
   static const char *const names[PREM_WAY_COUNT] = {
       [PREM_WAY_LIVE] = "live event",
@@ -54,14 +52,14 @@ static prem_status run_gpu_way(const prem_experiment_context *context, const pre
                                const prem_way_turns *turns, const prem_work_data *data,
                                prem_way_samples *samples, prem_diag *diag) {
 #ifdef TTPREM_CUDA
-  if (strcmp(prem_backend_name(context->backend), "cuda") == 0)
+  if (prem_is_gpu(context->backend))
     return prem_gpu_way_run(setup, turns, data, samples, diag);
 #else
   (void)turns, (void)data, (void)samples;
 #endif
-  prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "%s needs a GPU, and backend %s has none",
-                prem_way_name(setup->way), prem_backend_name(context->backend));
-  return PREM_ERR_UNAVAILABLE;
+  return prem_experiment_refuse(diag, PREM_ERR_UNAVAILABLE,
+                                "%s needs a GPU, and backend %s has none",
+                                prem_way_name(setup->way), prem_backend_name(context->backend));
 }
 
 prem_status prem_way_run(const prem_experiment_context *context, const prem_way_setup *setup,

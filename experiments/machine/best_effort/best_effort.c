@@ -43,10 +43,6 @@ static const char *const columns[] = {
     "load_kept", "open_share"};
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
-static bool is_gpu(const prem_experiment_context *context) {
-  return strcmp(prem_backend_name(context->backend), "cuda") == 0;
-}
-
 static prem_status refuse(prem_diag *diag, const char *what, const char *reason) {
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, what, "%s", reason);
   return PREM_ERR_MACHINE;
@@ -134,13 +130,11 @@ static prem_status isolate(const prem_experiment_context *context, const workloa
       .mode_count = of->mode_count,
       .sampling = {.scenario = schedule->measure.scenario,
                    .samples = context->quick ? of->quick : of->hyperperiods,
-                   .discard = strcmp(prem_backend_name(context->backend), "sim") == 0
-                                  ? 0
-                                  : schedule->measure.discard,
+                   .discard = prem_is_sim(context->backend) ? 0 : schedule->measure.discard,
                    .rounds = ROUNDS,
                    .seed = context->seed,
                    .max_records = MAX_RECORDS},
-      .sentinel = is_gpu(context),
+      .sentinel = prem_is_gpu(context->backend),
       .stop = context->stop};
   memcpy(options.modes, of->modes, (size_t)of->mode_count * sizeof *of->modes);
   prem_load_isolation *isolation = NULL;
@@ -165,8 +159,8 @@ static prem_status measure(const prem_experiment_context *context, const workloa
 
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  const workload *of = is_gpu(context) ? of_gpu : of_cpu;
-  const int64_t count = is_gpu(context) ? sizeof of_gpu / sizeof *of_gpu : 1;
+  const workload *of = prem_is_gpu(context->backend) ? of_gpu : of_cpu;
+  const int64_t count = prem_is_gpu(context->backend) ? sizeof of_gpu / sizeof *of_gpu : 1;
   prem_table *points =
       prem_findings_table(findings, "points", "Longest response against load kept", NULL);
   for (int c = 0; c < COLUMN_COUNT; ++c)

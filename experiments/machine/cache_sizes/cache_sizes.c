@@ -315,7 +315,7 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
   if (!study)
     return PREM_ERR_MEMORY;
   *study = (cache_study){.context = context, .findings = findings, .diag = diag, .right = true};
-  study->gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  study->gpu = prem_is_gpu(context->backend);
   study->cache_count = prem_caches_find(context->backend, study->caches);
   study->room_bytes = study->cache_count ? ROOM * study->caches[study->cache_count - 1].bytes : 0;
   if (study->room_bytes < UNKNOWN_ROOM)

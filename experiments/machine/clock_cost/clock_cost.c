@@ -76,7 +76,7 @@ static void tell(prem_findings *findings, const prem_clock_cost *costs, int32_t 
 static prem_status measure(const prem_experiment_context *context, prem_clock_cost *costs,
                            int32_t *count, prem_diag *diag) {
 #ifdef TTPREM_CUDA
-  if (strcmp(prem_backend_name(context->backend), "cuda") == 0)
+  if (prem_is_gpu(context->backend))
     return prem_gpu_clock_costs(costs, count, diag);
 #endif
   (void)context;

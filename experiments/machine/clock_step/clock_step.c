@@ -90,10 +90,9 @@ static prem_status compare_cores(int32_t asking_core, int32_t answering_core, pr
   *gap = with.gap;
   if (error == 0 && with.whole)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "the clocks of cores %d and %d: %s",
-                (int)asking_core, (int)answering_core,
-                error ? strerror(error) : "no answer within 10 s");
-  return PREM_ERR_MACHINE;
+  return prem_experiment_refuse(diag, PREM_ERR_MACHINE, "the clocks of cores %d and %d: %s",
+                                (int)asking_core, (int)answering_core,
+                                error ? strerror(error) : "no answer within 10 s");
 }
 
 static prem_status compare_on_host(clock_study *study) {
@@ -255,7 +254,7 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
                            .findings = findings,
                            .diag = diag,
                            .readings_ns = readings_ns,
-                           .gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0};
+                           .gpu = prem_is_gpu(context->backend)};
     status = measure(study);
   }
   free(readings_ns);

@@ -70,11 +70,9 @@ static void *ask(void *argument) {
 
 static prem_status trips_between_cores(int32_t count, int64_t *trips_ns, prem_diag *diag) {
   int32_t cores[2];
-  if (prem_cores_list(cores, 2) < 2) {
-    prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
-                  "a flag goes from one core to another, and there is but one");
-    return PREM_ERR_UNAVAILABLE;
-  }
+  if (prem_cores_list(cores, 2) < 2)
+    return prem_experiment_refuse(diag, PREM_ERR_UNAVAILABLE,
+                                  "a flag goes from one core to another, and there is but one");
   memset(trips_ns, 0, (size_t)count * sizeof *trips_ns);
   host_flags flags = {.count = count, .trips_ns = trips_ns};
   pthread_t asking, answering;
@@ -87,9 +85,8 @@ static prem_status trips_between_cores(int32_t count, int64_t *trips_ns, prem_di
   }
   if (error == 0 && trips_ns[count - 1] > 0)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "two cores cannot pass a flag: %s",
-                error ? strerror(error) : "no answer within 10 s");
-  return PREM_ERR_MACHINE;
+  return prem_experiment_refuse(diag, PREM_ERR_MACHINE, "two cores cannot pass a flag: %s",
+                                error ? strerror(error) : "no answer within 10 s");
 }
 
 /* ---- telling -------------------------------------------------------------------------------- */
@@ -149,7 +146,7 @@ static prem_status measure_on_gpu(trip_study *study) {
 
 static prem_status measure(trip_study *study) {
 #ifdef TTPREM_CUDA
-  if (strcmp(prem_backend_name(study->context->backend), "cuda") == 0) {
+  if (prem_is_gpu(study->context->backend)) {
     prem_status status = measure_on_gpu(study);
     if (status != PREM_OK)
       return status;

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
@@ -115,10 +114,11 @@ static prem_status make_room(const pause_study *study, prem_loads *loads) {
 static prem_status find_pauses(pause_study *study, place_seen *seen) {
   prem_status status = prem_pauses_find(&seen->loads, seen->threshold_ns, &seen->pauses);
   if (status == PREM_ERR_UNAVAILABLE)
-    prem_diag_add(study->diag, PREM_NOTE, 0, (prem_place){0}, "",
-                  "the %" PRId32
-                  " sampled %s were not at work at the same time; try again when nothing else runs",
-                  study->samplers, sampler_name(study));
+    return prem_experiment_refuse(
+        study->diag, status,
+        "the %" PRId32
+        " sampled %s were not at work at the same time; try again when nothing else runs",
+        study->samplers, sampler_name(study));
   return status;
 }
 
@@ -488,11 +488,11 @@ static prem_status tell(pause_study *study) {
 /* ---- the experiment ------------------------------------------------------------------------- */
 
 static prem_status refuse_one(const pause_study *study) {
-  prem_diag_add(study->diag, PREM_NOTE, 0, (prem_place){0}, "",
-                "there is but one of the %s to sample: whether memory or it alone stands still "
-                "cannot be told; at least 2 are needed",
-                sampler_name(study));
-  return PREM_ERR_UNAVAILABLE;
+  return prem_experiment_refuse(
+      study->diag, PREM_ERR_UNAVAILABLE,
+      "there is but one of the %s to sample: whether memory or it alone stands still cannot be "
+      "told; at least 2 are needed",
+      sampler_name(study));
 }
 
 static void close_study(pause_study *study) {
@@ -508,7 +508,7 @@ static void close_study(pause_study *study) {
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   pause_study study = {.context = context, .findings = findings, .diag = diag};
-  study.gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  study.gpu = prem_is_gpu(context->backend);
   settle_sizes(&study);
   if (study.samplers < 2)
     return refuse_one(&study);

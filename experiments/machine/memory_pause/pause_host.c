@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "experiments/common/cores.h"
+#include "experiments/common/experiment.h"
 #include "experiments/machine/memory_pause/pauses.h"
 #include "prem/base/clock.h"
 
@@ -65,9 +66,8 @@ static prem_status start_all(const prem_load_order *order, prem_loads *loads,
   }
   if (error == 0)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "no thread can be started: %s",
-                strerror(error));
-  return PREM_ERR_MACHINE;
+  return prem_experiment_refuse(diag, PREM_ERR_MACHINE, "no thread can be started: %s",
+                                strerror(error));
 }
 
 prem_status prem_host_sample_loads(const prem_load_order *order, prem_loads *loads,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
+#include "experiments/common/experiment.h"
 #include "experiments/machine/queue_kinds/queue_world.h"
 
 enum { IDLE_ROUNDS = 8, LEFT_ROUNDS = 64, ROUND_PATIENCES = 5, MOST_CORES = 64 };
@@ -139,11 +140,9 @@ static prem_status work_world(queue_world *world, queue_user *users, queue_count
   for (uint32_t u = 0; u < started; ++u)
     pthread_join(users[u].thread, NULL);
   counts->ns = prem_host_clock_ns() - begin_ns;
-  if (error) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "thread %u of %u cannot start: %s",
-                  started + 1, work->blocks, strerror(error));
-    return PREM_ERR_MACHINE;
-  }
+  if (error)
+    return prem_experiment_refuse(diag, PREM_ERR_MACHINE, "thread %u of %u cannot start: %s",
+                                  started + 1, work->blocks, strerror(error));
   count_calls(users, work->blocks, counts);
   take_left(world, users);
   counts->is_stuck = queue_is_stuck(&world->waits);

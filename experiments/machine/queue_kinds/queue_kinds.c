@@ -2,7 +2,6 @@
 /* The queues of the literature, as listed and repaired, and the ring. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "experiments/common/cores.h"
 #include "experiments/common/experiment.h"
@@ -202,8 +201,8 @@ static void tell(queue_study *study) {
   prem_findings_verdict(
       study->findings,
       "%" PRId64 " operations: the ring and the repaired queues were wrong in %d rows and stuck in "
-                 "%d, the listed ones in %d and %d. The ring makes %.3g million operations a "
-                 "second with %u blocks of 32, half of which take.",
+      "%d, the listed ones in %d and %d. The ring makes %.3g million operations a "
+      "second with %u blocks of 32, half of which take.",
       study->operations, study->wrong[false], study->stuck[false], study->wrong[true],
       study->stuck[true], study->ring, study->blocks[BLOCKS - 1]);
   if (study->stuck[true] + study->stuck[false] > 0)
@@ -223,7 +222,7 @@ static void choose_blocks(queue_study *study) {
 static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   queue_study study = {.context = context, .findings = findings, .diag = diag};
-  study.gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  study.gpu = prem_is_gpu(context->backend);
   study.patience_ns = study.gpu ? 40000000 : 200000000;
   study.all = 2 * BLOCKS * BATCHES * QUEUE_KINDS;
   choose_blocks(&study);

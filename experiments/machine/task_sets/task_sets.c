@@ -29,7 +29,7 @@ static const double fit_part = 0.8, least_s = 1, most_s = 120; /* of a fit */
 enum { ROWS = sizeof rows / sizeof rows[0], GPU_LATE_NS = 256, HOST_LATE_NS = 50000 };
 
 static amount choose_amount(const prem_experiment_context *context) {
-  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  const bool is_gpu = prem_is_gpu(context->backend);
   if (is_gpu)
     return context->quick ? (amount){2, 2, 16, 64, true, 10} : (amount){20, 12, 16, 64, true, 540};
   return context->quick ? (amount){1, 1, 16, 16, false, 2} : (amount){4, 4, 16, 64, false, 160};

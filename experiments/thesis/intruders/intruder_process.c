@@ -164,10 +164,8 @@ prem_status prem_other_process_begin(const prem_experiment_context *context, int
   *out = NULL;
   char part[32], line[LINE_BYTES];
   snprintf(part, sizeof part, "%" PRId32, blocks);
-  if (!context->program) {
-    prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "there is no command to start again");
-    return PREM_ERR_UNAVAILABLE;
-  }
+  if (!context->program)
+    return prem_experiment_refuse(diag, PREM_ERR_UNAVAILABLE, "there is no command to start again");
   prem_other_process *process = malloc(sizeof *process);
   if (!process)
     return PREM_ERR_MEMORY;
@@ -180,11 +178,11 @@ prem_status prem_other_process_begin(const prem_experiment_context *context, int
   release(process);
   if (*context->stop)
     return PREM_ERR_INTERRUPTED;
-  prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "another process does not get to work: %s",
-                error   ? strerror(error)
-                : *line ? line
-                        : "it says nothing");
-  return PREM_ERR_UNAVAILABLE;
+  return prem_experiment_refuse(diag, PREM_ERR_UNAVAILABLE,
+                                "another process does not get to work: %s",
+                                error   ? strerror(error)
+                                : *line ? line
+                                        : "it says nothing");
 }
 
 prem_status prem_other_process_end(prem_other_process *process, prem_intrusion *done,
@@ -196,9 +194,9 @@ prem_status prem_other_process_end(prem_other_process *process, prem_intrusion *
   release(process);
   if (told || interrupted)
     return told ? PREM_OK : PREM_ERR_INTERRUPTED;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "",
-                "another process ended without a report: %s", *line ? line : "it says nothing");
-  return PREM_ERR_MACHINE;
+  return prem_experiment_refuse(diag, PREM_ERR_MACHINE,
+                                "another process ended without a report: %s",
+                                *line ? line : "it says nothing");
 }
 
 /* ---- the child's side ----------------------------------------------------------------------- */
@@ -218,7 +216,7 @@ static void await_word(const prem_experiment_context *context) {
 
 prem_status prem_other_process_play(const prem_experiment_context *context, prem_diag *diag) {
   alarm(LIFE_S);
-  const bool gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  const bool gpu = prem_is_gpu(context->backend);
   const int32_t blocks = (int32_t)strtol(context->part, NULL, 10);
   prem_intruder *intruder = NULL;
   prem_status status = prem_intruder_open(context, blocks + 1, &intruder, diag);

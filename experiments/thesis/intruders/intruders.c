@@ -44,7 +44,7 @@ typedef struct intruder_study {
 /* ---- the schedule --------------------------------------------------------------------------- */
 
 static bool is_gpu(const intruder_study *study) {
-  return strcmp(prem_backend_name(study->context->backend), "cuda") == 0;
+  return prem_is_gpu(study->context->backend);
 }
 
 static void figure_path(const prem_experiment_context *context, char *out, size_t out_bytes) {
@@ -175,10 +175,9 @@ static prem_status prepare(intruder_study *study) {
 static prem_status judge_room(const intruder_study *study, int32_t spare_sms) {
   if (!is_gpu(study) || spare_sms >= MIN_SPARE_SMS)
     return PREM_OK;
-  prem_diag_add(study->diag, PREM_NOTE, 0, (prem_place){0}, "",
-                "the schedule leaves %d SMs of this GPU; an intruder needs %d", (int)spare_sms,
-                (int)MIN_SPARE_SMS);
-  return PREM_ERR_UNAVAILABLE;
+  return prem_experiment_refuse(study->diag, PREM_ERR_UNAVAILABLE,
+                                "the schedule leaves %d SMs of this GPU; an intruder needs %d",
+                                (int)spare_sms, (int)MIN_SPARE_SMS);
 }
 
 /* ---- sessions ------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "experiments/thesis/ordinary/work.h"
 
@@ -114,7 +113,7 @@ prem_status prem_ordinary_find(const prem_experiment_context *context,
                                const prem_ordinary_work *works, int32_t count, bool mapped,
                                int64_t runs, prem_ordinary_found *out, prem_diag *diag) {
   *out = (prem_ordinary_found){0};
-  if (strcmp(prem_backend_name(context->backend), "cuda") != 0)
+  if (!prem_is_gpu(context->backend))
     return PREM_ERR_UNAVAILABLE;
   prem_status status = PREM_ERR_UNAVAILABLE;
 #ifdef TTPREM_CUDA
