@@ -8,12 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "experiments/common/experiment.h"
+#include "experiments/common/scenario.h"
 #include "experiments/common/tables.h"
 #include "report/findings/parts.h"
 #include "ttprem/fit.h"
 #include "ttprem/isolation.h"
-#include "ttprem/prepare.h"
 
 enum { ROUNDS = 5, MAX_RECORDS = 4 << 20, FIT_S = 30, QUICK_FIT_S = 5 };
 
@@ -48,16 +47,13 @@ static prem_status refuse(prem_diag *diag, const char *what, const char *reason)
   return PREM_ERR_MACHINE;
 }
 
-/* Times are the machine's where the file names a profile. */
-static prem_status plan(const prem_experiment_context *context, prem_schedule *schedule,
-                        prem_diag *diag) {
+static prem_status fit(const prem_experiment_context *context, prem_schedule *schedule,
+                       prem_diag *diag) {
   const prem_fit_options options = {.late = 1e-5,
                                     .margin = -1,
                                     .time_limit_s = context->quick ? QUICK_FIT_S : FIT_S,
                                     .seed = context->seed,
                                     .stop = context->stop};
-  if (schedule->profile_count == 0)
-    return prem_prepare(schedule, prem_registry_builtin(), context->machine, NULL, diag);
   prem_fit *fit = NULL;
   prem_status status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
   if (status == PREM_OK)
@@ -66,6 +62,7 @@ static prem_status plan(const prem_experiment_context *context, prem_schedule *s
   return status;
 }
 
+/* The figures have no times of their own: they are the machine's. */
 static prem_status open_workload(const prem_experiment_context *context, const workload *of,
                                  prem_schedule **out, prem_diag *diag) {
   char path[PATH_MAX];
@@ -73,8 +70,11 @@ static prem_status open_workload(const prem_experiment_context *context, const w
   if (access(path, R_OK))
     return refuse(diag, path,
                   "it is not there; --schedules=DIR names the folder with figures/ and examples/");
+  const prem_scenario_request request = {.context = context, .path = path};
+  if (!prem_is_gpu(context->backend))
+    return prem_scenario_prepare(&request, out, diag);
   const prem_status status = prem_schedule_load(path, NULL, out, diag);
-  return status == PREM_OK ? plan(context, *out, diag) : status;
+  return status == PREM_OK ? fit(context, *out, diag) : status;
 }
 
 static void add_value(prem_table *to, const prem_value *value) {
