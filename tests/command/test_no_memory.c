@@ -106,25 +106,22 @@ static void sweep(const char *name, attempt *of, prem_status or_else) {
 /* ---- what is tried -------------------------------------------------------------------------- */
 
 static prem_status read_and_bind(FILE *told) {
-  prem_schedule *read = UNSET;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *read = UNSET;
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_load_text("t.cfg", source, &read, diag);
   if (status == PREM_OK)
     status = prem_schedule_bind(read, prem_registry_builtin(), diag);
   failing.armed = false;
   if (status == PREM_OK) {
-    char *saved = golden_saved(read); /* with its plan */
+    FREED char *saved = golden_saved(read); /* with its plan */
     fputs(saved, told);
-    free(saved);
   }
-  prem_schedule_free(read);
-  prem_diag_free(diag);
   return status;
 }
 
 /* A problem that there is no memory for is counted, and kept in no part. */
 static prem_status tell_problems(FILE *told) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   for (int i = 0; diag && i < 12; ++i)
     prem_diag_add(diag, PREM_ERROR, 17, (prem_place){"t.cfg", i}, "tasks", "number %d", i);
   failing.armed = false;
@@ -137,7 +134,6 @@ static prem_status tell_problems(FILE *told) {
   ck_assert_uint_eq(prem_diag_errors(diag), diag ? 12 : 0);
   ck_assert_uint_eq(kept + prem_diag_dropped(diag), diag ? 12 : 0);
   const prem_status status = kept == 12 ? PREM_OK : PREM_ERR_MEMORY;
-  prem_diag_free(diag);
   return status;
 }
 
@@ -153,12 +149,11 @@ static void tell_plan(FILE *told, const prem_plan *plan) {
 }
 
 static prem_status plan_with(FILE *told, const prem_plan_options *options) {
-  prem_plan *plan = UNSET;
+  OWNED(prem_plan) *plan = UNSET;
   const prem_status status = prem_plan_make(schedule, NULL, options, &plan, NULL);
   failing.armed = false;
   if (status == PREM_OK)
     tell_plan(told, plan);
-  prem_plan_free(plan);
   return status;
 }
 
@@ -168,7 +163,7 @@ static prem_status plan(FILE *told) {
 
 /* The plan to begin with is kept where the search fails. */
 static prem_status search(FILE *told) {
-  prem_plan *plan = UNSET;
+  OWNED(prem_plan) *plan = UNSET;
   const prem_status status = prem_plan_make(
       schedule, NULL, &(prem_plan_options){.time_limit_ns = PREM_MAX_NS, .step_limit = 40}, &plan,
       NULL);
@@ -180,7 +175,6 @@ static prem_status search(FILE *told) {
     schedule->plan = own;
     fputs("legal", told);
   }
-  prem_plan_free(plan);
   return status;
 }
 
@@ -216,9 +210,9 @@ static prem_status keep(FILE *told) {
 }
 
 static prem_status compress(FILE *told) {
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0;
-  prem_plan *again = prem_plan_new();
+  OWNED(prem_plan) *again = prem_plan_new();
   prem_status status =
       again ? prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL) : PREM_ERR_MEMORY;
   if (status == PREM_OK) {
@@ -228,8 +222,6 @@ static prem_status compress(FILE *told) {
   failing.armed = false;
   if (status == PREM_OK)
     tell_plan(told, again);
-  free(slots);
-  prem_plan_free(again);
   return status;
 }
 
@@ -242,11 +234,10 @@ static prem_status part(FILE *told) {
   bool keep_all[64] = {false};
   for (int32_t t = 0; t < schedule->task_count; t += 2)
     keep_all[t] = true;
-  prem_schedule *some = UNSET;
+  OWNED(prem_schedule) *some = UNSET;
   const prem_status status = prem_schedule_subset(schedule, keep_all, &some);
   if (status == PREM_OK)
     fprintf(told, "%d", some->task_count);
-  prem_schedule_free(some);
   return status;
 }
 
@@ -259,17 +250,16 @@ static prem_status save(FILE *told) {
   failing_arm(failing.fail_at);
   const prem_status status = prem_schedule_save(schedule, path, NULL);
   failing.armed = false;
-  char *found = golden_take(path);
+  FREED char *found = golden_take(path);
   if (status != PREM_OK)
     ck_assert_str_eq(found, "before");
   fputs(found, told);
-  free(found);
   return status;
 }
 
 static prem_status run(FILE *told) {
-  prem_session *session = UNSET;
-  prem_trace *trace = NULL;
+  OWNED(prem_session) *session = UNSET;
+  OWNED(prem_trace) *trace = NULL;
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 2};
   prem_status status = prem_session_open(&prem_backend_sim, schedule, &session, NULL);
   if (status == PREM_OK) {
@@ -281,8 +271,6 @@ static prem_status run(FILE *told) {
   if (status == PREM_OK)
     fprintf(told, "%" PRId64 " records, the last job ends at %" PRId64, trace->record_count,
             trace->job_end_ns[trace->job_count - 1]);
-  prem_trace_free(trace);
-  prem_session_close(session);
   return status;
 }
 
@@ -328,8 +316,8 @@ static prem_status run_live(prem_live *live, FILE *told) {
 
 /* A session of live_source, from its text to its end. */
 static prem_status in_session(prem_status (*work)(prem_live *live, FILE *told), FILE *told) {
-  prem_schedule *read = NULL;
-  prem_live *live = NULL;
+  OWNED(prem_schedule) *read = NULL;
+  OWNED(prem_live) *live = NULL;
   prem_status status = prem_schedule_load_text("live.cfg", live_source, &read, NULL);
   if (status == PREM_OK)
     status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
@@ -339,8 +327,6 @@ static prem_status in_session(prem_status (*work)(prem_live *live, FILE *told), 
   }
   if (status == PREM_OK)
     status = work(live, told);
-  prem_live_close(live);
-  prem_schedule_free(read);
   return status;
 }
 
@@ -379,8 +365,8 @@ static prem_status set_arguments(FILE *told) {
 
 /* A percentile may lack a result; counts lack none. */
 static prem_status tell_tally(FILE *told) {
-  prem_schedule *read = NULL;
-  prem_tally *tally = UNSET;
+  OWNED(prem_schedule) *read = NULL;
+  OWNED(prem_tally) *tally = UNSET;
   prem_status status = prem_schedule_load_text("live.cfg", live_source, &read, NULL);
   if (status == PREM_OK)
     status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
@@ -394,8 +380,6 @@ static prem_status tell_tally(FILE *told) {
   failing.armed = false;
   if (status == PREM_OK)
     prem_tally_write_histogram(tally, told);
-  prem_tally_free(tally);
-  prem_schedule_free(read);
   return status;
 }
 
@@ -422,8 +406,8 @@ static const char state_source[] =
     "};";
 
 static prem_status run_state(const prem_schedule *read, FILE *told) {
-  prem_session *session = NULL;
-  prem_trace *trace = NULL;
+  OWNED(prem_session) *session = NULL;
+  OWNED(prem_trace) *trace = NULL;
   prem_verdict verdict = {0};
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 4};
   prem_status status = prem_session_open(&prem_backend_sim, read, &session, NULL);
@@ -435,14 +419,12 @@ static prem_status run_state(const prem_schedule *read, FILE *told) {
     status = prem_session_verify(session, &verdict);
   if (status == PREM_OK)
     fprintf(told, "%d ", verdict.ok);
-  prem_trace_free(trace);
-  prem_session_close(session);
   return status;
 }
 
 static prem_status keep_state(FILE *told) {
-  prem_schedule *read = NULL;
-  prem_live *live = NULL;
+  OWNED(prem_schedule) *read = NULL;
+  OWNED(prem_live) *live = NULL;
   prem_status status = prem_schedule_load_text("state.cfg", state_source, &read, NULL);
   if (status == PREM_OK)
     status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
@@ -454,8 +436,6 @@ static prem_status keep_state(FILE *told) {
   }
   if (status == PREM_OK)
     status = run_live(live, told);
-  prem_live_close(live);
-  prem_schedule_free(read);
   return status;
 }
 
@@ -478,9 +458,9 @@ static prem_status run_beside(FILE *told) {
                                                .sampling.samples = 4,
                                                .sampling.launches = 1,
                                                .sampling.max_records = 100};
-  prem_schedule *read = NULL;
-  prem_session *session = UNSET;
-  prem_result *result = NULL;
+  OWNED(prem_schedule) *read = NULL;
+  OWNED(prem_session) *session = UNSET;
+  OWNED(prem_result) *result = NULL;
   prem_status status = prem_schedule_load_text("load.cfg", load_source, &read, NULL);
   if (status == PREM_OK)
     status = prem_schedule_bind(read, prem_registry_builtin(), NULL);
@@ -493,9 +473,6 @@ static prem_status run_beside(FILE *told) {
   failing.armed = false;
   if (status == PREM_OK)
     prem_result_print(result, told);
-  prem_result_free(result);
-  prem_session_close(session);
-  prem_schedule_free(read);
   return status;
 }
 
@@ -508,8 +485,8 @@ static prem_status measure(FILE *told) {
                                                .sampling.max_records = 100000};
   const prem_backend delayed = delayed_backend();
   delayed_seed = 3;
-  prem_session *session = UNSET;
-  prem_result *result = NULL;
+  OWNED(prem_session) *session = UNSET;
+  OWNED(prem_result) *result = NULL;
   prem_status status = prem_session_open(&delayed, schedule, &session, NULL);
   if (status == PREM_OK) {
     result = UNSET;
@@ -518,20 +495,18 @@ static prem_status measure(FILE *told) {
   failing.armed = false;
   if (status == PREM_OK)
     prem_result_print(result, told);
-  prem_result_free(result);
-  prem_session_close(session);
   return status;
 }
 
 /* Of all resources, one after the other. */
 static prem_status tell_usage(FILE *told) {
   const int64_t fail_at = failing.fail_at;
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0, requests = 0;
   failing.armed = false;
   prem_status status = prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL);
   for (int32_t r = 0; status == PREM_OK && r < schedule->platform.resource_count; ++r) {
-    prem_usage_step *steps = UNSET;
+    FREED prem_usage_step *steps = UNSET;
     int64_t step_count = -1;
     failing_arm(fail_at - requests);
     status = prem_plan_resource_usage(schedule, slots, count, r, &steps, &step_count);
@@ -539,10 +514,8 @@ static prem_status tell_usage(FILE *told) {
     ck_assert(status == PREM_OK || (!steps && step_count == 0));
     for (int64_t i = 0; i < step_count; ++i)
       fprintf(told, " %" PRId64 ":%" PRId64, steps[i].at_ns, steps[i].used);
-    free(steps);
   }
   failing.count = requests;
-  free(slots);
   return status;
 }
 
@@ -644,7 +617,7 @@ static prem_findings *isolate_findings(prem_status *status) {
 
 static prem_status isolate(FILE *told) {
   prem_status status;
-  prem_findings *all = isolate_findings(&status);
+  OWNED(prem_findings) *all = isolate_findings(&status);
   if (status == PREM_OK) {
     prem_machine machine = {0};
     status = prem_findings_write(all, &machine, "", path_of("i.json"), NULL);
@@ -652,7 +625,6 @@ static prem_status isolate(FILE *told) {
   failing.armed = false;
   if (status == PREM_OK)
     prem_findings_print(all, told);
-  prem_findings_free(all);
   return status;
 }
 
@@ -687,7 +659,7 @@ static prem_status isolate_load(FILE *told) {
                                                .sampling.samples = 2,
                                                .sampling.rounds = 1,
                                                .sampling.max_records = 100};
-  prem_schedule *read = NULL;
+  OWNED(prem_schedule) *read = NULL;
   prem_load_isolation *isolation = NULL;
   prem_machine machine = {0};
   prem_status status = bound_load(&read);
@@ -699,7 +671,6 @@ static prem_status isolate_load(FILE *told) {
   if (status == PREM_OK)
     prem_findings_print(isolation->findings, told);
   prem_load_isolation_free(isolation);
-  prem_schedule_free(read);
   return status;
 }
 
@@ -709,7 +680,7 @@ static prem_status profile_load(FILE *told) {
                                                .sampling.rounds = 1,
                                                .sampling.max_records = 100,
                                                .times = PREM_PLANNED};
-  prem_schedule *read = NULL;
+  OWNED(prem_schedule) *read = NULL;
   prem_profile *made = NULL;
   prem_machine machine = {0};
   prem_status status = bound_load(&read);
@@ -721,7 +692,6 @@ static prem_status profile_load(FILE *told) {
   if (status == PREM_OK)
     prem_findings_print(made->findings, told);
   prem_profile_free(made);
-  prem_schedule_free(read);
   return status;
 }
 
@@ -763,12 +733,11 @@ static prem_status write_findings(FILE *told) {
 }
 
 static prem_status read_findings(FILE *told) {
-  prem_findings *again = UNSET;
+  OWNED(prem_findings) *again = UNSET;
   const prem_status status = prem_findings_read(path_of("f.json"), &again, NULL);
   failing.armed = false;
   if (status == PREM_OK)
     prem_findings_print(again, told);
-  prem_findings_free(again);
   return status;
 }
 
@@ -785,8 +754,8 @@ static prem_status add_to(prem_report *report, prem_diag *diag) {
 
 /* jansson loses letters of texts that it has no room for, or says that they are none. */
 static prem_status add_to_report(FILE *told) {
-  prem_report *report = prem_report_new();
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_report) *report = prem_report_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = report && diag ? add_to(report, diag) : PREM_ERR_MEMORY;
   failing.armed = false;
   fputs("added", told);
@@ -794,8 +763,6 @@ static prem_status add_to_report(FILE *told) {
     ck_assert_int_eq(prem_diag_at(diag, i)->code, 0); /* of no rule */
   if (status == PREM_OK && prem_diag_count(diag) + prem_diag_dropped(diag) > 0)
     status = PREM_ERR_MEMORY; /* charts are left out, and it is said */
-  prem_report_free(report);
-  prem_diag_free(diag);
   return status;
 }
 
@@ -832,7 +799,7 @@ static prem_status convert_trace(FILE *told) {
 /* A plan as CSV, out and back. */
 static prem_status carry_plan(FILE *told) {
   FILE *file = fopen(path_of("plan.csv"), "w+");
-  prem_plan *plan = NULL;
+  OWNED(prem_plan) *plan = NULL;
   prem_status status = prem_plan_write_csv(schedule, file, NULL);
   rewind(file);
   if (status == PREM_OK)
@@ -842,7 +809,6 @@ static prem_status carry_plan(FILE *told) {
     status = PREM_ERR_ARGUMENT; /* an assertion asks for memory itself */
   if (plan)
     fprintf(told, " %d runs, %d starts", plan->affine_count, plan->starts_count);
-  prem_plan_free(plan);
   return status;
 }
 
@@ -851,8 +817,8 @@ static prem_trace *trace; /* of the fixture */
 /* What is told from one trace: few requests, so that each of them fails once. */
 static prem_status tell_trace(FILE *told) {
   const int32_t tasks = schedule->task_count;
-  prem_late_causes *causes = calloc((size_t)tasks * PREM_PHASE_COUNT, sizeof *causes);
-  prem_times *handovers = calloc((size_t)tasks, sizeof *handovers);
+  FREED prem_late_causes *causes = calloc((size_t)tasks * PREM_PHASE_COUNT, sizeof *causes);
+  FREED prem_times *handovers = calloc((size_t)tasks, sizeof *handovers);
   prem_first_causes first = {0};
   prem_standstills stops = {0};
   int64_t certain = -1, possible = -1, waited = 0;
@@ -879,8 +845,6 @@ static prem_status tell_trace(FILE *told) {
             (int)waited);
   }
   prem_first_causes_free(&first);
-  free(handovers);
-  free(causes);
   return status;
 }
 
@@ -913,12 +877,11 @@ static void add_chain(prem_diag *diag) {
 
 static void set_up(void) {
   golden_make_folder();
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (random_schedule_plan(SEED, NULL, &schedule, diag) != PREM_OK)
     abort_with("plan", diag);
   source = golden_saved(schedule);
   add_chain(diag);
-  prem_diag_free(diag);
 }
 
 static void tear_down(void) {

@@ -237,11 +237,10 @@ static prem_result *result;
 static prem_findings *findings;
 
 static prem_status load(prem_diag *diag) {
-  prem_schedule *read = NULL;
+  OWNED(prem_schedule) *read = NULL;
   prem_status status = prem_schedule_load("t.cfg", NULL, &read, diag);
   if (status == PREM_OK)
     status = prem_schedule_bind(read, prem_registry_builtin(), diag);
-  prem_schedule_free(read);
   return status;
 }
 
@@ -271,20 +270,18 @@ static prem_status write_findings(prem_diag *diag) {
 }
 
 static prem_status read_findings(prem_diag *diag) {
-  prem_findings *read = NULL;
+  OWNED(prem_findings) *read = NULL;
   const prem_status status = prem_findings_read("f.json", &read, diag);
-  prem_findings_free(read);
   return status;
 }
 
 static prem_status write_page(prem_diag *diag) {
-  prem_report *report = prem_report_new();
+  OWNED(prem_report) *report = prem_report_new();
   prem_status status = prem_report_add(report, "f.json", diag);
   if (status == PREM_OK)
     status = prem_report_add(report, "s.json", diag);
   if (status == PREM_OK)
     status = prem_report_write(report, "out", diag);
-  prem_report_free(report);
   return status;
 }
 
@@ -301,8 +298,8 @@ static prem_status convert(prem_diag *diag) {
 }
 
 static prem_status use_pictures(prem_diag *diag) {
-  prem_schedule *read = NULL;
-  prem_session *session = NULL;
+  OWNED(prem_schedule) *read = NULL;
+  OWNED(prem_session) *session = NULL;
   prem_status status = prem_schedule_load("i.cfg", NULL, &read, diag);
   if (status == PREM_OK)
     status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, diag);
@@ -310,8 +307,6 @@ static prem_status use_pictures(prem_diag *diag) {
     status = prem_session_open(&prem_backend_sim, read, &session, diag);
   if (status == PREM_OK)
     status = prem_session_save(session, false, diag);
-  prem_session_close(session);
-  prem_schedule_free(read);
   return status;
 }
 
@@ -413,7 +408,7 @@ static void clean(void) {
 }
 
 static void try_it(FILE *file, size_t which, call refused, int number, int error) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   clean();
   memset(system_calls.count, 0, sizeof system_calls.count);
   system_calls.refused = refused;
@@ -429,7 +424,6 @@ static void try_it(FILE *file, size_t which, call refused, int number, int error
     fprintf(file, "%s: %s", attempts[which].name, prem_status_text(status));
   tell_problems(file, diag);
   tell_files(file);
-  prem_diag_free(diag);
 }
 
 /* How many of its calls fail; gnuplot is waited for as often as it takes. */

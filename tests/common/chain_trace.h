@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/common/owned.h"
 #include "ttprem/ttprem.h"
 #include "ttprem/ttprem_measure.h"
 
@@ -50,7 +51,7 @@ static inline int64_t chain_start_ns(const chain_run *run, int32_t task, int32_t
 }
 
 static inline prem_schedule *chain_schedule(const chain_run *run) {
-  char *source = calloc(1, 1 << 14);
+  FREED char *source = calloc(1, 1 << 14);
   int at = sprintf(source,
                    "version = 1; name = \"chain\"; platform: { blocks = %d; buffers = 2;"
                    " late_ns = %dL; resources = ( { name = \"memory\"; capacity = %d; } ); };"
@@ -81,7 +82,6 @@ static inline prem_schedule *chain_schedule(const chain_run *run) {
   if (prem_schedule_load_text("chain", source, &schedule, NULL) != PREM_OK ||
       prem_schedule_bind(schedule, prem_registry_builtin(), NULL) != PREM_OK)
     abort();
-  free(source);
   return schedule;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/common/owned.h"
 #include "ttprem/ttprem.h"
 
 typedef struct fixture {
@@ -43,9 +44,8 @@ static inline void fixture_expect(const fixture *f, prem_status status, prem_sta
 
 /** Does a problem say this? */
 static inline void fixture_expect_said(const fixture *f, const char *words) {
-  char *problems = fixture_problems(f->diag);
+  FREED char *problems = fixture_problems(f->diag);
   ck_assert_msg(strstr(problems, words), "'%s' is not in:\n%s", words, problems);
-  free(problems);
 }
 
 /** Load a schedule given as text, not bound yet. */

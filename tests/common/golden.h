@@ -55,10 +55,9 @@ static inline char *golden_saved(const prem_schedule *schedule) {
   const int descriptor = mkstemp(path);
   ck_assert_int_ge(descriptor, 0);
   close(descriptor);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_schedule_save(schedule, path, diag) != PREM_OK)
     abort_with("save", diag);
-  prem_diag_free(diag);
   return golden_take(path);
 }
 

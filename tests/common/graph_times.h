@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/common/owned.h"
 #include "tests/common/random_graph.h"
 #include "ttprem/ttprem_measure.h"
 
@@ -354,12 +355,11 @@ static inline void graph_fold(graph_case *at, const prem_result *result) {
       graph_fail(at, what);
   }
   graph_fold_phases(at->totals, tt);
-  int64_t *planned_ns = graph_planned_ns(at, tt->job_count);
+  FREED int64_t *planned_ns = graph_planned_ns(at, tt->job_count);
   if (planned_ns)
     graph_fold_jobs(at, tt, planned_ns);
   if (!planned_ns || !graph_fold_ratios(at, result, planned_ns))
     graph_fail(at, "out of memory");
-  free(planned_ns);
 }
 
 /** All modes by turns, every run verified. */
@@ -375,15 +375,13 @@ static inline prem_status graph_run(graph_case *at) {
   if (setting->graph_every > 0 && !at->graph.is_periodic &&
       at->graph.seed % (uint64_t)setting->graph_every == 0)
     options.mode_count = 3;
-  prem_session *session = NULL;
-  prem_result *result = NULL;
+  OWNED(prem_session) *session = NULL;
+  OWNED(prem_result) *result = NULL;
   prem_status status = prem_session_open(setting->backend, at->schedule, &session, at->diag);
   if (status == PREM_OK)
     status = prem_compare(session, at->schedule, setting->backend, &options, &result, at->diag);
   if (status == PREM_OK)
     graph_fold(at, result);
-  prem_result_free(result);
-  prem_session_close(session);
   return status;
 }
 

@@ -120,13 +120,13 @@ enum { X, Y, Z }; /* streams */
 static inline void follow_plans(const char *backend, prem_mode mode) {
   enum { ROUNDS = 200, MOST_ROUNDS = 20 * ROUNDS, UNIT_NS = 250 };
   const int64_t patience_ns = INT64_C(60000000000);
-  prem_schedule *schedule = prepared_schedule(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       three_tasks("operating_modes = ( { name = \"y\"; off = [ \"c\" ]; policy: { }; },"
                   "  { name = \"z\"; off = [ \"a\" ]; policy: { }; }, { name = \"both\"; } );",
                   "", UNIT_NS));
   const int64_t length_ns = schedule->plan->hyperperiod_ns;
-  prem_live *live = open_live_on(backend, schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_live) *live = open_live_on(backend, schedule);
+  OWNED(prem_trace) *trace = NULL;
   int64_t shown[3] = {0};
   ck_assert_int_eq(prem_trace_new(schedule, 2000, 100000, &trace), PREM_OK);
   ck_assert_int_eq(feed(live, X, 7, NULL), PREM_OK);
@@ -153,9 +153,6 @@ static inline void follow_plans(const char *backend, prem_mode mode) {
   ck_assert(is_last);
   ck_assert_int_gt(trace->record_count, 0);
   assert_by_plans(schedule, trace, 0);
-  prem_live_close(live);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/common/owned.h"
 #include "ttprem/ttprem.h"
 
 /** One job of a run: when the plan has it touch arrays and end, and when it did. */
@@ -56,7 +57,7 @@ static inline void order_plan_job(order_job *job, const prem_slot *slot, int64_t
 static inline order_job *order_jobs(const prem_schedule *schedule, const prem_trace *trace) {
   const int64_t count = trace->hyperperiods * trace->job_count;
   order_job *jobs = (order_job *)calloc((size_t)count + 1, sizeof *jobs);
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t slot_count = 0;
   if (!jobs || prem_plan_expand(schedule, schedule->plan, &slots, &slot_count, NULL) != PREM_OK)
     abort();
@@ -76,7 +77,6 @@ static inline order_job *order_jobs(const prem_schedule *schedule, const prem_tr
     order_job *job = &jobs[r->hyperperiod * trace->job_count + trace->first_job[r->task] + r->job];
     job->touch_ns[r->phase] = order_earlier(job->touch_ns[r->phase], r->start_ns);
   }
-  free(slots);
   return jobs;
 }
 

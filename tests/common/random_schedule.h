@@ -563,8 +563,8 @@ static inline bool random_plans_run(const prem_backend *backend, const prem_mach
   *counts = (random_counts){0};
   const uint64_t last = seed + 4 * (uint64_t)plans;
   for (; counts->plans < plans && seed < last; ++seed) {
-    prem_diag *diag = prem_diag_new();
-    prem_schedule *schedule = NULL;
+    OWNED(prem_diag) *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule = NULL;
     const prem_status status = random_schedule_plan(seed, machine, &schedule, diag);
     if (status == PREM_OK) {
       ++counts->plans;
@@ -573,8 +573,6 @@ static inline bool random_plans_run(const prem_backend *backend, const prem_mach
     } else if (status != PREM_ERR_INFEASIBLE) {
       random_fail(counts, seed, prem_status_text(status), diag);
     }
-    prem_schedule_free(schedule);
-    prem_diag_free(diag);
   }
   printf("%s: %d plans, %d runs, %d failed\n", prem_backend_name(backend), counts->plans,
          counts->runs, counts->failed);

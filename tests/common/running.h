@@ -12,19 +12,17 @@ static inline void abort_with(const char *what, const prem_diag *diag) {
 
 /** The checker finds nothing wrong with the schedule. */
 static inline void assert_checked(const prem_schedule *schedule) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_check(schedule, NULL, diag) != PREM_OK)
     abort_with("check", diag);
-  prem_diag_free(diag);
 }
 
 /** Of a text, made ready: bound, planned where it has no plan, checked. */
 static inline prem_schedule *prepared_schedule(const char *source) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text(source);
   if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
     abort_with("prepare", diag);
-  prem_diag_free(diag);
   return schedule;
 }
 
@@ -37,21 +35,19 @@ static inline prem_schedule *checked_schedule(const char *source) {
 
 /** Load and prepare. */
 static inline prem_schedule *planned_schedule(const char *path) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
   if (prem_schedule_load(path, NULL, &schedule, diag) != PREM_OK ||
       prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
     abort_with(path, diag);
-  prem_diag_free(diag);
   return schedule;
 }
 
 static inline prem_session *open_on(const char *backend, const prem_schedule *schedule) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_session *session = NULL;
   if (prem_session_open(prem_backend_find(backend), schedule, &session, diag) != PREM_OK)
     abort_with("open", diag);
-  prem_diag_free(diag);
   return session;
 }
 

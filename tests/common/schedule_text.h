@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ttprem/ttprem.h"
+#include "tests/common/owned.h"
 
 /** printf into one of many buffers, good until the 64th call from now. */
 PREM_PRINTF(1, 2) static inline const char *text(const char *format, ...) {
@@ -56,13 +56,12 @@ static inline prem_schedule *schedule_from_text_lenient(const char *source, prem
 
 /** Load and bind a text that has no error; free with prem_schedule_free(). */
 static inline prem_schedule *schedule_from_text(const char *source) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text_lenient(source, diag);
   if (prem_diag_errors(diag) > 0) {
     print_problems(diag);
     ck_abort_msg("the text has errors");
   }
-  prem_diag_free(diag);
   return schedule;
 }
 

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/common/owned.h"
+
 typedef struct suite_group {
   const char *name;
   SFun set_up, tear_down; /* before and after each test; NULL: nothing */

@@ -10,11 +10,10 @@ static const prem_machine *judged_on;
 
 static inline prem_diag *verdict_on(const char *source) {
   prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
   prem_status status = prem_check(schedule, judged_on, diag);
   ck_assert_int_eq(status, prem_diag_errors(diag) ? PREM_ERR_INVALID : PREM_OK);
   ck_assert_int_eq(prem_check(schedule, judged_on, NULL), status);
-  prem_schedule_free(schedule);
   return diag;
 }
 
@@ -37,18 +36,16 @@ static inline void assert_says(const prem_diag *diag, int code, const char *frag
 }
 
 static inline void assert_legal(const char *source) {
-  prem_diag *diag = verdict_on(source);
+  OWNED(prem_diag) *diag = verdict_on(source);
   if (prem_diag_errors(diag) > 0) {
     print_problems(diag);
     ck_abort_msg("refused, but legal:\n%s", source);
   }
-  prem_diag_free(diag);
 }
 
 static inline void assert_refused(int code, const char *fragment, const char *source) {
-  prem_diag *diag = verdict_on(source);
+  OWNED(prem_diag) *diag = verdict_on(source);
   assert_says(diag, code, fragment);
-  prem_diag_free(diag);
 }
 
 /** A bad schedule, and its twin on the good side. */
@@ -59,14 +56,13 @@ static inline void assert_twins(int code, const char *fragment, const char *bad,
 
 /** As assert_refused(), and it is the only code. */
 static inline void assert_only(int code, const char *fragment, const char *source) {
-  prem_diag *diag = verdict_on(source);
+  OWNED(prem_diag) *diag = verdict_on(source);
   assert_says(diag, code, fragment);
   for (size_t i = 0; i < prem_diag_count(diag); ++i)
     if (prem_diag_at(diag, i)->code != code) {
       print_problems(diag);
       ck_abort_msg("expected no other code than E%03d", code);
     }
-  prem_diag_free(diag);
 }
 
 /** A schedule file with these settings of the platform, tasks and plan. */

@@ -190,7 +190,7 @@ static void add_data_edge(prem_program *program, int32_t need) {
 /* @param need  0: without a data edge. */
 static void explore_one(const char *source, int64_t hyperperiods, int32_t need) {
   world w = {0};
-  prem_schedule *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
   ck_assert_ptr_nonnull(schedule);
   ck_assert_int_eq(prem_program_new_live(schedule, &w.program, NULL), PREM_OK);
   const prem_asks_watch watch =
@@ -216,7 +216,6 @@ static void explore_one(const char *source, int64_t hyperperiods, int32_t need) 
   free(w.ends);
   free(w.tasks);
   prem_program_free(w.program);
-  prem_schedule_free(schedule);
 }
 
 /* A word for all blocks, and a word for each. */

@@ -197,14 +197,14 @@ static bool records_are_whole(const prem_schedule *schedule, prem_trace *trace) 
 
 /* With room for every record, and for a third of them: what is not there is counted. */
 static void judge_room(const prem_backend *backend, const char *path, const prem_machine *machine) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = planned(path, machine, diag);
-  prem_session *session = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = planned(path, machine, diag);
+  OWNED(prem_session) *session = NULL;
   if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK)
     fail(path, diag);
   int64_t all = 0;
   for (int tight = 0; session && tight < 2; ++tight) {
-    prem_trace *trace = NULL;
+    OWNED(prem_trace) *trace = NULL;
     const int64_t room = tight ? all / 3 : 100000;
     if (prem_trace_new(schedule, HYPERPERIODS, room, &trace) != PREM_OK ||
         !run(session, path, PREM_MODE_TT, PREM_ENGINE_BEST, trace, diag)) {
@@ -218,11 +218,7 @@ static void judge_room(const prem_backend *backend, const char *path, const prem
       if (!records_are_whole(schedule, trace))
         fail("a record is there twice, or is none of this schedule's", diag);
     }
-    prem_trace_free(trace);
   }
-  prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 /* Tasks that share an array kept the plan's order, however late they were. */
@@ -249,7 +245,7 @@ static void judge_memory(const prem_backend *backend, const char *path,
   if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK)
     fail(path, diag);
   for (size_t m = 0; session && m < sizeof modes / sizeof *modes; ++m) {
-    prem_trace *trace = NULL;
+    OWNED(prem_trace) *trace = NULL;
     int64_t certain = -1, possible = -1;
     char what[256];
     if (prem_trace_new(schedule, HYPERPERIODS, 100000, &trace) != PREM_OK)
@@ -265,7 +261,6 @@ static void judge_memory(const prem_backend *backend, const char *path,
              prem_mode_name(modes[m]), (long long)certain);
     if (modes[m] == PREM_MODE_FREE ? certain <= 0 : certain != 0)
       fail(what, diag);
-    prem_trace_free(trace);
   }
   prem_session_close(session);
   prem_schedule_free(schedule);
@@ -305,10 +300,10 @@ static void judge_long_walk(const prem_backend *backend, const char *path,
 }
 
 static void run_all(const prem_backend *backend, const char *path, const prem_machine *machine) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = planned(path, machine, diag);
-  prem_session *session = NULL;
-  prem_trace *trace = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = planned(path, machine, diag);
+  OWNED(prem_session) *session = NULL;
+  OWNED(prem_trace) *trace = NULL;
   if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK ||
       prem_trace_new(schedule, HYPERPERIODS, 100000, &trace) != PREM_OK) {
     fail(path, diag);
@@ -320,10 +315,6 @@ static void run_all(const prem_backend *backend, const char *path, const prem_ma
           judge_order(schedule, path, trace, machine);
     run_ordinary(session, schedule, path, trace, diag);
   }
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 int main(int argc, char **argv) {

@@ -84,7 +84,7 @@ static void close_bench(bench *b) {
 }
 
 static void run_for(const bench *b, prem_mode mode, int64_t hyperperiods) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_run_request request = {.mode = mode, .hyperperiods = hyperperiods};
   prem_verdict verdict;
   ck_assert_int_eq(prem_session_poison(b->session), PREM_OK);
@@ -93,7 +93,6 @@ static void run_for(const bench *b, prem_mode mode, int64_t hyperperiods) {
   ck_assert_int_eq(b->trace->hyperperiods, hyperperiods);
   ck_assert_int_eq(prem_session_verify(b->session, &verdict), PREM_OK);
   ck_assert(verdict.ok);
-  prem_diag_free(diag);
 }
 
 /* ---- what the records say -------------------------------------------------------------------- */
@@ -275,16 +274,14 @@ START_TEST(what_was_measured_is_kept_when_the_run_is_stopped) {
 END_TEST
 
 static void assert_refused(const char *source, prem_status status, int code, const char *key) {
-  prem_schedule *schedule = prepared_schedule(source);
+  OWNED(prem_schedule) *schedule = prepared_schedule(source);
   prem_session *session = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_session_open(prem_backend_find("cuda"), schedule, &session, diag), status);
   ck_assert_uint_gt(prem_diag_count(diag), 0);
   const prem_problem *problem = prem_diag_at(diag, prem_diag_count(diag) - 1);
   ck_assert_int_eq(problem->code, code);
   ck_assert_str_eq(problem->key, key);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 START_TEST(what_finds_no_room_on_an_sm_is_refused) {

@@ -65,18 +65,15 @@ static void assert_ends(const prem_trace *trace, prem_mode mode) {
 }
 
 START_TEST(jobs_end_after_what_they_wait_for) {
-  prem_schedule *schedule = prepared_schedule(text_of_four());
-  prem_session *session = open_on("cuda", schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(text_of_four());
+  OWNED(prem_session) *session = open_on("cuda", schedule);
   for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
-    prem_trace *trace = run_in(session, schedule, modes[m], HYPERPERIODS);
+    OWNED(prem_trace) *trace = run_in(session, schedule, modes[m], HYPERPERIODS);
     assert_ends(trace, modes[m]);
-    prem_trace_free(trace);
   }
   const char *note = prem_session_mode_note(session, PREM_MODE_GATED_GRAPH);
   ck_assert_ptr_nonnull(note);
   ck_assert_ptr_nonnull(strstr(note, "launched before S; what waits for S is "));
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
@@ -91,9 +88,9 @@ static prem_status run_stopped(prem_session *session, prem_mode mode, prem_trace
 START_TEST(stopped_runs_end) {
   enum { MANY = 100000 };
   const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
-  prem_schedule *schedule = prepared_schedule(text_of_four());
-  prem_session *session = open_on("cuda", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = prepared_schedule(text_of_four());
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, MANY, 0, &trace), PREM_OK);
   signal(SIGALRM, stop_now);
   for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
@@ -108,9 +105,6 @@ START_TEST(stopped_runs_end) {
     ck_assert_int_eq(run_stopped(session, modes[m], trace, HYPERPERIODS), PREM_OK);
     assert_ends(trace, modes[m]);
   }
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
@@ -131,7 +125,7 @@ static int64_t median_end_ns(prem_session *session, const prem_schedule *schedul
 
 /* A chain of four: what a launch takes is more than what the gate takes. */
 START_TEST(a_gated_graph_leaves_its_launch_out) {
-  prem_schedule *schedule = prepared_schedule(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       "version = 1; name = \"chain\"; platform: { blocks = 1; clock_step_ns = 32L;"
       "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
       "tasks = ( { name = \"a\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1;"
@@ -142,7 +136,7 @@ START_TEST(a_gated_graph_leaves_its_launch_out) {
       "  compute: { wcet_ns = 9600L; }; },"
       "{ name = \"d\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; after = ( { task = \"c\"; } );"
       "  compute: { wcet_ns = 9600L; }; } );");
-  prem_session *session = open_on("cuda", schedule);
+  OWNED(prem_session) *session = open_on("cuda", schedule);
   const int64_t launched_ns = median_end_ns(session, schedule, PREM_MODE_GRAPH);
   const int64_t gated_ns = median_end_ns(session, schedule, PREM_MODE_GATED_GRAPH);
   printf("from S to the end of four kernels: graph %lld ns, gated_graph %lld ns (%s)\n",
@@ -151,8 +145,6 @@ START_TEST(a_gated_graph_leaves_its_launch_out) {
   ck_assert_int_gt(gated_ns, 0);
   if (!IS_EMULATED) /* it judges no times */
     ck_assert_int_lt(gated_ns, launched_ns);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
@@ -179,18 +171,17 @@ static const char *text_of_tiled(void) {
 
 /* What a mode's jobs made is the references'. */
 START_TEST(they_go_tile_by_tile) {
-  prem_schedule *schedule = prepared_schedule(text_of_tiled());
-  prem_session *session = open_on("cuda", schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(text_of_tiled());
+  OWNED(prem_session) *session = open_on("cuda", schedule);
   prem_verdict verdict = {0};
   static const prem_mode both[] = {PREM_MODE_LEGACY, PREM_MODE_GATED_GRAPH};
   for (size_t m = 0; m < (IS_EMULATED ? 1 : sizeof both / sizeof *both); ++m) {
     ck_assert_int_eq(prem_session_poison(session), PREM_OK);
-    prem_trace *trace = run_in(session, schedule, both[m], 2);
+    OWNED(prem_trace) *trace = run_in(session, schedule, both[m], 2);
     for (int64_t h = 0; h < trace->hyperperiods; ++h)
       ck_assert_int_ge(end_of(trace, h, 1, 0), end_of(trace, h, 0, 0));
     ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
     ck_assert_msg(verdict.ok, "%s", prem_mode_name(both[m]));
-    prem_trace_free(trace);
   }
   const prem_launch_search *tried = prem_session_launch_search(session);
   ck_assert_int_gt(tried->candidate_count, 8);
@@ -198,8 +189,6 @@ START_TEST(they_go_tile_by_tile) {
     ck_assert(!tried->candidates[i].wrong);
     ck_assert_int_eq(strncmp(tried->candidates[i].way, "tile by tile, ", 14), 0);
   }
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
@@ -236,9 +225,9 @@ static void assert_load(const prem_best_effort_trace *load, int64_t hyperperiods
 START_TEST(a_load_goes_on_beside_them) {
   enum { MANY = 100000 };
   const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
-  prem_schedule *schedule = beside_a_load("");
-  prem_session *session = open_on("cuda", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = beside_a_load("");
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_session_trace_new(session, MANY, 0, &trace), PREM_OK);
   signal(SIGALRM, stop_now);
   for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
@@ -256,22 +245,16 @@ START_TEST(a_load_goes_on_beside_them) {
   }
   stop = 0;
   ck_assert_int_eq(run_stopped(session, PREM_MODE_COPY, trace, 1), PREM_ERR_UNAVAILABLE);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
 START_TEST(what_streams_do_not_keep_is_refused) {
-  prem_schedule *schedule = beside_a_load("lag_ns = 9600L;");
-  prem_session *session = open_on("cuda", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = beside_a_load("lag_ns = 9600L;");
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_session_trace_new(session, 1, 0, &trace), PREM_OK);
   ck_assert_int_eq(run_stopped(session, PREM_MODE_LEGACY, trace, 1), PREM_ERR_UNAVAILABLE);
   ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, 1), PREM_OK);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
@@ -305,9 +288,9 @@ static void assert_passes(const prem_best_effort_trace *load) {
 }
 
 START_TEST(a_graph_goes_on_between_windows) {
-  prem_schedule *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "");
-  prem_session *session = open_on("cuda", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "");
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_session_trace_new(session, GRAPH_HYPERPERIODS, 0, &trace), PREM_OK);
   for (int again = 0; again < 3; ++again) {
     ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, GRAPH_HYPERPERIODS), PREM_OK);
@@ -328,18 +311,15 @@ START_TEST(a_graph_goes_on_between_windows) {
     ck_assert_int_eq(trace->best_effort->counts[0].waits, 0);
     ck_assert_int_eq(trace->best_effort->counts[0].overruns, 0);
   }
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
 START_TEST(a_stopped_run_ends_its_graph) {
   enum { MANY = 100000 };
   const struct itimerval soon = {.it_value = {.tv_usec = 300000}};
-  prem_schedule *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "");
-  prem_session *session = open_on("cuda", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "");
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_session_trace_new(session, MANY, 0, &trace), PREM_OK);
   ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, 2), PREM_OK);
   signal(SIGALRM, stop_now);
@@ -350,23 +330,18 @@ START_TEST(a_stopped_run_ends_its_graph) {
   stop = 0;
   ck_assert_int_eq(run_stopped(session, PREM_MODE_LEGACY, trace, 2), PREM_OK);
   ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, 2), PREM_OK);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
 static void assert_refused(prem_session *session, const char *reason) {
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 1};
-  prem_diag *diag = prem_diag_new();
-  prem_trace *trace = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_session_trace_new(session, 1, 0, &trace), PREM_OK);
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_UNAVAILABLE);
   ck_assert_uint_gt(prem_diag_count(diag), 0);
   ck_assert_msg(strstr(prem_diag_at(diag, prem_diag_count(diag) - 1)->reason, reason), "%s",
                 prem_diag_at(diag, prem_diag_count(diag) - 1)->reason);
-  prem_trace_free(trace);
-  prem_diag_free(diag);
 }
 
 /* Some 2 us between two windows: two kernels, and what sees their end, take longer. */

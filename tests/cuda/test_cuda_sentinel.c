@@ -50,13 +50,12 @@ static void tear_down(void) {
 }
 
 static void run_with(prem_mode mode, bool sentinel) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_run_request request = {
       .mode = mode, .hyperperiods = HYPERPERIODS, .sentinel = sentinel};
   if (prem_session_run(session, &request, trace, diag) != PREM_OK)
     abort_with(prem_mode_name(mode), diag);
   ck_assert_int_eq(trace->hyperperiods, HYPERPERIODS);
-  prem_diag_free(diag);
 }
 
 static int64_t jobs_with(bool (*is_so)(int64_t)) {
@@ -188,7 +187,7 @@ START_TEST(it_ends_by_itself_when_nobody_tells_it_anything) {
   enum { SILENCE_MS = 200 };
   const struct timespec wait = {.tv_sec = 2};
   prem_sentinel *sentinel = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_sentinel_new(&sentinel), cudaSuccess);
   ck_assert_int_eq(prem_sentinel_prepare(sentinel, cudaSharedmemCarveoutDefault), cudaSuccess);
   ck_assert_int_eq(prem_sentinel_launch(sentinel, SILENCE_MS * INT64_C(1000000), NULL, 0),
@@ -200,7 +199,6 @@ START_TEST(it_ends_by_itself_when_nobody_tells_it_anything) {
   ck_assert_int_gt(trace->stalls.watched_ns, SILENCE_MS * INT64_C(1000000));
   ck_assert_int_lt(trace->stalls.watched_ns, INT64_C(1900000000));
   prem_sentinel_free(sentinel);
-  prem_diag_free(diag);
 }
 END_TEST
 #endif
@@ -208,7 +206,7 @@ END_TEST
 #ifdef WITH_CUDART
 START_TEST(one_that_found_no_room_is_told_once) {
   prem_sentinel *sentinel = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_sentinel_new(&sentinel), cudaSuccess);
   for (int i = 0; i < 3; ++i) { /* as if it had not been placed: it is not launched */
     ck_assert_int_eq(prem_sentinel_prepare(sentinel, cudaSharedmemCarveoutDefault), cudaSuccess);
@@ -220,7 +218,6 @@ START_TEST(one_that_found_no_room_is_told_once) {
   }
   ck_assert_int_eq(prem_diag_at(diag, 0)->severity, PREM_WARNING);
   prem_sentinel_free(sentinel);
-  prem_diag_free(diag);
 }
 END_TEST
 #endif

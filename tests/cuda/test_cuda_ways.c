@@ -8,6 +8,7 @@
 #include "experiments/live/live_pipeline/pipeline.h"
 #include "experiments/live/ways/ways.h"
 
+#include "tests/common/owned.h"
 #include "ttprem/ttprem.h"
 
 #include <stdio.h>
@@ -50,12 +51,11 @@ static void run_way(const prem_experiment_context *context, const prem_way_setup
   snprintf(what, sizeof what, "%s, %s %d, %s, %d x %d%s", prem_way_name(setup->way),
            prem_work_name(setup->work), (int)setup->size, prem_way_memory_name(setup->memory),
            (int)setup->blocks, (int)setup->threads, stamped ? ", stamped" : "");
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_status status = prem_way_run(context, setup, &turns, &samples, diag);
   bool right = samples.wrong == 0;
   right &= (stamped ? samples.device_count : samples.count) == TURNS;
   judge(what, status, right, diag);
-  prem_diag_free(diag);
 }
 
 static void run_works(const prem_experiment_context *context, prem_way way, int32_t blocks) {
@@ -104,21 +104,20 @@ static void run_pipeline(const prem_experiment_context *context, prem_pipeline_w
       .warm_up = 5, .count = FRAMES, .end_ns = INT64_MAX, .stop = &stop, .age_ns = age_ns};
   char what[64];
   snprintf(what, sizeof what, "pipeline %d with %d buffers", way, (int)buffers);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_status status = way == PREM_PIPELINE_LIVE
                                  ? prem_pipeline_live(context, &setup, &run, diag)
                                  : prem_pipeline_on_gpu(&setup, &run, diag);
   judge(what, status, run.wrong == 0 && run.frames == FRAMES, diag);
-  prem_diag_free(diag);
 }
 
 /* What live sessions multiply with: no other suite runs it on the GPU. */
 static void run_products(const prem_experiment_context *context, const char *source) {
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = NULL;
-  prem_session *session = NULL;
-  prem_trace *trace = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_session) *session = NULL;
+  OWNED(prem_trace) *trace = NULL;
   char path[512];
   snprintf(path, sizeof path, "%s/tests/cuda/products.cfg", source);
   prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
@@ -140,10 +139,6 @@ static void run_products(const prem_experiment_context *context, const char *sou
   }
   if (!trace)
     judge("products.cfg", status, false, diag);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 static void run_all(const prem_experiment_context *context, const char *source, int only) {

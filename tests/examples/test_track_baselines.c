@@ -104,13 +104,12 @@ static void run_turn(const baseline_batch *of, baseline_turn turn, void *room, f
 }
 
 static void run_frame(const baseline_batch *of, float *boxes) {
-  void *room = zeros(1, sizeof(baseline_sight));
+  FREED void *room = zeros(1, sizeof(baseline_sight));
   for (int32_t i = 0; i < BASELINE_TURNS; ++i) {
     ck_assert_int_le(baseline_grid_of(of, BASELINE_FRAME[i]).room_bytes,
                      (int32_t)sizeof(baseline_sight));
     run_turn(of, BASELINE_FRAME[i], room, boxes);
   }
-  free(room);
 }
 
 /* ---- beside the references ---- */
@@ -131,7 +130,7 @@ static void expect_the_same(const float *found, const float *expected, int frame
 TESTS(steps_follow_as_the_references, 2) {
   const int32_t scales = _i ? 3 : 1;
   const track_setting setting = track_setting_for(ROWS, COLUMNS, TARGETS, scales);
-  prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
+  OWNED(prem_schedule) *schedule = track_schedule_of(&setting, PREM_OK);
   plain_tracker *plain = plain_new(schedule);
   ck_assert_ptr_nonnull(plain);
   synth_settings settings = synth_defaults();
@@ -163,5 +162,4 @@ TESTS(steps_follow_as_the_references, 2) {
   free_batch(&others);
   synth_free(made);
   plain_free(plain);
-  prem_schedule_free(schedule);
 }

@@ -179,7 +179,7 @@ TESTS(lanes_make_the_references_bits, 4) {
   track_setting setting = track_setting_for(ROWS, COLUMNS, cases[_i].targets, cases[_i].scales);
   setting.strips = cases[_i].strips;
   setting.blocks = cases[_i].blocks;
-  prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
+  OWNED(prem_schedule) *schedule = track_schedule_of(&setting, PREM_OK);
   plain_tracker *plain = plain_new(schedule);
   ck_assert_ptr_nonnull(plain);
   world w = {schedule, calloc((size_t)schedule->array_count, sizeof *w.arrays)};
@@ -208,5 +208,4 @@ TESTS(lanes_make_the_references_bits, 4) {
     free(w.arrays[a]);
   free(w.arrays);
   plain_free(plain);
-  prem_schedule_free(schedule);
 }

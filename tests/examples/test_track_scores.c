@@ -333,7 +333,7 @@ static const struct {
 TESTS(a_broken_log_is_refused_at_its_line, sizeof broken_logs / sizeof *broken_logs) {
   track_log log;
   char line[256];
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   write_text("log.csv", broken_logs[_i].text);
   ck_assert_int_eq(track_log_read("log.csv", &log, diag), PREM_ERR_PARSE);
   ck_assert_ptr_null(log.rows);
@@ -341,7 +341,6 @@ TESTS(a_broken_log_is_refused_at_its_line, sizeof broken_logs / sizeof *broken_l
   prem_problem_format(prem_diag_at(diag, 0), line, sizeof line);
   ck_assert_msg(strstr(line, broken_logs[_i].line) == line && strstr(line, broken_logs[_i].said),
                 "%s", line);
-  prem_diag_free(diag);
 }
 
 /* ---- ground truth ---- */
@@ -437,11 +436,10 @@ static const struct {
 
 TESTS(broken_instants_are_refused_at_their_line, sizeof broken_instants / sizeof *broken_instants) {
   instants of = {0};
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   write_text("broken.csv", broken_instants[_i].text);
   ck_assert_int_eq(instants_read("broken.csv", &of, diag), PREM_ERR_PARSE);
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, broken_instants[_i].line);
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   instants_free(&of);
-  prem_diag_free(diag);
 }

@@ -64,7 +64,7 @@ TESTS(the_bytes_are_what_they_were, sizeof sums / sizeof *sums) {
   synth *of = make(sums[_i].settings);
   const synth_settings *settings = synth_settings_of(of);
   const size_t width = (size_t)settings->width, bytes = width * (size_t)settings->height;
-  uint8_t *pixels = malloc(bytes);
+  FREED uint8_t *pixels = malloc(bytes);
   uint64_t sum = SYNTH_SUM_START;
   for (int64_t i = 0; i < settings->frames; ++i) {
     synth_frame(of, i, pixels, width);
@@ -72,7 +72,6 @@ TESTS(the_bytes_are_what_they_were, sizeof sums / sizeof *sums) {
   }
   snprintf(found, sizeof found, "%016" PRIx64, sum);
   ck_assert_str_eq(found, sums[_i].sum);
-  free(pixels);
   synth_free(of);
 }
 
@@ -168,12 +167,11 @@ TEST(settings_out_of_range_are_refused) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
     synth_settings settings = synth_defaults();
     synth *of = NULL;
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     ck_assert_int_eq(synth_parse(wrong[i], &settings, diag), PREM_OK);
     ck_assert_msg(synth_new(&settings, &of, diag) == PREM_ERR_ARGUMENT, "%s", wrong[i]);
     ck_assert_ptr_null(of);
     ck_assert_uint_eq(prem_diag_count(diag), 1);
-    prem_diag_free(diag);
   }
   for (size_t i = 0; i < sizeof no_setting / sizeof *no_setting; ++i) {
     synth_settings settings = synth_defaults();
@@ -196,10 +194,9 @@ static prem_status read_all(const char *source, int64_t patience_ns, int64_t *fr
   ck_assert((status == PREM_OK) == (of != NULL));
   if (status == PREM_OK) {
     const video_facts *facts = video_facts_of(of);
-    uint8_t *pixels = malloc((size_t)facts->width * (size_t)facts->height);
+    FREED uint8_t *pixels = malloc((size_t)facts->width * (size_t)facts->height);
     while ((status = video_next(of, pixels, (size_t)facts->width, diag)) == PREM_OK)
       ++*frames;
-    free(pixels);
   }
   line[0] = 0;
   ck_assert_uint_eq(prem_diag_count(diag), status == PREM_ERR_ENDED ? 0 : 1);
@@ -316,13 +313,12 @@ TEST(a_short_video_is_held_as_a_whole) {
 
 TEST(too_much_is_not_held) {
   const video_request request = {.source = "synth:size=1024x1024,frames=0", .hold = 4097};
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   video *held;
   ck_assert_int_eq(video_open(&request, &held, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_null(held);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
                    "4097 frames of 1024 x 1024 are too many; 4096 can be held");
-  prem_diag_free(diag);
 }
 
 TEST(the_size_of_a_file_tells_its_frames) {
@@ -492,7 +488,7 @@ static const char *const encoders_that_fail[] = {
 TESTS(an_encoder_that_fails_leaves_no_film,
       sizeof encoders_that_fail / sizeof *encoders_that_fail) {
   film *of = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   canvas picture = canvas_new(640, 480);
   put_in_place(encoders_that_fail[_i]);
   prem_status status = film_open("out.mp4", 640, 480, 25, &of, diag);
@@ -508,5 +504,4 @@ TESTS(an_encoder_that_fails_leaves_no_film,
   ck_assert_int_ne(access("out.mp4", F_OK), 0);
   assert_no_children();
   canvas_free(&picture);
-  prem_diag_free(diag);
 }

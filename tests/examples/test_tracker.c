@@ -191,12 +191,10 @@ TESTS(schedules_of_all_sizes_have_plans, 4) {
       {240, 320, 1, 1}, {40, 262, 1, 3}, {480, 640, 4, 5}, {240, 320, 64, 5}};
   track_setting setting = track_setting_for(sizes[_i][0], sizes[_i][1], sizes[_i][2], sizes[_i][3]);
   setting.period_ns = INT64_C(10000000) * sizes[_i][2] * (sizes[_i][3] + 1);
-  prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = track_schedule_of(&setting, PREM_OK);
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_prepare(schedule, track_registry(), NULL, NULL, diag) != PREM_OK)
     abort_with("prepare", diag);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* An H200's SM has 228 KiB of scratchpad. The courier's block may be on it, with 8 KiB and what the
@@ -289,7 +287,7 @@ TEST(small_frames_are_followed) {
   static const int32_t sizes[][2] = {{16, 16}, {24, 400}, {300, 20}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
     const track_setting setting = track_setting_for(sizes[i][0], sizes[i][1], 1, 3);
-    prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
+    OWNED(prem_schedule) *schedule = track_schedule_of(&setting, PREM_OK);
     plain_tracker *plain = plain_new(schedule);
     ck_assert_ptr_nonnull(plain);
     uint8_t *frame = plain_array(plain, "frame");
@@ -303,7 +301,6 @@ TEST(small_frames_are_followed) {
     ck_assert_float_eq(box[BOX_STATUS], TARGET_FOUND);
     ck_assert_float_eq_tol(box[BOX_X], 2, 0.1F);
     plain_free(plain);
-    prem_schedule_free(schedule);
   }
 }
 

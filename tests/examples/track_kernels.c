@@ -28,7 +28,7 @@ prem_schedule *track_schedule_of(const track_setting *setting, prem_status expec
   char path[] = "/tmp/ttprem-test-XXXXXX";
   FILE *file = fdopen(mkstemp(path), "w");
   prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert(track_schedule_print(setting, file));
   fclose(file);
   ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_OK);
@@ -37,6 +37,5 @@ prem_schedule *track_schedule_of(const track_setting *setting, prem_status expec
   if (status != expected)
     print_problems(diag);
   ck_assert_int_eq(status, expected);
-  prem_diag_free(diag);
   return schedule;
 }

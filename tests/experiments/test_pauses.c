@@ -158,7 +158,7 @@ START_TEST(cores_sample) {
   loads.samplers = 1;
   const prem_load_order order = {
       .place = PREM_LOAD_MEMORY, .lines = 1 << 14, .length_ns = 1000000000};
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_host_sample_loads(&order, &loads, diag), PREM_OK);
   ck_assert_int_eq(counts[0], MAX);
   for (int32_t i = 0; i < MAX; ++i) {
@@ -168,7 +168,6 @@ START_TEST(cores_sample) {
   const prem_load_order none = {.place = PREM_LOAD_CACHE, .lines = 1 << 10, .length_ns = 0};
   ck_assert_int_eq(prem_host_sample_loads(&none, &loads, diag), PREM_OK);
   ck_assert_int_eq(counts[0], 0);
-  prem_diag_free(diag);
 }
 END_TEST
 

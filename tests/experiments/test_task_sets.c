@@ -16,9 +16,9 @@ START_TEST(sets_are_legal) {
   const set_room *room = &rooms[_i / 2];
   for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
     const int32_t tasks = 16 + (int32_t)(seed * 7 % 49);
-    char *drawn = set_draw(room, _i % 2, tasks, seed);
-    prem_diag *diag = prem_diag_new();
-    prem_schedule *schedule = NULL;
+    FREED char *drawn = set_draw(room, _i % 2, tasks, seed);
+    OWNED(prem_diag) *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule = NULL;
     if (prem_schedule_load_text("drawn", drawn, &schedule, diag) != PREM_OK ||
         prem_schedule_bind(schedule, prem_registry_builtin(), diag) != PREM_OK ||
         prem_check(schedule, NULL, diag) != PREM_OK)
@@ -32,21 +32,17 @@ START_TEST(sets_are_legal) {
     }
     ck_assert_int_gt(others, 0);
     ck_assert_int_eq(follow > 0, _i % 2);
-    prem_schedule_free(schedule);
-    prem_diag_free(diag);
-    free(drawn);
   }
 }
 END_TEST
 
 START_TEST(a_seed_is_one_set) {
   char *one = set_draw(&rooms[2], true, 40, 7), *again = set_draw(&rooms[2], true, 40, 7);
-  char *other = set_draw(&rooms[2], true, 40, 8);
+  FREED char *other = set_draw(&rooms[2], true, 40, 8);
   ck_assert_str_eq(one, again);
   ck_assert_str_ne(one, other);
   free(one);
   free(again);
-  free(other);
 }
 END_TEST
 

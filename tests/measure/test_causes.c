@@ -269,42 +269,39 @@ static void write_after(const prem_schedule *sharing, int64_t written_ns) {
 }
 
 TEST(a_writer_that_must_not_overtake) {
-  prem_schedule *sharing = sharing_schedule();
+  OWNED(prem_schedule) *sharing = sharing_schedule();
   add_b(PREM_PREFETCH, 40, 40, 50);
   add_b(PREM_COMPUTE, PREM_NO_RELEASE, 50, 4900); /* 4840 longer */
   add_b(PREM_WRITEBACK, PREM_NO_RELEASE, 4900, 4990);
   write_after(sharing, 5000);
   assert_cause(PREM_WRITEBACK, PREM_CAUSE_JOB, 1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, B, 1)->phase, PREM_COMPUTE);
-  prem_schedule_free(sharing);
 }
 
 TEST(a_writer_that_hears_late_of_its_reader) {
-  prem_schedule *sharing = sharing_schedule();
+  OWNED(prem_schedule) *sharing = sharing_schedule();
   add_b(PREM_PREFETCH, 40, 40, 50);
   add_b(PREM_COMPUTE, PREM_NO_RELEASE, 50, 60);
   add_b(PREM_WRITEBACK, PREM_NO_RELEASE, 60, 70);
   write_after(sharing, 5000);
   assert_cause(PREM_WRITEBACK, PREM_CAUSE_HANDOVER, 1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_HANDOVER, A, 1)->from, B);
-  prem_schedule_free(sharing);
 }
 
 /* Nobody reads before the first writing. */
 TEST(a_writer_that_waits_for_nobody) {
-  prem_schedule *sharing = sharing_schedule();
+  OWNED(prem_schedule) *sharing = sharing_schedule();
   add(PREM_COMPUTE, 0, PREM_NO_RELEASE, 10, 10, 20);
   add(PREM_WRITEBACK, 0, 20, 20, 5000, 5010);
   prem_trace_sort(trace);
   find_in(sharing, trace, 1);
   assert_first(0, 1, PREM_FIRST_COLD, A, 1);
-  prem_schedule_free(sharing);
 }
 
 /* `a` comes after `b`, and reads what `d` wrote in the hyperperiod before: in the first one
  * nothing. */
 TEST(a_job_that_would_wait_for_one_before_the_first) {
-  prem_schedule *sharing = checked_schedule(
+  OWNED(prem_schedule) *sharing = checked_schedule(
       "version = 1; name = \"before\"; platform: { blocks = 3; };"
       "arrays = ( { name = \"v\"; type = \"f32\"; shape = [ 8 ]; },"
       "  { name = \"w\"; type = \"f32\"; shape = [ 8 ]; } );"
@@ -340,7 +337,6 @@ TEST(a_job_that_would_wait_for_one_before_the_first) {
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, B, 1)->phase, PREM_COMPUTE);
   trace = kept;
   prem_trace_free(run);
-  prem_schedule_free(sharing);
 }
 
 /* One of each of two blocks, at the same instant: no pair. */
@@ -369,7 +365,7 @@ TEST(jobs_that_do_not_exist_are_left_out) {
 
 /* Jobs of b follow the latest job of a, which is four times as fast, 30 ns after its end. */
 TEST(jobs_of_unequal_periods) {
-  prem_schedule *rates = checked_schedule(
+  OWNED(prem_schedule) *rates = checked_schedule(
       "version = 1; name = \"rates\"; platform: { blocks = 2; late_ns = 10L; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
       "    period_ns = 250L; compute: { wcet_ns = 100L; }; },"
@@ -379,7 +375,7 @@ TEST(jobs_of_unequal_periods) {
       "plan: { hyperperiod_ns = 1000L; runs = ("
       "  { task = \"a\"; phase = \"compute\"; start_ns = 0L; jobs = 4; },"
       "  { task = \"b\"; phase = \"compute\"; start_ns = 630L; } ); };");
-  prem_trace *run = NULL;
+  OWNED(prem_trace) *run = NULL;
   ck_assert_int_eq(prem_trace_new(rates, 1, 100, &run), PREM_OK);
   prem_trace_begin_periodically(run, 1000, 1);
   prem_trace *kept = trace;
@@ -395,8 +391,6 @@ TEST(jobs_of_unequal_periods) {
   ck_assert_int_eq(cause->job, 2);
   ck_assert_int_eq(cause->widen_ns, 60);
   trace = kept;
-  prem_trace_free(run);
-  prem_schedule_free(rates);
 }
 
 TEST(nothing_late_nothing_said) {
@@ -475,8 +469,8 @@ static chain_run wide_run(void) {
 
 /* Into `causes` and `first`; `late`: of all its releases. */
 static void find_in_chain(const chain_run *run, int64_t *late) {
-  prem_schedule *chain = chain_schedule(run);
-  prem_trace *wide = chain_trace(run, chain);
+  OWNED(prem_schedule) *chain = chain_schedule(run);
+  OWNED(prem_trace) *wide = chain_trace(run, chain);
   assert_checked(chain);
   memset(causes, 0, sizeof causes);
   prem_first_causes_free(&first);
@@ -484,8 +478,6 @@ static void find_in_chain(const chain_run *run, int64_t *late) {
   *late = 0;
   for (int i = 0; i < CHAIN_TASKS * PREM_PHASE_COUNT; ++i)
     *late += wide->stats[i].late;
-  prem_trace_free(wide);
-  prem_schedule_free(chain);
 }
 
 TEST(one_slow_handover_is_one_cause) {
@@ -548,15 +540,13 @@ TEST(runs_add_up) {
   chain_run run = wide_run();
   run.blocks = 3;
   run.delay_ns = slow_handover;
-  prem_schedule *chain = chain_schedule(&run);
-  prem_trace *some = chain_trace(&run, chain);
+  OWNED(prem_schedule) *chain = chain_schedule(&run);
+  OWNED(prem_trace) *some = chain_trace(&run, chain);
   for (int64_t number = 7; number < 9; ++number)
     ck_assert_int_eq(prem_find_causes(chain, some, 0, 32, number, causes, &first), PREM_OK);
   const int64_t late = first.causes[0].late;
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_HANDOVER, 1, late)->run, 7);
   ck_assert_int_eq(late % 2, 0);
-  prem_trace_free(some);
-  prem_schedule_free(chain);
 }
 
 /* ---- units and pairs ------------------------------------------------------------------------- */
@@ -597,7 +587,7 @@ TEST(a_joined_pair_is_one_window) {
 
 /* In earnest: on the simulator b meets a, whose plan says that they never do, for 100 ns. */
 TEST(a_simulated_overload_is_traced_to_its_window) {
-  prem_schedule *tight = schedule_from_text(
+  OWNED(prem_schedule) *tight = schedule_from_text(
       "version = 1; name = \"tight\";\n"
       "platform: { blocks = 2; clock_step_ns = 1L; };\n"
       "tasks = (\n"
@@ -612,20 +602,18 @@ TEST(a_simulated_overload_is_traced_to_its_window) {
       "  { task = \"b\"; phase = \"prefetch\"; start_ns = 50L; },\n"
       "  { task = \"b\"; phase = \"compute\"; start_ns = 150L; }\n"
       "); };\n"); /* refused by the checker: they share the memory from 50 on */
-  prem_trace *run = simulate(tight, PREM_MODE_TT, 1);
+  OWNED(prem_trace) *run = simulate(tight, PREM_MODE_TT, 1);
   ck_assert_int_eq(prem_find_causes(tight, run, 0, 1, 0, causes, &first), PREM_OK);
   /* a's prefetch ends at 150, b's at 200 */
   ck_assert_int_eq(causes[A * PREM_PHASE_COUNT + PREM_COMPUTE].count[PREM_CAUSE_DATA], 1);
   ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_COMPUTE].count[PREM_CAUSE_DATA], 1);
   ck_assert_int_eq(causes[A * PREM_PHASE_COUNT + PREM_PREFETCH].widen_ns, 50);
   ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].widen_ns, 50);
-  prem_trace_free(run);
-  prem_schedule_free(tight);
 }
 
 /* The same, and c, on a block of its own, follows a. */
 TEST(a_simulated_overload_is_traced_across_tasks) {
-  prem_schedule *tight = schedule_from_text(
+  OWNED(prem_schedule) *tight = schedule_from_text(
       "version = 1; name = \"tight\"; platform: { blocks = 3; clock_step_ns = 1L; };"
       "tasks = ("
       "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
@@ -638,11 +626,9 @@ TEST(a_simulated_overload_is_traced_across_tasks) {
       "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L; },"
       "  { task = \"b\"; phase = \"prefetch\"; start_ns = 50L; },"
       "  { task = \"c\"; phase = \"compute\"; start_ns = 170L; repeat = 3; step_ns = 50L; } ); };");
-  prem_trace *run = simulate(tight, PREM_MODE_TT, 2);
+  OWNED(prem_trace) *run = simulate(tight, PREM_MODE_TT, 2);
   find_in(tight, run, 1);
   const prem_first_cause *cause = assert_first(0, 1, PREM_FIRST_WINDOW, 0, 6);
   ck_assert_int_eq(cause->phase, PREM_PREFETCH);
   ck_assert_int_eq(cause->widen_ns, 30); /* a ends at 200 */
-  prem_trace_free(run);
-  prem_schedule_free(tight);
 }

@@ -62,17 +62,17 @@ static void expect(const int64_t *found, int64_t count, const int64_t *wanted, i
          (int64_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
 
 TEST(two_tasks_by_hand) {
-  prem_schedule *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }");
+  OWNED(prem_schedule) *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }");
   prem_chain_samples samples = fold(schedule, 1, 0);
   EXPECT(samples.age_ns, samples.age_count, 380, 380);
   /* what a's job of 0 just missed is read by that of 400, which nobody reads: b shows it at 1180 */
   EXPECT(samples.reaction_ns, samples.reaction_count, 1180, 780);
   prem_chain_samples_free(&samples);
-  prem_schedule_free(schedule);
 }
 
 TEST(three_tasks_by_hand) {
-  prem_schedule *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\", \"c\" ]; }");
+  OWNED(prem_schedule) *schedule =
+      with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\", \"c\" ]; }");
   prem_chain_samples samples = fold(schedule, 2, 0);
   EXPECT(samples.age_ns, samples.age_count, 460, 460);           /* from 800 to 1260 */
   EXPECT(samples.reaction_ns, samples.reaction_count, 1260, 860, /* read at 400 and 800 */
@@ -82,12 +82,11 @@ TEST(three_tasks_by_hand) {
   EXPECT(samples.age_ns, samples.age_count, 460);
   EXPECT(samples.reaction_ns, samples.reaction_count, 2060, 1660, 1260, 860);
   prem_chain_samples_free(&samples);
-  prem_schedule_free(schedule);
 }
 
 TEST(what_is_not_recorded_is_left_out) {
-  prem_schedule *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }");
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 3);
+  OWNED(prem_schedule) *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }");
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 3);
   prem_chain_samples samples = {0};
   trace->record_count -= 1; /* of the last hyperperiod */
   ck_assert_int_eq(prem_chain_fold(&schedule->measure.chains[0], trace, 0, 19, &samples), PREM_OK);
@@ -96,20 +95,18 @@ TEST(what_is_not_recorded_is_left_out) {
   ck_assert_int_eq(prem_chain_fold(&schedule->measure.chains[0], trace, 0, 19, &samples), PREM_OK);
   ck_assert_int_eq(samples.age_count, 2 * 2);
   prem_chain_samples_free(&samples);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_comparison_sums_it_up) {
-  prem_schedule *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }");
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = with_chains("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }");
+  OWNED(prem_session) *session = open_on("sim", schedule);
   prem_compare_options options = {.modes = {PREM_MODE_TT},
                                   .mode_count = 1,
                                   .sampling.scenario = PREM_RESIDENT,
                                   .sampling.samples = 4,
                                   .sampling.launches = 2,
                                   .sampling.max_records = 1000};
-  prem_result *result = NULL;
+  OWNED(prem_result) *result = NULL;
   ck_assert_int_eq(
       prem_compare(session, schedule, prem_backend_find("sim"), &options, &result, NULL), PREM_OK);
   const prem_chain_result *chain = &result->rows[0].chains[0];
@@ -119,9 +116,6 @@ TEST(a_comparison_sums_it_up) {
   ck_assert_int_eq(chain->age_ns.max, 380);
   ck_assert_int_eq(chain->reaction_ns.max, 1180);
   ck_assert_int_eq(chain->reaction_ns.min, 780);
-  prem_result_free(result);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* ---- by brute force ------------------------------------------------------------------------- */
@@ -220,8 +214,8 @@ TESTS(random_sets_as_by_brute_force, 4) {
 /* ---- bad chains ----------------------------------------------------------------------------- */
 
 static void expect_refused(const char *chains, int code, const char *says) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text_lenient(text(rates, chains), diag);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(text(rates, chains), diag);
   ck_assert_uint_gt(prem_diag_errors(diag), 0);
   ck_assert_msg(prem_diag_has(diag, code), "no E%03d for %s", code, chains);
   bool said = false;
@@ -233,8 +227,6 @@ static void expect_refused(const char *chains, int code, const char *says) {
     }
   }
   ck_assert_msg(said, "nothing says '%s'", says);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 TEST(bad_chains_are_refused) {
@@ -267,12 +259,11 @@ TEST(data_alone_makes_a_link) {
       "    arrays: { in = \"y\"; out = \"z\"; }; } );\n"
       "measure: { chains = ( { name = \"c\"; tasks = [ %s ]; } ); };\n";
   for (int way = 0; way < 2; ++way) {
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     prem_schedule *schedule =
         schedule_from_text_lenient(text(pair, way == 0 ? "\"p\", \"q\"" : "\"q\", \"p\""), diag);
     ck_assert_uint_eq(prem_diag_errors(diag), (size_t)way);
     ck_assert_int_eq(prem_diag_has(diag, 26), way == 1);
     prem_schedule_free(schedule);
-    prem_diag_free(diag);
   }
 }

@@ -365,7 +365,7 @@ TEST(a_release_beyond_the_limit_ends_it) {
 }
 
 TEST(without_raw_records_the_break_names_task_and_phase) {
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 1, 0, &trace), PREM_OK);
   trace->stats[3 + PREM_WRITEBACK].lateness_max_ns = 9;
   prem_break broke;
@@ -375,7 +375,6 @@ TEST(without_raw_records_the_break_names_task_and_phase) {
   ck_assert_int_eq(broke.task, 1);
   ck_assert_int_eq(broke.phase, PREM_WRITEBACK);
   ck_assert_int_eq(broke.lateness_ns, 9);
-  prem_trace_free(trace);
 }
 
 TEST(nothing_ends_it_within_the_limit) {

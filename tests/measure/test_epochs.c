@@ -115,7 +115,7 @@ static void tear_down(void) {
 GROUP("epochs", .set_up = set_up, .tear_down = tear_down);
 
 TEST(executors_say_where_hyperperiods_began) {
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   const prem_run_request request = {.mode = PREM_MODE_FREE, .hyperperiods = 6};
   delayed = false;
   ck_assert_int_eq(prem_trace_new(schedule, HYPERPERIODS, 1000, &trace), PREM_OK);
@@ -124,7 +124,6 @@ TEST(executors_say_where_hyperperiods_began) {
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_OK);
   for (int64_t h = 0; h < HYPERPERIODS; ++h)
     ck_assert_int_eq(trace->epoch_ns[h], h < 6 ? 800 * h : -1);
-  prem_trace_free(trace);
 }
 
 TEST(times_of_jobs_count_from_the_beginning) {
@@ -257,15 +256,13 @@ static int64_t long_compute(int64_t hyperperiod, int32_t task, int32_t block, in
 }
 
 static prem_first_causes causes_of(const chain_run *chain, bool late) {
-  prem_schedule *of = chain_schedule(chain);
-  prem_trace *trace = chain_trace(chain, of);
+  OWNED(prem_schedule) *of = chain_schedule(chain);
+  OWNED(prem_trace) *trace = chain_trace(chain, of);
   prem_late_causes causes[CHAIN_TASKS * PREM_PHASE_COUNT] = {0};
   prem_first_causes first = {0};
   if (late)
     delay(trace);
   ck_assert_int_eq(prem_find_causes(of, trace, 0, 32, 0, causes, &first), PREM_OK);
-  prem_trace_free(trace);
-  prem_schedule_free(of);
   return first;
 }
 

@@ -23,12 +23,11 @@ static const char *graph(const char *after) {
 }
 
 static prem_schedule *prepared(const char *source) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
   if (prem_schedule_load_text("graph.cfg", source, &schedule, diag) != PREM_OK ||
       prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
     abort_with(source, diag);
-  prem_diag_free(diag);
   return schedule;
 }
 
@@ -48,20 +47,16 @@ static void assert_told(const prem_schedule *schedule, const prem_trace *trace, 
 }
 
 TEST(the_simulator_takes_what_it_is_told) {
-  prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 5);
+  OWNED(prem_schedule) *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 5);
   assert_told(schedule, trace, 0, 20, 700, 700);
   assert_told(schedule, trace, 2, 12, 700, 700);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(without_an_edge_nothing_is_told) {
-  prem_schedule *schedule = prepared(graph(""));
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 5);
+  OWNED(prem_schedule) *schedule = prepared(graph(""));
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 5);
   assert_told(schedule, trace, 0, 0, 0, 0);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 static prem_trace_record *record_of(prem_trace *trace, int32_t hyperperiod, int32_t block,
@@ -78,8 +73,8 @@ static prem_trace_record *record_of(prem_trace *trace, int32_t hyperperiod, int3
 /* One block late to know; one whose last writeback of the hyperperiod before ended behind the
  * message, which is left out. */
 TEST(what_a_block_itself_held_up_is_left_out) {
-  prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
+  OWNED(prem_schedule) *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 2);
   record_of(trace, 0, 2, PREM_PREFETCH)->ready_ns += 40;
   assert_told(schedule, trace, 0, 8, 700, 740);
   const int64_t ready_ns = record_of(trace, 1, 3, PREM_PREFETCH)->ready_ns;
@@ -88,22 +83,18 @@ TEST(what_a_block_itself_held_up_is_left_out) {
   assert_told(schedule, trace, 0, 8, 700, 740);
   record_of(trace, 0, 3, PREM_WRITEBACK)->end_ns = ready_ns;
   assert_told(schedule, trace, 0, 7, 700, 740);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* Any order of the records will do. */
 TEST(records_may_stand_in_any_order) {
-  prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 3);
+  OWNED(prem_schedule) *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 3);
   for (int64_t i = 0, j = trace->record_count - 1; i < j; ++i, --j) {
     const prem_trace_record record = trace->records[i];
     trace->records[i] = trace->records[j];
     trace->records[j] = record;
   }
   assert_told(schedule, trace, 1, 8, 700, 700);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* `z` follows two that end at once, at 10. */
@@ -131,20 +122,18 @@ static prem_predecessor before_z(const prem_schedule *schedule, prem_trace *trac
 
 /* It is the first of the file's tasks, however `after` lists them. */
 TEST(of_two_that_end_at_once_the_first_counts) {
-  prem_schedule *schedule = checked_schedule(two_before_one);
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  OWNED(prem_schedule) *schedule = checked_schedule(two_before_one);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 1);
   const prem_predecessor before = before_z(schedule, trace);
   ck_assert(before.exists && before.known);
   ck_assert_int_eq(before.task, 0);
   ck_assert_int_eq(before.free_ns, 10);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* On a clock with large steps a phase at the very beginning ends when it starts. */
 TEST(an_end_at_the_instant_0_is_known) {
-  prem_schedule *schedule = checked_schedule(two_before_one);
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  OWNED(prem_schedule) *schedule = checked_schedule(two_before_one);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 1);
   for (int64_t i = 0; i < trace->record_count; ++i)
     if (trace->records[i].start_ns == 0)
       trace->records[i].end_ns = 0;
@@ -152,6 +141,4 @@ TEST(an_end_at_the_instant_0_is_known) {
   ck_assert(before.exists && before.known);
   ck_assert_int_eq(before.free_ns, 0);
   ck_assert_int_eq(before.tardy_ns, -10);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }

@@ -26,15 +26,13 @@ static prem_result *measure(const prem_backend *backend, const prem_schedule *sc
                                         .sampling.seed = (uint64_t)seed,
                                         .sampling.max_records = seed % 7 ? 100000 : 40,
                                         .mix_disturbed = seed % 5 == 0};
-  prem_diag *diag = prem_diag_new();
-  prem_session *session = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_session) *session = NULL;
   prem_result *result = NULL;
   delayed_seed = (uint64_t)seed;
   if (prem_session_open(backend, schedule, &session, diag) != PREM_OK ||
       prem_compare(session, schedule, backend, &options, &result, diag) != PREM_OK)
     abort_with("compare", diag);
-  prem_session_close(session);
-  prem_diag_free(diag);
   return result;
 }
 
@@ -45,14 +43,13 @@ static char *written(const prem_result *result, const prem_schedule *schedule) {
   char *all = golden_take(path), *from = strstr(all, "\"schedule\": {");
   ck_assert_ptr_nonnull(from);
   memmove(all, from, strlen(from) + 1);
-  char *samples = golden_take(golden_path("r.samples.csv"));
+  FREED char *samples = golden_take(golden_path("r.samples.csv"));
   char *joined = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&joined, &bytes);
   fprintf(file, "%s\n%s", all, samples);
   fclose(file);
   free(all);
-  free(samples);
   return joined;
 }
 
@@ -140,11 +137,11 @@ TEST(of_random_schedules) {
   const prem_backend *const backends[] = {&prem_backend_sim, &delayed};
   int64_t late = 0;
   for (int seed = 0; seed < SEEDS; ++seed) {
-    prem_schedule *schedule = NULL;
+    OWNED(prem_schedule) *schedule = NULL;
     const bool is_planned = random_schedule_plan((uint64_t)seed, NULL, &schedule, NULL) == PREM_OK;
     for (int b = 0; b < 2 && is_planned; ++b) {
       prem_result *result = measure(backends[b], schedule, seed);
-      prem_result *again = measure(backends[b], schedule, seed);
+      OWNED(prem_result) *again = measure(backends[b], schedule, seed);
       char *first = written(result, schedule), *second = written(again, schedule);
       ck_assert_str_eq(first, second);
       judge_result(result, schedule, b == 0);
@@ -152,9 +149,7 @@ TEST(of_random_schedules) {
       free(first);
       free(second);
       prem_result_free(result);
-      prem_result_free(again);
     }
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(late, 0);
 }

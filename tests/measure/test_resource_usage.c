@@ -9,9 +9,9 @@
 
 static void assert_use(const char *source, int32_t resource, const prem_usage_step *expected,
                        int64_t expected_count) {
-  prem_schedule *schedule = schedule_from_text(source);
-  prem_slot *slots = NULL;
-  prem_usage_step *steps = NULL;
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
+  FREED prem_slot *slots = NULL;
+  FREED prem_usage_step *steps = NULL;
   int64_t count = 0, step_count = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
   ck_assert_int_eq(prem_plan_resource_usage(schedule, slots, count, resource, &steps, &step_count),
@@ -21,9 +21,6 @@ static void assert_use(const char *source, int32_t resource, const prem_usage_st
     ck_assert_int_eq(steps[i].used, expected[i].used);
   }
   ck_assert_int_eq(step_count, expected_count);
-  free(steps);
-  free(slots);
-  prem_schedule_free(schedule);
 }
 
 #define ASSERT_USE(source, resource, ...)                                                          \
@@ -136,22 +133,18 @@ TEST(warm_up_holds_nothing) {
 /* ---- what a picture refuses ----------------------------------------------------------------- */
 
 TEST(another_extension_is_refused) {
-  prem_schedule *schedule = schedule_from_text(two_tasks("block"));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(two_tasks("block"));
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.bmp", NULL, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, ".svg, .png or .pdf"));
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(without_a_plan_there_is_nothing_to_draw) {
-  prem_schedule *schedule = schedule_from_text(two_tasks("block"));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(two_tasks("block"));
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule_set_plan(schedule, NULL);
   ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.svg", NULL, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "no plan"));
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }

@@ -9,13 +9,12 @@
 
 /** 1 .. count in a scrambled order, so that sorting is part of what is tested. */
 static prem_summary summarise_scrambled(int64_t count) {
-  int64_t *values = malloc((size_t)count * sizeof *values);
+  FREED int64_t *values = malloc((size_t)count * sizeof *values);
   ck_assert_ptr_nonnull(values);
   for (int64_t i = 0; i < count; ++i)
     values[i] = i * 7919 % count + 1; /* 7919 is prime and divides no count used here */
   prem_summary summary;
   prem_summarise(values, count, &summary);
-  free(values);
   return summary;
 }
 

@@ -86,17 +86,15 @@ TEST(a_late_frame_makes_no_result_due_later) {
 
 /* Without an input the first stream is an output, and it is freed as well. */
 TEST(a_session_may_have_outputs_alone) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       increment_file(1000, 1, "", "outputs = ( { array = \"y\"; publish_ns = 900L; } );"));
-  prem_tally *tally = NULL;
+  OWNED(prem_tally) *tally = NULL;
   ck_assert_int_eq(prem_tally_new(schedule, "sim", PREM_MODE_TT, 0, &tally), PREM_OK);
   prem_frame frame = {.job = 3, .captured_ns = 100, .published_ns = 3905};
   int64_t hyperperiod = -1;
   ck_assert_int_eq(prem_tally_result(tally, &frame, &hyperperiod), 5);
   ck_assert_int_eq(hyperperiod, 3);
   ck_assert_int_eq(tally->streams[0].age.max_ns, 3805);
-  prem_tally_free(tally);
-  prem_schedule_free(schedule);
 }
 
 TEST(without_an_instant_it_is_due_at_its_planned_end) {
@@ -114,7 +112,7 @@ TEST(without_an_instant_it_is_due_at_its_planned_end) {
 
 /* y by its release and publish_ns, w at the end of the later of its two tiles; of each job. */
 TEST(each_job_has_an_instant_of_its_own) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"due\"; platform: { blocks = 2; };\n"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },\n"
       "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },\n"
@@ -151,7 +149,6 @@ TEST(each_job_has_an_instant_of_its_own) {
   ck_assert_int_eq(tally->streams[3].due_ns[0], 420);
   ck_assert_int_eq(tally->streams[3].due_ns[1], 920);
   prem_tally_free(tally);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_trigger_says_when_a_result_is_due) {

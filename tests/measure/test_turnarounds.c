@@ -17,13 +17,12 @@ static const char *source_of(int buffers, const char *more) {
 }
 
 static prem_schedule *prepared(const char *source, int64_t compute_ns, int64_t writeback_ns) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text(source);
   schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = compute_ns;
   schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns = writeback_ns;
   if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
     abort_with(source, diag);
-  prem_diag_free(diag);
   return schedule;
 }
 
@@ -68,26 +67,22 @@ static void assert_seen(const seen *of, int64_t count, int64_t min_ns, int64_t m
  * release, for the hyperperiod is as long as the turnaround asks for. */
 TEST(the_simulator_takes_what_it_is_told) {
   seen times[TASKS * PREM_PHASE_COUNT];
-  prem_schedule *schedule = prepared(source_of(1, ""), 7, 11);
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
+  OWNED(prem_schedule) *schedule = prepared(source_of(1, ""), 7, 11);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 2);
   measure(schedule, trace, PREM_MODE_FREE, times);
   assert_seen(&times[PREM_PREFETCH], 0, 0, 0);
   assert_seen(&times[PREM_COMPUTE], 6, 7, 7);
   assert_seen(&times[PREM_WRITEBACK], 4, 11, 11);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(with_buffers_a_prefetch_goes_its_own_way) {
   seen times[TASKS * PREM_PHASE_COUNT];
-  prem_schedule *schedule = prepared(source_of(2, ""), 7, 11);
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 1);
+  OWNED(prem_schedule) *schedule = prepared(source_of(2, ""), 7, 11);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 1);
   measure(schedule, trace, PREM_MODE_FREE, times);
   assert_seen(&times[PREM_WRITEBACK], 0, 0, 0);
   ck_assert_int_gt(times[PREM_COMPUTE].count, 0);
   ck_assert_int_eq(times[PREM_COMPUTE].min_ns, 7);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 static prem_trace_record *record_at(prem_trace *trace, int32_t task, int32_t tile,
@@ -102,8 +97,8 @@ static prem_trace_record *record_at(prem_trace *trace, int32_t task, int32_t til
 /* On time: what began at its release waited for that; what came later tells. */
 TEST(only_what_is_late_tells) {
   seen times[TASKS * PREM_PHASE_COUNT];
-  prem_schedule *schedule = prepared(source_of(1, ""), 0, 0);
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  OWNED(prem_schedule) *schedule = prepared(source_of(1, ""), 0, 0);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 1);
   measure(schedule, trace, PREM_MODE_TT, times);
   assert_seen(&times[PREM_COMPUTE], 0, 0, 0);
   prem_trace_record *late = record_at(trace, 0, 1, PREM_WRITEBACK);
@@ -115,8 +110,6 @@ TEST(only_what_is_late_tells) {
   measure(schedule, trace, PREM_MODE_TT, times);
   assert_seen(&times[PREM_COMPUTE], 1, 15, 15);
   assert_seen(&times[PREM_WRITEBACK], 0, 0, 0);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* `b` begins behind `a` on the same block. */
@@ -153,7 +146,7 @@ TEST(from_job_to_job_a_writer_takes_longer) {
       prepared(source_of(2, ", { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
                             "    writeback: { wcet_ns = 10L; }; }"),
                0, 0);
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 1);
   prem_trace_record *first = record_at(trace, 1, 0, PREM_WRITEBACK);
   prem_trace_record *last = record_at(trace, 0, 2, PREM_WRITEBACK);
   first->release_ns = last->end_ns;
@@ -162,7 +155,6 @@ TEST(from_job_to_job_a_writer_takes_longer) {
   measure(schedule, trace, PREM_MODE_TT, times);
   assert_seen(&job_seen, 1, 900, 900);
   assert_seen(&times[PREM_WRITEBACK], 0, 0, 0);
-  prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
 
@@ -176,11 +168,10 @@ static prem_schedule *asking(const char *more) {
       "  prefetch: { wcet_ns = 10L; }; },"
       "  { name = \"c\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; release_ns = 200L; %s"
       "  prefetch: { wcet_ns = 10L; }; } );";
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text(text(source, more));
   if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
     abort_with(source, diag);
-  prem_diag_free(diag);
   return schedule;
 }
 
@@ -250,8 +241,8 @@ static prem_schedule *computing(prem_trace **trace) {
 
 TEST(from_compute_to_compute_its_warps_take_longer) {
   seen times[TASKS * PREM_PHASE_COUNT];
-  prem_trace *trace;
-  prem_schedule *schedule = computing(&trace);
+  OWNED(prem_trace) *trace = NULL;
+  OWNED(prem_schedule) *schedule = computing(&trace);
   prem_trace_record *next = record_at(trace, 0, 1, PREM_COMPUTE);
   measure(schedule, trace, PREM_MODE_TT, times);
   assert_seen(&computes_seen, 1, 3552 - 2752, 3552 - 2752);
@@ -264,15 +255,13 @@ TEST(from_compute_to_compute_its_warps_take_longer) {
   record_at(trace, 0, 1, PREM_PREFETCH)->start_ns = 1700;
   measure(schedule, trace, PREM_MODE_FREE, times);
   assert_seen(&computes_seen, 1, 3520 - 2752, 3520 - 2752);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* Nothing that comes between hides it but what the compute itself waited for. */
 TEST(a_compute_that_waited_for_more_tells_nothing) {
   seen times[TASKS * PREM_PHASE_COUNT];
-  prem_trace *trace;
-  prem_schedule *schedule = computing(&trace);
+  OWNED(prem_trace) *trace = NULL;
+  OWNED(prem_schedule) *schedule = computing(&trace);
   prem_trace_record *own = record_at(trace, 0, 1, PREM_PREFETCH);
   own->end_ns = 2752;
   measure(schedule, trace, PREM_MODE_TT, times);
@@ -302,21 +291,17 @@ TEST(a_compute_that_waited_for_more_tells_nothing) {
   schedule->tasks[0].phase[PREM_PREFETCH].exists = false; /* it may ask for others by itself */
   measure(schedule, trace, PREM_MODE_TT, times);
   assert_seen(&computes_seen, 0, 0, 0);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* The end that it waited for may be among the lost ones. */
 TEST(a_hyperperiod_with_lost_records_does_not_count) {
   seen times[TASKS * PREM_PHASE_COUNT];
-  prem_schedule *schedule = prepared(source_of(1, ""), 7, 11);
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
+  OWNED(prem_schedule) *schedule = prepared(source_of(1, ""), 7, 11);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 2);
   --trace->record_count; /* the last one of the second hyperperiod */
   trace->lost = 1;
   measure(schedule, trace, PREM_MODE_FREE, times);
   assert_seen(&times[PREM_COMPUTE], 3, 7, 7);
   assert_seen(&times[PREM_WRITEBACK], 2, 11, 11);
   ++trace->record_count;
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }

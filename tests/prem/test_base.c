@@ -152,7 +152,7 @@ TEST(a_shuffle_keeps_all_and_reaches_every_order) {
 GROUP("lists");
 
 TEST(an_array_grows_and_keeps_what_it_has) {
-  int64_t *numbers = NULL;
+  FREED int64_t *numbers = NULL;
   for (size_t i = 0; i < 1000; ++i) {
     int64_t *grown = prem_grow(numbers, i, sizeof *grown);
     ck_assert_ptr_nonnull(grown);
@@ -162,17 +162,15 @@ TEST(an_array_grows_and_keeps_what_it_has) {
   }
   for (int64_t i = 0; i < 1000; ++i)
     ck_assert_int_eq(numbers[i], i);
-  free(numbers);
 }
 
 TEST(too_large_an_array_is_refused_and_stays) {
-  char *small = prem_grow(NULL, 0, 1);
+  FREED char *small = prem_grow(NULL, 0, 1);
   ck_assert_ptr_nonnull(small);
   small[0] = 7;
   volatile size_t many = (size_t)1 << 61; /* doubled, its bytes are no size_t */
   ck_assert_ptr_null(prem_grow(small, many, 8));
   ck_assert_int_eq(small[0], 7);
-  free(small);
 }
 
 TEST(a_list_counts_what_is_added) {

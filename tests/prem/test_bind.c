@@ -11,21 +11,20 @@ static prem_schedule *load_text(const char *source) {
   ck_assert_int_eq(write(file, source, strlen(source)), (ssize_t)strlen(source));
   close(file);
   prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
   unlink(path);
   if (status != PREM_OK)
     print_problems(diag);
   ck_assert_int_eq(status, PREM_OK);
-  prem_diag_free(diag);
   return schedule;
 }
 
 /* Errors of binding, one a line: "LINE: CODE: KEY: REASON". */
 static const char *errors_of(const char *source, const prem_registry *registry) {
   static char all[8192];
-  prem_schedule *schedule = load_text(source);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = load_text(source);
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_bind(schedule, registry, diag);
   all[0] = '\0';
   for (size_t i = 0; i < prem_diag_count(diag); ++i) {
@@ -39,8 +38,6 @@ static const char *errors_of(const char *source, const prem_registry *registry) 
   const size_t errors = prem_diag_errors(diag);
   ck_assert_int_eq(prem_schedule_bind(schedule, registry, diag), status);
   ck_assert_uint_eq(prem_diag_errors(diag), errors);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
   return all;
 }
 
@@ -275,7 +272,7 @@ TEST(arguments) {
                    "7: E031: tasks.k.args.count: must be written as integers");
   ck_assert_str_eq(errors_of(CARELESS("args: { count = [ 1, 2 ]; };"), &careless_registry),
                    "7: E031: tasks.k.args.count: has 2 numbers, 1 are needed");
-  prem_schedule *s = load_text(CARELESS("args: { count = [ 9 ]; scale = 3; };"));
+  OWNED(prem_schedule) *s = load_text(CARELESS("args: { count = [ 9 ]; scale = 3; };"));
   ck_assert_int_eq(prem_schedule_bind(s, &careless_registry, NULL), PREM_OK);
   int64_t count = 0;
   float scale = 0;
@@ -283,7 +280,6 @@ TEST(arguments) {
   memcpy(&scale, s->tasks[0].params + sizeof count, sizeof scale);
   ck_assert_int_eq(count, 9);
   ck_assert_float_eq(scale, 3);
-  prem_schedule_free(s);
 }
 
 /* ---- what it makes -------------------------------------------------------------------------- */
@@ -291,7 +287,7 @@ TEST(arguments) {
 TEST(layout_and_phases) {
   answer_well();
   answer.window[0].step[3][2] = 5; /* leads of 0, 4, 8 and 12 bytes; those of port 1 stay 0 */
-  prem_schedule *s = load_text(CARELESS(""));
+  OWNED(prem_schedule) *s = load_text(CARELESS(""));
   prem_task *k = &s->tasks[0];
   ck_assert(!k->phase[PREM_PREFETCH].exists);
   ck_assert_int_eq(prem_block_scratch_bytes(s, 0), 0);
@@ -321,7 +317,6 @@ TEST(layout_and_phases) {
   ck_assert_int_eq(made->shape[3], 15);
   ck_assert_int_eq(made->writer, 0);
   ck_assert_int_eq(s->arrays[0].writer, -1);
-  prem_schedule_free(s);
 }
 
 TEST(an_output_may_come_first) {
@@ -340,7 +335,7 @@ TEST(an_output_may_come_first) {
 
 /* The last task of the chain stands first. */
 TEST(new_arrays_in_any_order) {
-  prem_schedule *s = schedule_from_text(
+  OWNED(prem_schedule) *s = schedule_from_text(
       IMAGES "tasks = (\n"
              "  { name = \"c\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
              "    arrays: { in = \"b.1.out\"; out = \"new\"; }; after = ( { task = \"b\"; } ); },\n"
@@ -352,12 +347,11 @@ TEST(new_arrays_in_any_order) {
   ck_assert_int_eq(s->arrays[s->tasks[2].arrays[1]].shape[3], 12);
   ck_assert_int_eq(s->arrays[s->tasks[0].arrays[1]].shape[3], 10);
   ck_assert_int_eq(s->arrays[s->tasks[2].arrays[1]].writer, 2);
-  prem_schedule_free(s);
 }
 
 /* `late` is bound last, since it waits for `small`, and is the first that writes y. */
 TEST(first_writer_is_kept) {
-  prem_schedule *s = schedule_from_text(
+  OWNED(prem_schedule) *s = schedule_from_text(
       HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16, 16 ]; },\n"
            "  { name = \"y\"; type = \"f32\"; shape = [ 14, 14 ]; } );\n"
            "tasks = (\n"
@@ -368,11 +362,10 @@ TEST(first_writer_is_kept) {
            "  { name = \"other\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
            "    arrays: { in = \"x\"; out = \"y\"; }; } );");
   ck_assert_int_eq(s->arrays[1].writer, 0);
-  prem_schedule_free(s);
 }
 
 TEST(of_two_writers_the_first_is_kept) {
-  prem_schedule *s = schedule_from_text(
+  OWNED(prem_schedule) *s = schedule_from_text(
       HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16 ]; },\n"
            "  { name = \"y\"; type = \"f32\"; shape = [ 16 ]; } );\n"
            "tasks = (\n"
@@ -381,7 +374,6 @@ TEST(of_two_writers_the_first_is_kept) {
            "  { name = \"two\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 4 ];\n"
            "    arrays: { in = \"x\"; out = \"y\"; }; } );");
   ck_assert_int_eq(s->arrays[1].writer, 0);
-  prem_schedule_free(s);
 }
 
 /* Every byte by itself: an input's rows in whole pieces of 16 inside the array, an output's exact.
@@ -417,7 +409,7 @@ static int64_t bytes_by_hand(const prem_schedule *s, const prem_task *task, int 
 }
 
 static void compare_bytes(const char *source) {
-  prem_schedule *s = schedule_from_text(source);
+  OWNED(prem_schedule) *s = schedule_from_text(source);
   for (int32_t t = 0; t < s->task_count; ++t) {
     const prem_task *task = &s->tasks[t];
     ck_assert_int_gt(task->tile_count, 1);
@@ -430,7 +422,6 @@ static void compare_bytes(const char *source) {
         ck_assert_int_eq(prem_task_phase_bytes(s, task, (prem_phase)phase, tile), expected[phase]);
     }
   }
-  prem_schedule_free(s);
 }
 
 TEST(phase_bytes) {
@@ -450,10 +441,9 @@ TEST(phase_bytes) {
 }
 
 TEST(abstract_tasks_move_nothing) {
-  prem_schedule *s = schedule_from_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; "
-                                             "blocks = 1; tiles = 2; prefetch: { }; } );");
+  OWNED(prem_schedule) *s = schedule_from_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; "
+                                                    "blocks = 1; tiles = 2; prefetch: { }; } );");
   ck_assert(s->bound);
   ck_assert_ptr_null(s->tasks[0].definition);
   ck_assert_int_eq(prem_task_phase_bytes(s, &s->tasks[0], PREM_PREFETCH, 0), 0);
-  prem_schedule_free(s);
 }

@@ -45,11 +45,9 @@ static void assert_says(const prem_diag *diag, int code, const char *fragment) {
 }
 
 static void assert_bind_says(int code, const char *fragment, const char *source) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = bound_with(source, &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = bound_with(source, &schedule);
   assert_says(diag, code, fragment);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(other_blocks_are_refused) {
@@ -67,15 +65,13 @@ TEST(other_tiles_are_refused) {
 
 /* Two rounds of 64 elements in tiles of 16 beside one of 128 on one block: covered by several. */
 TEST(several_tiles_may_cover_one) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = bound_with(
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = bound_with(
       pair("blocks = \"0\"; tile = [ 16 ];", "blocks = \"0\"; tile = [ 128 ];", "per = \"block\";"),
       &schedule);
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
   ck_assert(prem_tasks_are_by_block(schedule, 0, 1));
   ck_assert(prem_tasks_are_by_block(schedule, 1, 0));
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* The second task's output is the first one's input, or the other way round. */
@@ -143,8 +139,8 @@ TESTS(half_of_a_tile_is_not_enough, 8) {
   for (int d = 0; d < 4; ++d)
     half[d] = shape[d] / (d == _i % 4 ? 2 : 1);
   const int *read = _i < 4 ? shape : half;
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = bound_with(
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = bound_with(
       text("version = 1; name = \"pair\"; platform: { blocks = 2; };"
            "arrays = ( { name = \"x\"; type = \"c64\"; shape = [ 2, 4, 6, 16 ];"
            "    fill = \"random\"; } );"
@@ -165,25 +161,22 @@ TESTS(half_of_a_tile_is_not_enough, 8) {
                 "block");
   else
     ck_assert_uint_eq(prem_diag_errors(diag), 0);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 static prem_schedule *prepared(const char *source) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
   if (prem_schedule_load_text("pair.cfg", source, &schedule, diag) != PREM_OK ||
       prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
     abort_with(source, diag);
-  prem_diag_free(diag);
   return schedule;
 }
 
 /* Eight tiles on four blocks: the second task's first prefetch of a block waits for the first one's
  * two writebacks there, and no message is asked for. */
 TEST(tables_wait_on_their_block) {
-  prem_schedule *schedule = prepared(pair(same, same, "per = \"block\";"));
-  prem_program *program = NULL;
+  OWNED(prem_schedule) *schedule = prepared(pair(same, same, "per = \"block\";"));
+  OWNED(prem_program) *program = NULL;
   ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
   ck_assert_int_eq(program->tasks[1].edge_count, 1);
   ck_assert(program->tasks[1].after[0].by_block);
@@ -202,41 +195,34 @@ TEST(tables_wait_on_their_block) {
     }
     ck_assert_int_eq(met, 2);
   }
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 static int64_t first_start(const prem_schedule *schedule, const char *task) {
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 1);
   int64_t first_ns = INT64_MAX;
   const int32_t index = prem_schedule_find_task(schedule, task);
   for (int64_t i = 0; i < trace->record_count; ++i)
     if (trace->records[i].task == index && trace->records[i].start_ns < first_ns)
       first_ns = trace->records[i].start_ns;
-  prem_trace_free(trace);
   return first_ns;
 }
 
 /* By job a plan leaves 5000 ns for the message, by block the guard. */
 TEST(a_plan_leaves_the_guard) {
-  prem_schedule *by_job = prepared(pair(same, same, ""));
-  prem_schedule *by_block = prepared(pair(same, same, "per = \"block\";"));
+  OWNED(prem_schedule) *by_job = prepared(pair(same, same, ""));
+  OWNED(prem_schedule) *by_block = prepared(pair(same, same, "per = \"block\";"));
   ck_assert_int_eq(first_start(by_job, "b") - first_start(by_block, "b"), 5000 - 20);
-  prem_schedule_free(by_job);
-  prem_schedule_free(by_block);
 }
 
 /* NULL: nothing. */
 static void check_says(const char *fragment, const char *source) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = bound_with(source, &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = bound_with(source, &schedule);
   prem_check(schedule, NULL, diag);
   if (fragment)
     assert_says(diag, 40, fragment);
   else if (prem_diag_errors(diag) > 0)
     abort_with(source, diag);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* The checker judges the gap as it is by block: the guard, and nothing else. */
@@ -258,16 +244,13 @@ TEST(the_checker_wants_the_guard) {
 
 /* Threads that go as they like: each block keeps its own order, or the outputs are wrong. */
 TEST(outputs_are_right_on_the_cpu) {
-  prem_schedule *schedule = prepared(pair(same, same, "per = \"block\";"));
-  prem_session *session = open_on("cpu", schedule);
+  OWNED(prem_schedule) *schedule = prepared(pair(same, same, "per = \"block\";"));
+  OWNED(prem_session) *session = open_on("cpu", schedule);
   static const prem_mode modes[] = {PREM_MODE_FREE, PREM_MODE_LOCK, PREM_MODE_TT, PREM_MODE_LEGACY};
   for (size_t m = 0; m < sizeof modes / sizeof modes[0]; ++m) {
-    prem_trace *trace = run_in(session, schedule, modes[m], 200);
+    OWNED(prem_trace) *trace = run_in(session, schedule, modes[m], 200);
     prem_verdict verdict;
     ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
     ck_assert_msg(verdict.ok, "mode %s", prem_mode_name(modes[m]));
-    prem_trace_free(trace);
   }
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }

@@ -63,19 +63,18 @@ static void assert_problems(const prem_diag *diag, const char *source) {
 
 /* The set may be at fault (the scratchpad is too small, say), the plan that was made is not. */
 static void assert_plan_is_legal(const prem_schedule *schedule) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_check(schedule, NULL, diag);
   for (size_t i = 0; i < prem_diag_count(diag); ++i)
     if (prem_diag_at(diag, i)->severity == PREM_ERROR &&
         strncmp(prem_diag_at(diag, i)->key, "plan", 4) == 0)
       abort_with("a plan that the checker refuses", diag);
-  prem_diag_free(diag);
 }
 
 /* `saves`: what is read is written as well. */
 static void try_text(const char *source, bool saves) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_status status = prem_schedule_load_text("t.cfg", source, &schedule, diag);
   ck_assert_int_eq(status == PREM_OK, schedule != NULL);
   ck_assert_int_eq(status == PREM_OK, prem_diag_errors(diag) == 0);
@@ -98,8 +97,6 @@ static void try_text(const char *source, bool saves) {
     ++refused;
   }
   assert_problems(diag, source);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -116,13 +113,12 @@ static const char *next_value(const char *at, size_t *length) {
 }
 
 static void try_with(const char *source, const char *at, size_t length, const char *value) {
-  char *other = NULL;
+  FREED char *other = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&other, &bytes);
   fprintf(file, "%.*s%s%s", (int)(at - source), source, value, at + length);
   fclose(file);
   try_text(other, false);
-  free(other);
 }
 
 /* Each in turn is one more, one less, far away, of another kind, or missing. */
@@ -159,9 +155,8 @@ static void try_all(const char *source, uint64_t seed) {
   try_text(source, true);
   try_settings(source);
   for (int i = 0; i < CHANGED; ++i) {
-    char *other = letters_change(&state, source);
+    FREED char *other = letters_change(&state, source);
     try_text(other, i % 20 == 0);
-    free(other);
   }
 }
 
@@ -183,13 +178,12 @@ TEST(of_small_files) {
 
 TEST(of_random_schedules) {
   for (uint64_t seed = 0; seed < RANDOM; ++seed) {
-    char *source = NULL;
+    FREED char *source = NULL;
     size_t bytes = 0;
     FILE *file = open_memstream(&source, &bytes);
     random_schedule_print(file, seed);
     fclose(file);
     try_all(source, seed);
-    free(source);
   }
   ck_assert_int_gt(readable, 100);
   ck_assert_int_gt(refused, 100);

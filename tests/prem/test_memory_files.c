@@ -20,8 +20,8 @@ static bool was_run;
 static int64_t most; /* tries */
 
 static prem_status read_and_bind(FILE *told) {
-  prem_schedule *read = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *read = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_load(path, NULL, &read, diag);
   if (status == PREM_OK)
     status = prem_schedule_bind(read, prem_registry_builtin(), diag);
@@ -36,13 +36,11 @@ static prem_status read_and_bind(FILE *told) {
     for (int32_t t = 0; t < read->task_count; ++t)
       fprintf(told, " %" PRId32 " %" PRId32, read->tasks[t].tile_count, read->tasks[t].after_count);
   }
-  prem_schedule_free(read);
-  prem_diag_free(diag);
   return status;
 }
 
 static prem_status make_ready(FILE *told) {
-  prem_schedule *read = NULL;
+  OWNED(prem_schedule) *read = NULL;
   failing.armed = false;
   const int64_t fail_at = failing.fail_at;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &read, NULL), PREM_OK);
@@ -53,7 +51,6 @@ static prem_status make_ready(FILE *told) {
     ck_assert_int_eq(prem_check(read, NULL, NULL), PREM_OK);
     fputs("legal", told); /* a plan that is tried beside, as pipelines are, may be missed */
   }
-  prem_schedule_free(read);
   return status;
 }
 
@@ -66,8 +63,8 @@ static void tell_trace(FILE *told, const prem_trace *trace) {
 }
 
 static prem_status run(FILE *told) {
-  prem_session *session = NULL;
-  prem_trace *trace = NULL;
+  OWNED(prem_session) *session = NULL;
+  OWNED(prem_trace) *trace = NULL;
   prem_status status = prem_session_open(&prem_backend_sim, schedule, &session, NULL);
   if (status == PREM_OK)
     status = prem_session_trace_new(session, HYPERPERIODS, 100000, &trace);
@@ -81,18 +78,16 @@ static prem_status run(FILE *told) {
       tell_trace(told, trace);
   }
   failing.armed = false;
-  prem_trace_free(trace);
-  prem_session_close(session);
   return status;
 }
 
 /* All tasks, in a schedule of their own: what is copied is all there. */
 static prem_status take_part(FILE *told) {
   failing.armed = false;
-  bool *keep = calloc((size_t)schedule->task_count, sizeof *keep);
+  FREED bool *keep = calloc((size_t)schedule->task_count, sizeof *keep);
   for (int32_t t = 0; t < schedule->task_count; ++t)
     keep[t] = true;
-  prem_schedule *some = NULL;
+  OWNED(prem_schedule) *some = NULL;
   failing_arm(failing.fail_at);
   const prem_status status = prem_schedule_subset(schedule, keep, &some);
   failing.armed = false;
@@ -103,8 +98,6 @@ static prem_status take_part(FILE *told) {
       for (int32_t i = 0; i < arg->count; ++i)
         fprintf(told, " %g", arg->values ? arg->values[i] : -99);
     }
-  prem_schedule_free(some);
-  free(keep);
   return status;
 }
 

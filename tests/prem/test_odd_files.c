@@ -17,7 +17,7 @@ static void write_file(const char *name, const char *words) {
 
 /* `count` times; each # in it is its number. */
 static const char *many(int count, const char *form, const char *between) {
-  char *all = NULL;
+  FREED char *all = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&all, &bytes);
   for (int i = 0; i < count; ++i) {
@@ -30,15 +30,14 @@ static const char *many(int count, const char *form, const char *between) {
   }
   fclose(file);
   const char *kept = text("%s", all); /* until there were 64 more */
-  free(all);
   return kept;
 }
 
 /* What is said of it, word by word. */
 static void tell_piece(FILE *file, const char *what, const char *source) {
   write_file("t.cfg", source);
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_schedule_load_lenient("t.cfg", NULL, &schedule, diag) == PREM_OK)
     prem_schedule_bind(schedule, prem_registry_builtin(), diag);
   fprintf(file, "%s: %s\n", what, prem_diag_errors(diag) ? "refused" : "read");
@@ -47,8 +46,6 @@ static void tell_piece(FILE *file, const char *what, const char *source) {
     prem_problem_format(prem_diag_at(diag, i), line, sizeof line);
     fprintf(file, "  %s\n", line);
   }
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 /* One group of a file is this one instead. */

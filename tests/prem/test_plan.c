@@ -12,10 +12,9 @@ typedef struct slots {
 
 static slots expand(const prem_schedule *schedule, const prem_plan *plan) {
   slots s;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_plan_expand(schedule, plan, &s.at, &s.count, diag) != PREM_OK)
     abort_with("expand", diag);
-  prem_diag_free(diag);
   return s;
 }
 
@@ -46,7 +45,7 @@ static void assert_slot(const prem_slot *slot, int32_t task, int32_t job, int32_
 GROUP("expanding");
 
 TEST(a_run_is_affine_in_blocks_repeats_and_jobs) {
-  prem_schedule *schedule = planned_text(
+  OWNED(prem_schedule) *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"compute\"; count = 2; start_ns = 3L; block_step_ns = 4L;"
       " repeat = 2; step_ns = 50L; jobs = 2; } );");
   slots s = expand(schedule, schedule->plan);
@@ -61,11 +60,10 @@ TEST(a_run_is_affine_in_blocks_repeats_and_jobs) {
     ck_assert_int_eq(s.at[i].place, 0);
   }
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(tiles_that_do_not_exist_are_left_out) {
-  prem_schedule *schedule = planned_text(
+  OWNED(prem_schedule) *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; repeat = 1000000; step_ns = "
       "1L;"
       " tile = -4; }, { task = \"a\"; phase = \"compute\"; start_ns = 100L; repeat = 9;"
@@ -77,7 +75,6 @@ TEST(tiles_that_do_not_exist_are_left_out) {
     assert_slot(&s.at[3 + i], 0, 0, 4 - 2 * i, 2, PREM_COMPUTE, 102 + i, 20);
   }
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(followers_start_when_the_phase_before_them_ends) {
@@ -126,7 +123,7 @@ TEST(joined_phases_share_start_and_length) {
 }
 
 TEST(phases_of_two_tasks_join_to_the_sum_of_their_lengths) {
-  prem_schedule *schedule = planned_text(
+  OWNED(prem_schedule) *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"prefetch\"; first_block = 1; tile = 3; start_ns = 20L;"
       " join: { task = \"b\"; tile = 1; job = 0; }; } );");
   slots s = expand(schedule, schedule->plan);
@@ -134,11 +131,10 @@ TEST(phases_of_two_tasks_join_to_the_sum_of_their_lengths) {
   assert_slot(&s.at[0], 0, 0, 3, 0, PREM_PREFETCH, 20, 13);
   assert_slot(&s.at[1], 1, 0, 1, 0, PREM_WRITEBACK, 20, 13);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(halves_far_apart_are_found_without_trying_all) {
-  prem_schedule *schedule = planned_text(
+  OWNED(prem_schedule) *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"prefetch\"; tile = 0; tile_per_repeat = 2; start_ns = 0L;"
       " repeat = 20000000; step_ns = 1L; join: { tile = -60000000; }; } );");
   slots s = expand(schedule, schedule->plan);
@@ -149,7 +145,6 @@ TEST(halves_far_apart_are_found_without_trying_all) {
   ck_assert_int_eq(s.count, 4);
   assert_slot(&s.at[3], 0, 0, 0, 2, PREM_WRITEBACK, 19999999, 5);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(starts_go_through_jobs_and_tiles) {
@@ -168,7 +163,7 @@ TEST(starts_go_through_jobs_and_tiles) {
 /* One tile of three is a warm-up one: after two starts the next is of another job, which the
  * checker refuses by that name. */
 TEST(starts_begin_again_behind_the_warm_up_tiles) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
       "  kernel = \"none\"; blocks = 1; tiles = 3; compute: { wcet_ns = 5L; }; } );"
       "plan: { hyperperiod_ns = 100L; warmup_tiles = 1; warmup_ns = 10L; starts = ("
@@ -179,11 +174,10 @@ TEST(starts_begin_again_behind_the_warm_up_tiles) {
   assert_slot(&s.at[2], 0, 0, 2, 0, PREM_COMPUTE, 30, 5);
   assert_slot(&s.at[3], 0, 1, 1, 0, PREM_COMPUTE, 40, 5);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(warmup_tiles_are_the_first_of_every_block) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 5;"
       "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; }; },"
@@ -202,22 +196,19 @@ TEST(warmup_tiles_are_the_first_of_every_block) {
   assert_slot(&s.at[3], 0, 0, 2, 0, PREM_COMPUTE, 40, 20);
   assert_slot(&s.at[8], 0, 0, 4, 0, PREM_PREFETCH, 90, 10);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 /* ---- refused, each with its legal twin ------------------------------------------------------ */
 
 static prem_status expand_status(const prem_schedule *schedule, const prem_affine *run, int code) {
-  prem_plan *plan = prem_plan_new();
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_plan) *plan = prem_plan_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   slots s;
   ck_assert_int_eq(prem_plan_add_affine(plan, run), PREM_OK);
   prem_status status = prem_plan_expand(schedule, plan, &s.at, &s.count, diag);
   ck_assert((s.at != NULL) == (status == PREM_OK));
   ck_assert(prem_diag_has(diag, code) == (status == PREM_ERR_INVALID));
   free(s.at);
-  prem_diag_free(diag);
-  prem_plan_free(plan);
   return status;
 }
 
@@ -232,7 +223,7 @@ static const prem_affine plain = {.chain = PREM_CHAIN_COMPUTE,
 GROUP("refused");
 
 TEST(starts_beyond_all_times) {
-  prem_schedule *schedule = planned_text("");
+  OWNED(prem_schedule) *schedule = planned_text("");
   prem_affine run = plain;
   run.start_ns = -PREM_MAX_NS;
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
@@ -256,11 +247,10 @@ TEST(starts_beyond_all_times) {
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_ERR_INVALID);
   run.jobs = 2;
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
-  prem_schedule_free(schedule);
 }
 
 TEST(steps_that_cancel_each_other_are_no_overflow) {
-  prem_schedule *schedule = planned_text("");
+  OWNED(prem_schedule) *schedule = planned_text("");
   prem_affine run = plain;
   run.start_ns = 77;
   run.block_step_ns = PREM_MAX_NS - 1000;
@@ -273,13 +263,12 @@ TEST(steps_that_cancel_each_other_are_no_overflow) {
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
   run.step_ns -= 40;
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_ERR_INVALID);
-  prem_schedule_free(schedule);
 }
 
 /* Numbers of jobs have 32 bits: those of a phase, and those of the writeback that it takes along.
  */
 TESTS(jobs_beyond_all_numbers, 2) {
-  prem_schedule *schedule = planned_text("");
+  OWNED(prem_schedule) *schedule = planned_text("");
   prem_affine run = plain;
   int64_t *first = _i ? &run.join_job : &run.job;
   run.jobs = 3;
@@ -295,22 +284,20 @@ TESTS(jobs_beyond_all_numbers, 2) {
   run.job = 0;
   run.join_task = -1; /* where nothing is taken along, its number does not matter */
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
-  prem_schedule_free(schedule);
 }
 
 TEST(blocks_that_the_task_has_not) {
-  prem_schedule *schedule = planned_text("");
+  OWNED(prem_schedule) *schedule = planned_text("");
   prem_affine run = plain;
   run.first_block = 1;
   ck_assert_int_eq(expand_status(schedule, &run, 25), PREM_ERR_INVALID);
   run.count = 1;
   ck_assert_int_eq(expand_status(schedule, &run, 25), PREM_OK);
-  prem_schedule_free(schedule);
 }
 
 /* A plan in memory may name whatever it likes. */
 TEST(references_to_nothing) {
-  prem_schedule *schedule = planned_text("");
+  OWNED(prem_schedule) *schedule = planned_text("");
   prem_affine run = plain;
 #define NAMES(member, good, bad)                                                                   \
   do {                                                                                             \
@@ -331,20 +318,18 @@ TEST(references_to_nothing) {
       {.task = 2, .start_ns = &none, .count = 1},
       {.phase = (prem_phase)PREM_PHASE_COUNT, .start_ns = &none, .count = 1}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-    prem_plan *plan = prem_plan_new();
+    OWNED(prem_plan) *plan = prem_plan_new();
     slots s;
     ck_assert_int_eq(prem_plan_add_starts(plan, &bad[i]), PREM_OK);
     ck_assert_int_eq(prem_plan_expand(schedule, plan, &s.at, &s.count, NULL), PREM_ERR_ARGUMENT);
-    prem_plan_free(plan);
   }
-  prem_schedule_free(schedule);
 }
 
 /* The first start of `a` alone: its prefetch, with its compute chained to it 30 long. */
 static prem_status expand_start(int64_t start_ns, int code) {
-  prem_schedule *schedule = planned_text("");
-  prem_plan *plan = prem_plan_new();
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = planned_text("");
+  OWNED(prem_plan) *plan = prem_plan_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   slots s;
   ck_assert_int_eq(
       prem_plan_add_starts(
@@ -353,9 +338,6 @@ static prem_status expand_start(int64_t start_ns, int code) {
   const prem_status status = prem_plan_expand(schedule, plan, &s.at, &s.count, diag);
   ck_assert(prem_diag_has(diag, code) == (status == PREM_ERR_INVALID));
   free(s.at);
-  prem_diag_free(diag);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
   return status;
 }
 
@@ -374,20 +356,19 @@ TEST(warm_up_beyond_all_times) {
                          "  compute: { wcet_ns = 2305843009213693952L; }; } );\n"
                          "plan: { hyperperiod_ns = 1000L; };");
   for (int32_t tiles = 2; tiles <= 3; ++tiles) {
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     slots s;
     schedule->plan->warmup_tiles = tiles;
     ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &s.at, &s.count, diag),
                      tiles == 2 ? PREM_OK : PREM_ERR_INVALID);
     ck_assert(prem_diag_has(diag, 18) == (tiles == 3));
     free(s.at);
-    prem_diag_free(diag);
   }
   prem_schedule_free(schedule);
 }
 
 TEST(more_phases_than_the_limit) {
-  prem_schedule *schedule = planned_text("");
+  OWNED(prem_schedule) *schedule = planned_text("");
   prem_affine run = plain;
   run.tile_per_repeat = 0; /* the same two tiles over and over */
   run.chain = 0;
@@ -399,7 +380,6 @@ TEST(more_phases_than_the_limit) {
   ck_assert_int_eq(expand_status(schedule, &run, 13), PREM_ERR_INVALID);
   run.tile = 100; /* no tile at all, in any job */
   ck_assert_int_eq(expand_status(schedule, &run, 13), PREM_OK);
-  prem_schedule_free(schedule);
 }
 
 /* ---- compressing ---------------------------------------------------------------------------- */
@@ -529,7 +509,7 @@ TESTS(random_slots_survive_the_round_trip, 4) {
   random_state = (uint32_t)_i * 31337u + 5;
   for (int i = 0; i < 100; ++i) {
     bool periodic = draw(2);
-    prem_schedule *schedule = schedule_from_text(
+    OWNED(prem_schedule) *schedule = schedule_from_text(
         text("version = 1; name = \"t\"; platform: { blocks = 8; }; tasks = ( %s, %s );",
              random_task("a", periodic), random_task("b", periodic && draw(2))));
     slots s = {.at = malloc(sizeof *s.at * 4 * 60 * 3 * 2)};
@@ -544,7 +524,7 @@ TESTS(random_slots_survive_the_round_trip, 4) {
           if (form != JOINED || skipped == 0)
             put_tile(&s, schedule, t, job, tile, tile % 5 ? form : other, kind);
     }
-    prem_plan *plan = prem_plan_new();
+    OWNED(prem_plan) *plan = prem_plan_new();
     plan->warmup_tiles = warmup;
     ck_assert_int_eq(prem_plan_compress(schedule, s.at, s.count, plan), PREM_OK);
     slots back = expand(schedule, plan), planned = {.at = back.at, .count = 0};
@@ -554,8 +534,6 @@ TESTS(random_slots_survive_the_round_trip, 4) {
     assert_same_slots(s, planned);
     free(back.at);
     free(s.at);
-    prem_plan_free(plan);
-    prem_schedule_free(schedule);
   }
 }
 
@@ -568,7 +546,7 @@ static prem_schedule *large(const char *settings) {
 }
 
 static slots regular_slots(const prem_schedule *schedule) {
-  prem_plan *plan = prem_plan_new();
+  OWNED(prem_plan) *plan = prem_plan_new();
   const prem_task *task = &schedule->tasks[0];
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     prem_affine run = {.phase = (prem_phase)p,
@@ -585,12 +563,11 @@ static slots regular_slots(const prem_schedule *schedule) {
     ck_assert_int_eq(prem_plan_add_affine(plan, &run), PREM_OK);
   }
   slots s = expand(schedule, plan);
-  prem_plan_free(plan);
   return s;
 }
 
 TEST(a_hundred_thousand_regular_tiles_are_a_few_runs) {
-  prem_schedule *schedule = large("tiles = 100000;");
+  OWNED(prem_schedule) *schedule = large("tiles = 100000;");
   slots s = regular_slots(schedule);
   ck_assert_int_eq(s.count, 300000);
   prem_plan *plan = assert_round_trip(schedule, s, 0);
@@ -598,11 +575,10 @@ TEST(a_hundred_thousand_regular_tiles_are_a_few_runs) {
   ck_assert_int_eq(plan->starts_count, 0);
   prem_plan_free(plan);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(jobs_merge_as_well) {
-  prem_schedule *schedule = large("tiles = 264; period_ns = 1000000L;");
+  OWNED(prem_schedule) *schedule = large("tiles = 264; period_ns = 1000000L;");
   schedule->period_lcm_ns = 100000000; /* as if another task had the longer period */
   slots s = regular_slots(schedule);
   prem_plan *plan = assert_round_trip(schedule, s, 0);
@@ -612,11 +588,10 @@ TEST(jobs_merge_as_well) {
   ck_assert_int_eq(plan->starts_count, 0);
   prem_plan_free(plan);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(sequences_that_take_turns_are_found) {
-  prem_schedule *schedule = large("tiles = 13200;");
+  OWNED(prem_schedule) *schedule = large("tiles = 13200;");
   slots s = regular_slots(schedule);
   for (int64_t i = 0; i < s.count; ++i) {
     s.at[i].planned_ns += s.at[i].tile / 132 % 7 * 11;
@@ -627,13 +602,12 @@ TEST(sequences_that_take_turns_are_found) {
   ck_assert_int_eq(plan->starts_count, 0);
   prem_plan_free(plan);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 /* As many as 32 have a run each. */
 TEST(no_more_than_32_take_turns) {
   for (int turns = 32; turns <= 33; ++turns) {
-    prem_schedule *schedule = large(text("tiles = %d;", 132 * 200));
+    OWNED(prem_schedule) *schedule = large(text("tiles = %d;", 132 * 200));
     slots s = regular_slots(schedule);
     for (int64_t i = 0; i < s.count; ++i) {
       const int64_t turn = s.at[i].tile / 132 % turns;
@@ -644,12 +618,11 @@ TEST(no_more_than_32_take_turns) {
     ck_assert_int_eq(plan->affine_count == 3 * turns && plan->starts_count == 0, turns == 32);
     prem_plan_free(plan);
     free(s.at);
-    prem_schedule_free(schedule);
   }
 }
 
 TEST(irregular_starts_become_arrays) {
-  prem_schedule *schedule = large("tiles = 13200;");
+  OWNED(prem_schedule) *schedule = large("tiles = 13200;");
   slots s = regular_slots(schedule);
   random_state = 1;
   for (int64_t i = 0; i < s.count; ++i)
@@ -659,11 +632,10 @@ TEST(irregular_starts_become_arrays) {
   ck_assert_int_le(plan->affine_count, 3);
   prem_plan_free(plan);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(slots_that_are_no_plan) {
-  prem_schedule *schedule = large("tiles = 264;");
+  OWNED(prem_schedule) *schedule = large("tiles = 264;");
   slots s = regular_slots(schedule);
   prem_plan *plan = prem_plan_new();
   const prem_slot good = s.at[0];
@@ -684,12 +656,11 @@ TEST(slots_that_are_no_plan) {
   ck_assert_int_eq(prem_plan_compress(schedule, s.at, s.count, plan), PREM_OK);
   prem_plan_free(plan);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 /* The first tile of all as well. */
 TEST(a_chain_has_a_head_of_its_own_tile) {
-  prem_schedule *schedule = large("tiles = 264;");
+  OWNED(prem_schedule) *schedule = large("tiles = 264;");
   slots s = regular_slots(schedule);
   for (int32_t tile = 0; tile < 264; tile += 263) {
     prem_slot *head = NULL, *compute = NULL;
@@ -702,21 +673,19 @@ TEST(a_chain_has_a_head_of_its_own_tile) {
     const prem_slot good = *compute;
     compute->flags = PREM_SLOT_CHAINED;
     for (int64_t away_ns = -1; away_ns <= 1; ++away_ns) {
-      prem_plan *plan = prem_plan_new();
+      OWNED(prem_plan) *plan = prem_plan_new();
       compute->head_ns = head->planned_ns + away_ns;
       ck_assert_int_eq(prem_plan_compress(schedule, s.at, s.count, plan),
                        away_ns ? PREM_ERR_ARGUMENT : PREM_OK);
-      prem_plan_free(plan);
     }
     *compute = good;
   }
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 /* Neither half alone, nor both the other way round, nor two that are no pair. */
 TEST(a_pair_has_two_halves) {
-  prem_schedule *schedule = large("tiles = 264;");
+  OWNED(prem_schedule) *schedule = large("tiles = 264;");
   const prem_slot fetch = {.planned_ns = 7,
                            .head_ns = 7,
                            .tile = 132,
@@ -736,21 +705,19 @@ TEST(a_pair_has_two_halves) {
                {{store, fetch}, 2, false},   {{store, fetch}, 1, false},
                {{fetch, compute}, 2, false}, {{fetch, alone}, 2, false}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    prem_plan *plan = prem_plan_new();
+    OWNED(prem_plan) *plan = prem_plan_new();
     ck_assert_int_eq(prem_plan_compress(schedule, cases[i].at, cases[i].count, plan),
                      cases[i].is_pair ? PREM_OK : PREM_ERR_ARGUMENT);
     ck_assert_int_eq(plan->affine_count + plan->starts_count, cases[i].is_pair);
     if (cases[i].is_pair)
       ck_assert_int_eq(plan->affine[0].join_tile, 0);
-    prem_plan_free(plan);
   }
-  prem_schedule_free(schedule);
 }
 
 /* ---- in a file ------------------------------------------------------------------------------ */
 
 TEST(a_large_regular_plan_is_a_small_file) {
-  prem_schedule *schedule = large("tiles = 100000;");
+  OWNED(prem_schedule) *schedule = large("tiles = 100000;");
   slots s = regular_slots(schedule);
   prem_plan *plan = assert_round_trip(schedule, s, 0);
   plan->hyperperiod_ns = 1000000;
@@ -765,7 +732,7 @@ TEST(a_large_regular_plan_is_a_small_file) {
   fseek(file, 0, SEEK_END);
   ck_assert_int_lt(ftell(file), 100000);
   fclose(file);
-  prem_schedule *loaded;
+  OWNED(prem_schedule) *loaded = NULL;
   if (prem_schedule_load(path, NULL, &loaded, diag) != PREM_OK)
     abort_with("load", diag);
   unlink(path);
@@ -775,6 +742,4 @@ TEST(a_large_regular_plan_is_a_small_file) {
   assert_same_slots(s, back);
   free(back.at);
   free(s.at);
-  prem_schedule_free(loaded);
-  prem_schedule_free(schedule);
 }

@@ -30,13 +30,12 @@ static const char *put(const char *name, const char *content) {
 
 static prem_schedule *loaded(const char *path, const char *profile) {
   prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_load(path, profile, &schedule, diag);
   if (status != PREM_OK)
     print_problems(diag);
   ck_assert_int_eq(status, PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-  prem_diag_free(diag);
   return schedule;
 }
 
@@ -162,8 +161,8 @@ TEST(files_of_a_gibibyte_are_refused) {
 GROUP("good files");
 
 TEST(comments_end_where_they_end) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *s = schedule_from_text_lenient(
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *s = schedule_from_text_lenient(
       "/* a / version = 2; * name = \"d\"; ** // e\n # **/ version = 1; /**/"
       " name = \"c\"; /* / */ platfrom: { };",
       diag);
@@ -173,8 +172,6 @@ TEST(comments_end_where_they_end) {
   ck_assert_uint_ge(prem_diag_count(diag), 1);
   prem_problem_format(prem_diag_at(diag, 0), line, sizeof line);
   ck_assert_msg(strstr(line, ".cfg:2: ") && strstr(line, "platfrom"), "%s", line);
-  prem_schedule_free(s);
-  prem_diag_free(diag);
 }
 
 /* Each holds a number that is refused where it is read, before anything else would be. */
@@ -197,7 +194,7 @@ TEST(examples_load) {
 }
 
 TEST(thesis_is_read) {
-  prem_schedule *s = loaded(SOURCE_DIR "/schedules/examples/thesis.cfg", NULL);
+  OWNED(prem_schedule) *s = loaded(SOURCE_DIR "/schedules/examples/thesis.cfg", NULL);
   ck_assert_int_eq(s->platform.blocks, 8);
   ck_assert_int_eq(s->platform.sms, 2);
   ck_assert_int_eq(s->platform.resource_count, 1);
@@ -231,7 +228,6 @@ TEST(thesis_is_read) {
   ck_assert_int_eq(s->measure.mode_count, 3);
   ck_assert_int_eq(s->measure.modes[0], PREM_MODE_LEGACY);
   ck_assert_int_eq(s->period_lcm_ns, 0);
-  prem_schedule_free(s);
 }
 
 /* A schedule whose picture and profiles stand in its folder, as a user's would. */
@@ -274,8 +270,9 @@ TEST(camera_is_read) {
 /* ---- values --------------------------------------------------------------------------------- */
 
 TEST(defaults) {
-  prem_schedule *s = read_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; "
-                                    "tiles = 3; prefetch: { }; compute: { wcet_ns = 7L; }; } );");
+  OWNED(prem_schedule) *s =
+      read_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; "
+                     "tiles = 3; prefetch: { }; compute: { wcet_ns = 7L; }; } );");
   ck_assert_str_eq(s->name, "n");
   ck_assert_int_eq(s->platform.buffers, 1);
   ck_assert_int_eq(s->platform.clock_step_ns, 1);
@@ -309,19 +306,17 @@ TEST(defaults) {
   ck_assert_int_eq(prem_schedule_find_task(s, "a"), 0);
   ck_assert_int_eq(prem_schedule_find_task(s, "b"), -1);
   ck_assert_uint_eq(strlen(s->sha256), 64);
-  prem_schedule_free(s);
 }
 
 TEST(bytes_are_hashed) {
   /* sha256sum of the same bytes, 120 of them: the padding takes a chunk of its own */
   const char *source = HEAD "tasks=({name=\"a\";kernel=\"none\";blocks=1;tiles=1;compute:{};});\n";
-  prem_schedule *s = read_text(source);
+  OWNED(prem_schedule) *s = read_text(source);
   FILE *sum = popen(text("sha256sum <%s/schedule.cfg", folder), "r");
   char expected[65] = "";
   ck_assert_int_eq(fscanf(sum, "%64s", expected), 1);
   pclose(sum);
   ck_assert_str_eq(s->sha256, expected);
-  prem_schedule_free(s);
 }
 
 TEST(memory_comes_first) {
@@ -350,7 +345,7 @@ TEST(memory_comes_first) {
 }
 
 TEST(free_blocks_are_the_lowest) {
-  prem_schedule *s = read_text(
+  OWNED(prem_schedule) *s = read_text(
       HEAD
       "tasks = (\n"
       "  { name = \"a\"; kernel = \"none\"; blocks = [ 5, 1 ]; tiles = 1; compute: { }; },\n"
@@ -365,11 +360,10 @@ TEST(free_blocks_are_the_lowest) {
       sprintf(found + strlen(found), "%s%d", i ? " " : "", s->tasks[t].blocks[i]);
     ck_assert_str_eq(found, expected[t]);
   }
-  prem_schedule_free(s);
 }
 
 TEST(copies_and_their_precedence) {
-  prem_schedule *s = read_text(
+  OWNED(prem_schedule) *s = read_text(
       HEAD "tasks = (\n"
            "  { name = \"z\"; kernel = \"none\"; blocks = 1; tiles = 1; compute: { };\n"
            "    after = ( { task = \"c\"; lag_ns = 3L; }, { task = \"c.1\"; } ); },\n"
@@ -389,30 +383,28 @@ TEST(copies_and_their_precedence) {
   }
   ck_assert_int_eq(z->after[3].task, prem_schedule_find_task(s, "c.1"));
   ck_assert_int_eq(z->after[3].lag_ns, 0);
-  prem_schedule_free(s);
 }
 
 /* An integer as large would be cut to 32 bits. */
 TESTS(a_power_of_ten_is_no_integer, 6) {
   static const char *const numbers[] = {"5000000000e-3", "5000000000e+1", "5000000000E2",
                                         "5000000000e15", "5000000000.e1", "-5000000000E-02"};
-  prem_schedule *s = read_text(text(
+  OWNED(prem_schedule) *s = read_text(text(
       HEAD "tasks = ( { name = \"a\"; kernel = \"conv2d\"; blocks = 1; args: { f = %s; }; } );",
       numbers[_i]));
   ck_assert(!s->tasks[0].args[0].is_int);
   ck_assert_double_eq(s->tasks[0].args[0].values[0], strtod(numbers[_i], NULL));
-  prem_schedule_free(s);
 }
 
 GROUP("large files");
 
 TEST(many_copies) {
-  prem_schedule *s = read_text(HEAD "tasks = ( { name = \"a\"; copies = 65535; kernel = \"none\"; "
-                                    "blocks = [ 0 ]; tiles = 1; compute: { }; } );");
+  OWNED(prem_schedule) *s =
+      read_text(HEAD "tasks = ( { name = \"a\"; copies = 65535; kernel = \"none\"; "
+                     "blocks = [ 0 ]; tiles = 1; compute: { }; } );");
   ck_assert_int_eq(s->task_count, 65535);
   for (int32_t t = 0; t < s->task_count; ++t)
     ck_assert_int_eq(prem_schedule_find_task(s, text("a.%d", t)), t);
-  prem_schedule_free(s);
 }
 
 GROUP("good files");
@@ -441,17 +433,15 @@ TEST(numbers_in_every_notation) {
 GROUP("large files");
 
 TEST(places_beyond_65535_lines) {
-  char *source = malloc(70100 + 1024);
+  FREED char *source = malloc(70100 + 1024);
   memset(source, '\n', 70000);
   strcpy(source + 70000, "version = 1; name = \"n\"; platform: { blocks = 1; };\n"
                          "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
                          "  compute: { wcet_ns = 5L; }; } );");
-  prem_schedule *s = read_text(source);
+  OWNED(prem_schedule) *s = read_text(source);
   ck_assert_int_eq(s->tasks[0].place.line, 70002);
   ck_assert_int_eq(s->tasks[0].phase[PREM_COMPUTE].place.line, 70003);
   ck_assert_str_eq(s->tasks[0].place.file, text("%s/schedule.cfg", folder));
-  prem_schedule_free(s);
-  free(source);
 }
 
 GROUP("good files");
@@ -473,13 +463,12 @@ TEST(included_tasks) {
   put("parts/tasks.cfg", "\ntasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
                          "  @include \"parts/phases.cfg\"\n } );\n");
   put("parts/phases.cfg", "compute: { wcet_ns = 5L; };\n");
-  prem_schedule *s = read_text(HEAD "@include \"parts/tasks.cfg\"\nmeasure: { };\n");
+  OWNED(prem_schedule) *s = read_text(HEAD "@include \"parts/tasks.cfg\"\nmeasure: { };\n");
   ck_assert_str_eq(s->tasks[0].place.file, text("%s/parts/tasks.cfg", folder));
   ck_assert_int_eq(s->tasks[0].place.line, 2);
   ck_assert_str_eq(s->tasks[0].phase[PREM_COMPUTE].place.file, text("%s/parts/phases.cfg", folder));
   ck_assert_str_eq(s->measure.place.file, text("%s/schedule.cfg", folder));
   ck_assert_int_eq(s->measure.place.line, 3);
-  prem_schedule_free(s);
 }
 
 /* ---- profiles ------------------------------------------------------------------------------- */
@@ -526,7 +515,7 @@ TEST(profiles_replace_times) {
 /* ---- plans ---------------------------------------------------------------------------------- */
 
 TEST(plan_is_read) {
-  prem_schedule *s = read_text(
+  OWNED(prem_schedule) *s = read_text(
       HEAD
       "tasks = (\n"
       "  { name = \"a\"; kernel = \"none\"; blocks = 3; tiles = 9; period_ns = 50L;\n"
@@ -601,7 +590,6 @@ TEST(plan_is_read) {
   ck_assert_ptr_eq(s->plan, other);
   prem_schedule_set_plan(s, NULL);
   ck_assert_ptr_null(s->plan);
-  prem_schedule_free(s);
 }
 
 /* ---- lenient -------------------------------------------------------------------------------- */
@@ -639,7 +627,7 @@ TEST(lenient_keeps_what_is_good) {
 /* Earlier errors in the same list are not this file's. */
 TEST(a_text_needs_no_file) {
   prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *const source =
       HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;\n"
            "            compute: { wcet_ns = 5L; }; } ); # end";
@@ -657,26 +645,23 @@ TEST(a_text_needs_no_file) {
   ck_assert_str_eq(prem_diag_at(diag, 0)->file, "memory");
   ck_assert_int_eq(prem_schedule_load_text("memory", "", &schedule, NULL), PREM_ERR_PARSE);
   ck_assert_ptr_null(schedule);
-  prem_diag_free(diag);
 }
 
 TEST(errors_from_before_do_not_count) {
-  prem_schedule *s = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *s = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_diag_add(diag, PREM_ERROR, 1, (prem_place){0}, NULL, "of another file");
   const char *path = put("schedule.cfg", HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; "
                                               "blocks = 1; tiles = 1; compute: { }; } );");
   ck_assert_int_eq(prem_schedule_load(path, NULL, &s, diag), PREM_OK);
   ck_assert(!s->tasks[0].broken);
-  prem_schedule_free(s);
-  prem_diag_free(diag);
 }
 
 GROUP("large files");
 
 TEST(limit_of_table_entries) {
   prem_schedule *s = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *format = "version = 1; name = \"n\"; platform: { blocks = 65535; };\n"
                        "tasks = ( { name = \"a\"; copies = %d; kernel = \"none\";\n"
                        "  blocks = \"0-65534\"; tiles = 1; compute: { }; } );";
@@ -689,5 +674,4 @@ TEST(limit_of_table_entries) {
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 20);
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, 3);
-  prem_diag_free(diag);
 }

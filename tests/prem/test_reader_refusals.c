@@ -54,8 +54,8 @@ static const char *errors_of(const char *source) {
   ck_assert_int_ge(file, 0);
   ck_assert_int_eq(write(file, source, strlen(source)), (ssize_t)strlen(source));
   close(file);
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
   unlink(path);
   ck_assert_int_eq(status == PREM_OK, prem_diag_errors(diag) == 0);
@@ -68,8 +68,6 @@ static const char *errors_of(const char *source) {
     strcat(all, line + strlen(path) + 1);
     strcat(all, i + 1 < prem_diag_count(diag) ? "\n" : "");
   }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
   return all;
 }
 
@@ -254,13 +252,12 @@ TEST(zero_byte_is_refused) {
   ck_assert_int_eq(write(file, "version = 1;\n\0", 14), 14);
   close(file);
   prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_load_lenient(path, NULL, &schedule, diag), PREM_ERR_PARSE);
   unlink(path);
   ck_assert_ptr_null(schedule);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "a zero byte; a schedule file is text");
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, 2);
-  prem_diag_free(diag);
 }
 
 TEST(unreadable_files) {
@@ -269,12 +266,11 @@ TEST(unreadable_files) {
                                         "cannot be read: it is a directory"};
   for (int i = 0; i < 2; ++i) {
     prem_schedule *schedule = NULL;
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     ck_assert_int_eq(prem_schedule_load(paths[i], NULL, &schedule, diag), PREM_ERR_IO);
     ck_assert_ptr_null(schedule);
     ck_assert_str_eq(prem_diag_at(diag, 0)->reason, reasons[i]);
     ck_assert_str_eq(prem_diag_at(diag, 0)->file, paths[i]);
-    prem_diag_free(diag);
   }
 }
 
@@ -304,8 +300,8 @@ static const char *put(const char *name, const char *content) {
 /* Errors of a file in the folder, whose name is left out of them. */
 static const char *errors_in_folder(const char *path) {
   static char all[16384];
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
   ck_assert_int_eq(status == PREM_OK, prem_diag_errors(diag) == 0);
   all[0] = '\0';
@@ -316,8 +312,6 @@ static const char *errors_in_folder(const char *path) {
     strcat(all, strncmp(line, folder, strlen(folder)) == 0 ? line + skipped : line);
     strcat(all, i + 1 < prem_diag_count(diag) ? "\n" : "");
   }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
   return all;
 }
 
@@ -335,14 +329,13 @@ TEST(too_many_tasks_are_refused_by_the_scanner) {
     fprintf(file, "%s{ prefetch: { wcet_ns = 1L; }; }", i ? "," : "");
   fputs(");\n", file);
   fclose(file);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_ERR_PARSE);
   unlink(path);
   ck_assert_uint_eq(prem_diag_count(diag), 1); /* the reader would miss names and a platform */
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 20);
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, 2);
-  prem_diag_free(diag);
 }
 
 TEST(too_many_arrays_are_refused) {
@@ -358,19 +351,18 @@ TEST(too_many_arrays_are_refused) {
     fprintf(file, "%s{ }", i ? "," : "");
   fputs(" );\n", file);
   fclose(file);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_ERR_PARSE);
   unlink(path);
   ck_assert_uint_eq(prem_diag_count(diag), 1); /* nothing is said of each of them */
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 20);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "65536 arrays, the limit is 65535");
-  prem_diag_free(diag);
 }
 
 TEST(as_many_chains_as_the_limit) {
   for (int count = PREM_MAX_CHAINS; count <= PREM_MAX_CHAINS + 1; ++count) {
-    char *source = NULL;
+    FREED char *source = NULL;
     size_t bytes = 0;
     FILE *file = open_memstream(&source, &bytes);
     fputs(HEAD "tasks = ( " A C "}, " B C " after = ( { task = \"a\"; } ); } );\n"
@@ -384,7 +376,6 @@ TEST(as_many_chains_as_the_limit) {
                                             ? ""
                                             : "3: E020: measure.chains: 257 chains, the limit "
                                               "is 256");
-    free(source);
   }
 }
 
@@ -544,7 +535,7 @@ TEST(of_several_profiles_the_worst_counts) {
       most = value > most ? value : most;
       least = value && (!least || value < least) ? value : least;
     }
-    prem_schedule *schedule = NULL;
+    OWNED(prem_schedule) *schedule = NULL;
     ck_assert_str_eq(errors_in_folder(path), "");
     ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
     ck_assert_int_eq(schedule->dispatch_ns, most);
@@ -552,13 +543,12 @@ TEST(of_several_profiles_the_worst_counts) {
     ck_assert_int_eq(schedule->job_turnaround_ns, most ? most + 2 : 0);
     ck_assert_int_eq(schedule->job_prefetch_ns, most ? most + 3 : 0);
     ck_assert_int_eq(schedule->bandwidth_bytes_per_s, least ? least + 4 : 0);
-    prem_schedule_free(schedule);
   }
 }
 
 TEST(unknown_profile_of_the_caller) {
   const char *path = put("main.cfg", WITH_PROFILE);
-  prem_schedule *schedule = NULL;
+  OWNED(prem_schedule) *schedule = NULL;
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_load(path, "q", &schedule, diag), PREM_ERR_PARSE);
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 24);
@@ -568,7 +558,6 @@ TEST(unknown_profile_of_the_caller) {
   prem_diag_free(diag);
   diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_load(path, "p", &schedule, diag), PREM_OK);
-  prem_schedule_free(schedule);
   prem_diag_free(diag);
 }
 

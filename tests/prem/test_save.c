@@ -45,12 +45,11 @@ static char *content_of(const char *path) {
 
 static prem_schedule *loaded(const char *path) {
   prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
   if (status != PREM_OK)
     print_problems(diag);
   ck_assert_int_eq(status, PREM_OK);
-  prem_diag_free(diag);
   return schedule;
 }
 
@@ -170,33 +169,28 @@ static prem_plan *random_plan(const prem_schedule *schedule, uint64_t seed) {
 GROUP("save", .set_up = make_folder, .tear_down = remove_folder);
 
 TEST(comes_back_equal) {
-  prem_schedule *first = loaded(put("in.cfg", HEAD));
+  OWNED(prem_schedule) *first = loaded(put("in.cfg", HEAD));
   for (uint64_t seed = 0; seed < 200; ++seed) {
     prem_schedule_set_plan(first, random_plan(first, seed));
     ck_assert_int_eq(prem_schedule_save(first, in_folder("out.cfg"), NULL), PREM_OK);
-    prem_schedule *second = loaded(in_folder("out.cfg"));
+    OWNED(prem_schedule) *second = loaded(in_folder("out.cfg"));
     assert_plans_equal(first->plan, second->plan);
     /* and again, over the plan that is there */
     prem_schedule_set_plan(second, random_plan(second, seed + 1000));
     ck_assert_int_eq(prem_schedule_save(second, in_folder("again.cfg"), NULL), PREM_OK);
-    prem_schedule *third = loaded(in_folder("again.cfg"));
+    OWNED(prem_schedule) *third = loaded(in_folder("again.cfg"));
     assert_plans_equal(second->plan, third->plan);
-    char *content = content_of(in_folder("again.cfg"));
+    FREED char *content = content_of(in_folder("again.cfg"));
     ck_assert_int_eq(strncmp(content, HEAD "plan: {", strlen(HEAD "plan: {")), 0);
-    free(content);
-    prem_schedule_free(second);
-    prem_schedule_free(third);
   }
-  prem_schedule_free(first);
 }
 
 static void save_with_empty_plan(const char *path, const char *out) {
-  prem_schedule *schedule = loaded(path);
+  OWNED(prem_schedule) *schedule = loaded(path);
   prem_plan *plan = prem_plan_new();
   plan->hyperperiod_ns = 100;
   prem_schedule_set_plan(schedule, plan);
   ck_assert_int_eq(prem_schedule_save(schedule, out, NULL), PREM_OK);
-  prem_schedule_free(schedule);
 }
 
 #define PLAN "plan: {\n  generator = \"\";  policy = \"\";\n  hyperperiod_ns = 100L;\n};\n"
@@ -212,20 +206,17 @@ TEST(bytes_before_the_plan_stay) {
   };
   for (size_t i = 0; i < sizeof tails / sizeof *tails; ++i) {
     save_with_empty_plan(put("in.cfg", text(HEAD "%s", tails[i][0])), in_folder("out.cfg"));
-    char *content = content_of(in_folder("out.cfg"));
+    FREED char *content = content_of(in_folder("out.cfg"));
     ck_assert_str_eq(content, text(HEAD "%s" PLAN, tails[i][1]));
-    free(content);
   }
 }
 
 TEST(plan_may_be_taken_out) {
-  prem_schedule *schedule = loaded(put("in.cfg", HEAD "plan: { hyperperiod_ns = 5L; };"));
+  OWNED(prem_schedule) *schedule = loaded(put("in.cfg", HEAD "plan: { hyperperiod_ns = 5L; };"));
   prem_schedule_set_plan(schedule, NULL);
   ck_assert_int_eq(prem_schedule_save(schedule, in_folder("in.cfg"), NULL), PREM_OK);
-  char *content = content_of(in_folder("in.cfg"));
+  FREED char *content = content_of(in_folder("in.cfg"));
   ck_assert_str_eq(content, HEAD);
-  free(content);
-  prem_schedule_free(schedule);
 }
 
 /* Nothing is written, and what is there stays. */
@@ -253,11 +244,10 @@ TEST(settings_behind_the_plan) {
 
 TEST(plan_of_another_file) {
   put("plan.cfg", "plan: { hyperperiod_ns = 5L; };\n");
-  prem_schedule *schedule = loaded(put("in.cfg", HEAD "@include \"plan.cfg\"\n"));
+  OWNED(prem_schedule) *schedule = loaded(put("in.cfg", HEAD "@include \"plan.cfg\"\n"));
   ck_assert_ptr_nonnull(schedule->plan);
   assert_not_saved(schedule, PREM_ERR_INVALID, 1,
                    "the plan comes from an included file; put it into the schedule itself");
-  prem_schedule_free(schedule);
 }
 
 /* `plan` deeper in the file is a name like any other. */
@@ -266,14 +256,13 @@ TEST(plan_in_a_group_is_none) {
       "version = 1; name = \"n\"; platform: { blocks = 1; };\n"
       "tasks = ( { name = \"a\"; kernel = \"k\"; blocks = 1; args: { plan = 5; }; } );\n";
   save_with_empty_plan(put("in.cfg", source), in_folder("out.cfg"));
-  char *content = content_of(in_folder("out.cfg"));
+  FREED char *content = content_of(in_folder("out.cfg"));
   ck_assert_str_eq(content, text("%s" PLAN, source));
-  free(content);
 }
 
 TEST(unwritable) {
-  prem_schedule *schedule = loaded(put("in.cfg", HEAD));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = loaded(put("in.cfg", HEAD));
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(mkdir(in_folder("folder"), 0700), 0);
   ck_assert_int_eq(prem_schedule_save(schedule, in_folder("folder"), diag), PREM_ERR_IO);
   ck_assert_int_eq(prem_schedule_save(schedule, in_folder("absent/out.cfg"), diag), PREM_ERR_IO);
@@ -286,17 +275,13 @@ TEST(unwritable) {
   ck_assert_ptr_nonnull(fgets(all, sizeof all, names));
   pclose(names);
   ck_assert_str_eq(all, "folder in.cfg ");
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(full_disk) {
-  prem_schedule *schedule = loaded(put("in.cfg", HEAD));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = loaded(put("in.cfg", HEAD));
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_save(schedule, "/dev/full", diag), PREM_ERR_IO);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 static double seconds(void) {
@@ -312,7 +297,7 @@ static double seconds(void) {
   ");\n"
 
 TEST(regular_plans_are_small_and_fast) {
-  prem_schedule *schedule = loaded(put("in.cfg", LARGE));
+  OWNED(prem_schedule) *schedule = loaded(put("in.cfg", LARGE));
   prem_plan *plan = prem_plan_new();
   plan->hyperperiod_ns = 100000;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
@@ -333,11 +318,9 @@ TEST(regular_plans_are_small_and_fast) {
   ck_assert_int_eq(stat(in_folder("out.cfg"), &facts), 0);
   ck_assert_int_lt(facts.st_size, 100000);
   const double before = seconds();
-  prem_schedule *again = loaded(in_folder("out.cfg"));
+  OWNED(prem_schedule) *again = loaded(in_folder("out.cfg"));
   ck_assert_double_lt(seconds() - before, 0.05);
   assert_plans_equal(plan, again->plan);
-  prem_schedule_free(again);
-  prem_schedule_free(schedule);
 }
 
 TEST(irregular_plans_come_back) {
@@ -374,13 +357,13 @@ TEST(an_array_that_is_saved_elsewhere_is_told) {
     for (int a = 0; a < 3; ++a)
       arrays = text("%s%s{ name = \"a%d\"; type = \"f32\"; shape = [ 8 ]; save = \"%sa%d.f32\"; }",
                     arrays, a ? "," : "", a, a == elsewhere ? "/nowhere/" : "", a);
-    prem_schedule *schedule = schedule_from_text(
+    OWNED(prem_schedule) *schedule = schedule_from_text(
         text("version = 1; name = \"t\"; platform: { blocks = 1; }; arrays = ( %s );"
              " tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
              " compute: { wcet_ns = 1L; }; } );",
              arrays));
     for (int anywhere = 0; anywhere < 2; ++anywhere) {
-      prem_diag *diag = prem_diag_new();
+      OWNED(prem_diag) *diag = prem_diag_new();
       const bool is_told = elsewhere >= 0 && !anywhere;
       ck_assert_int_eq(prem_schedule_judge_saves(schedule, anywhere, PREM_ERROR, diag),
                        is_told ? PREM_ERR_INVALID : PREM_OK);
@@ -392,8 +375,6 @@ TEST(an_array_that_is_saved_elsewhere_is_told) {
                               "writes there with --save-anywhere alone",
                               elsewhere));
       }
-      prem_diag_free(diag);
     }
-    prem_schedule_free(schedule);
   }
 }

@@ -37,13 +37,11 @@ static const char *after(const char *before, const char *instance) {
 }
 
 static void assert_good(const char *array, const char *tasks, const char *more) {
-  prem_schedule *schedule;
-  prem_diag *diag = load(array, tasks, more, &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load(array, tasks, more, &schedule);
   if (prem_diag_errors(diag) > 0)
     abort_with(tasks, diag);
   ck_assert(schedule->bound);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 static void assert_refused(int code, const char *key, const char *reason, const char *array,
@@ -103,7 +101,7 @@ static void assert_versions(const prem_version_use *use, const int32_t *expected
 }
 
 TEST(who_comes_after_sees_the_new_version) {
-  prem_schedule *schedule;
+  OWNED(prem_schedule) *schedule = NULL;
   prem_diag *diag =
       load(TWO,
            text("%s, %s, %s, %s, %s", task("b", "m", "x", "new", "period_ns = 100L;"),
@@ -127,11 +125,10 @@ TEST(who_comes_after_sees_the_new_version) {
   ck_assert_int_eq(prem_version_of(&versions, slow, 2, 0, 0), 11);
   prem_versions_free(&versions);
   prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_reader_before_the_first_job_sees_the_fill) {
-  prem_schedule *schedule;
+  OWNED(prem_schedule) *schedule = NULL;
   prem_diag *diag =
       load(TWO,
            text("%s, %s", task("w", "m", "x", "m", "period_ns = 100L; release_ns = 50L;"),
@@ -145,19 +142,16 @@ TEST(a_reader_before_the_first_job_sees_the_fill) {
   ck_assert_int_eq(prem_version_of(&versions, use, 1, 0, 0), 2);
   prem_versions_free(&versions);
   prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(without_state_arrays_nothing_is_made) {
-  prem_schedule *schedule;
-  prem_diag *diag = load("", task("w", "m", "x", "y", ""), "", &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load("", task("w", "m", "x", "y", ""), "", &schedule);
   prem_versions versions;
   ck_assert_int_eq(prem_versions_new(schedule, &versions), PREM_OK);
   ck_assert(versions.array_count == 0 && !versions.number && !versions.changes);
   ck_assert(!prem_is_versioned(&versions, 1));
   prem_versions_free(&versions);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */

@@ -111,10 +111,9 @@ static void assert_edited(const char *policy, const char *expected) {
   prem_schedule_free(schedule);
   schedule = schedule_from_text(text(two, policy));
   ck_assert_int_eq(prem_schedule_edit_policy(schedule, "prefetch_offset_ns", 777, diag), PREM_OK);
-  char *whole = strdup(text(two, expected));
+  FREED char *whole = strdup(text(two, expected));
   *strstr(whole, "plan: {") = '\0';
   ck_assert_str_eq(saved(), whole);
-  free(whole);
 }
 
 TEST(one_number_is_changed_and_nothing_else) {
@@ -143,10 +142,9 @@ TEST(without_a_policy_nothing_is_written) {
 TEST(the_search_for_a_policy_ends_with_the_file) {
   static const char *const tails[] = {"", "#", "# tail", "// tail", "/* tail */", "/**/", " "};
   for (size_t i = 0; i < sizeof tails / sizeof tails[0]; ++i) {
-    prem_schedule *bare = schedule_from_text(text("%s%s", text(two, ""), tails[i]));
+    OWNED(prem_schedule) *bare = schedule_from_text(text("%s%s", text(two, ""), tails[i]));
     ck_assert_int_eq(prem_schedule_edit_policy(bare, "prefetch_offset_ns", 777, diag),
                      PREM_ERR_INVALID);
-    prem_schedule_free(bare);
   }
   ck_assert_uint_eq(prem_diag_errors(diag), sizeof tails / sizeof tails[0]);
 }

@@ -61,10 +61,9 @@ static void keep(bool a, bool b, bool c) {
 
 /* Starts of a phase of both tiles on the simulator. */
 static void assert_starts(const char *task, prem_phase phase, int64_t first_ns, int64_t second_ns) {
-  prem_trace *trace = simulate(part, PREM_MODE_TT, 1);
+  OWNED(prem_trace) *trace = simulate(part, PREM_MODE_TT, 1);
   ck_assert_int_eq(find_phase(trace, part, task, 0, phase)->start_ns, first_ns);
   ck_assert_int_eq(find_phase(trace, part, task, 1, phase)->start_ns, second_ns);
-  prem_trace_free(trace);
 }
 
 GROUP("tasks", .set_up = set_up, .tear_down = tear_down);
@@ -159,17 +158,15 @@ TEST(what_a_task_follows_is_kept_with_it) {
 
 TEST(outputs_of_a_subset_are_right) {
   keep(false, true, true);
-  prem_session *session = open_on("sim", part);
-  prem_trace *trace = run_in(session, part, PREM_MODE_TT, 1);
+  OWNED(prem_session) *session = open_on("sim", part);
+  OWNED(prem_trace) *trace = run_in(session, part, PREM_MODE_TT, 1);
   prem_verdict verdict;
   ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
   ck_assert(verdict.ok);
-  prem_trace_free(trace);
-  prem_session_close(session);
 }
 
 TEST(a_replaced_task_keeps_its_instants_and_moves_other_bytes) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   keep(true, true, true);
   ck_assert_int_eq(
       prem_schedule_replace(part, 2, "vector_increment", 128, prem_registry_builtin(), diag),
@@ -186,7 +183,6 @@ TEST(a_replaced_task_keeps_its_instants_and_moves_other_bytes) {
   ck_assert_int_eq(out->fill, PREM_FILL_ZERO);
   assert_checked(part);
   assert_starts("c", PREM_PREFETCH, 400, 600);
-  prem_diag_free(diag);
 }
 
 TEST(the_whole_is_left_alone) {

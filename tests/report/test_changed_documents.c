@@ -32,12 +32,11 @@ static prem_result *measure(const prem_schedule *schedule) {
                                                .sampling.launches = 2,
                                                .sampling.max_records = 100000};
   const prem_backend delayed = delayed_backend();
-  prem_session *session = NULL;
+  OWNED(prem_session) *session = NULL;
   prem_result *result = NULL;
   delayed_seed = 3;
   ck_assert_int_eq(prem_session_open(&delayed, schedule, &session, NULL), PREM_OK);
   ck_assert_int_eq(prem_compare(session, schedule, &delayed, &options, &result, NULL), PREM_OK);
-  prem_session_close(session);
   return result;
 }
 
@@ -157,7 +156,7 @@ static bool is_taken(prem_status status, const prem_diag *diag) {
 
 /* What the page carries of it is JSON. */
 static void judge_page(const prem_report *report) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_report_write(report, golden_path("p.html"), diag) == PREM_OK) {
     char *page = golden_take(golden_path("p.html")), *from = strstr(page, "id=\"documents\">");
     ck_assert_ptr_nonnull(from);
@@ -167,18 +166,15 @@ static void judge_page(const prem_report *report) {
     json_decref(root);
     free(page);
   }
-  prem_diag_free(diag);
 }
 
 static void judge_document(const char *name) {
-  prem_diag *diag = prem_diag_new();
-  prem_report *report = prem_report_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_report) *report = prem_report_new();
   static int documents;
   is_taken(prem_report_add(report, golden_path(name), diag), diag);
   if (++documents % PAGE_EVERY == 0)
     judge_page(report);
-  prem_report_free(report);
-  prem_diag_free(diag);
 }
 
 static char *printed(const prem_findings *findings) {
@@ -191,7 +187,7 @@ static char *printed(const prem_findings *findings) {
 }
 
 static void judge_findings(const char *name) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_findings *findings = NULL, *again = NULL;
   if (is_taken(prem_findings_read(golden_path(name), &findings, diag), diag) &&
       prem_findings_write(findings, &(prem_machine){0}, "", golden_path("a.json"), diag) ==
@@ -204,7 +200,6 @@ static void judge_findings(const char *name) {
   }
   prem_findings_free(findings);
   prem_findings_free(again);
-  prem_diag_free(diag);
 }
 
 typedef void judge(const char *name);
@@ -333,11 +328,10 @@ static void try_fields(const char *all, const char *changed, const char *read, j
 }
 
 static int lines_of(const char *name) {
-  char *all = golden_take(golden_path(name));
+  FREED char *all = golden_take(golden_path(name));
   int lines = 0;
   for (const char *at = all; *at; ++at)
     lines += *at == '\n';
-  free(all);
   return lines;
 }
 
@@ -431,7 +425,7 @@ TEST(of_machines) {
   snprintf(machine.uuid, sizeof machine.uuid, "u");
   snprintf(machine.driver, sizeof machine.driver, "d");
   for (int seeded = 0; seeded < 2; ++seeded) {
-    prem_findings *findings = prem_findings_new("f", "t", "q");
+    OWNED(prem_findings) *findings = prem_findings_new("f", "t", "q");
     if (seeded)
       prem_findings_seed(findings, 77);
     ck_assert_int_eq(
@@ -449,7 +443,6 @@ TEST(of_machines) {
     free(line);
     free(all);
     json_decref(root);
-    prem_findings_free(findings);
   }
   fclose(told);
   golden_judge("documents_machine.txt", found);
@@ -464,12 +457,10 @@ TEST(what_is_read_is_kept) {
   write_json(result_root, "r.json");
   write_file("r.samples.csv.gz", "");
   write_file("r.phases.csv.gz", "");
-  prem_diag *diag = prem_diag_new();
-  prem_report *report = prem_report_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_report) *report = prem_report_new();
   ck_assert_int_eq(prem_report_add(report, golden_path("r.json"), diag), PREM_OK);
   for (int i = 0; i < 5; ++i)
     ck_assert_int_eq(prem_report_write(report, golden_path(names[i]), diag), PREM_ERR_INVALID);
   ck_assert_int_eq(prem_report_write(report, golden_path("p.html"), diag), PREM_OK);
-  prem_report_free(report);
-  prem_diag_free(diag);
 }

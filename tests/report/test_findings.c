@@ -71,7 +71,7 @@ static const char *string_at(const json_t *object, const char *key) {
 GROUP("findings", .first = make_folder, .last = remove_folder);
 
 TEST(all_that_was_found_is_written) {
-  prem_findings *findings = some_findings();
+  OWNED(prem_findings) *findings = some_findings();
   prem_findings_seed(findings, UINT64_MAX);
   json_t *root = written(findings);
   ck_assert_str_eq(string_at(root, "schema"), "ttprem.findings/1");
@@ -99,12 +99,11 @@ TEST(all_that_was_found_is_written) {
   ck_assert_int_eq(json_integer_value(json_array_get(second, 1)), INT64_C(9007199254740993));
   ck_assert(json_is_null(json_array_get(second, 2)));
   json_decref(root);
-  prem_findings_free(findings);
 }
 
 /* Two GPUs of one name are told apart, and a driver from its next version. */
 TEST(a_gpu_is_named) {
-  prem_findings *findings = some_findings();
+  OWNED(prem_findings) *findings = some_findings();
   json_t *root = written(findings);
   const json_t *found = json_object_get(json_object_get(root, "provenance"), "machine");
   ck_assert_ptr_null(json_object_get(found, "uuid"));
@@ -117,11 +116,10 @@ TEST(a_gpu_is_named) {
   ck_assert_str_eq(string_at(found, "uuid"), "GPU-0f");
   ck_assert_str_eq(string_at(found, "driver"), "580.95.05, CUDA 13.0");
   json_decref(root);
-  prem_findings_free(findings);
 }
 
 TEST(doubts_are_written) {
-  prem_findings *findings = some_findings();
+  OWNED(prem_findings) *findings = some_findings();
   prem_findings_incomplete(findings);
   prem_findings_output(findings, true);
   ck_assert(!prem_findings_wrong(findings));
@@ -144,11 +142,10 @@ TEST(doubts_are_written) {
   ck_assert(json_is_false(json_object_get(root, "kept")));
   ck_assert(json_is_false(json_object_get(root, "output_ok")));
   json_decref(root);
-  prem_findings_free(findings);
 }
 
 TEST(a_chart_names_its_columns) {
-  prem_findings *findings = some_findings();
+  OWNED(prem_findings) *findings = some_findings();
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_HEAT_MAP,
                                               .title = "a map",
                                               .table = "sizes",
@@ -168,7 +165,6 @@ TEST(a_chart_names_its_columns) {
   const json_t *theirs = json_array_get(json_object_get(root, "tables"), 1);
   ck_assert_str_eq(string_at(theirs, "source"), "thesis, TX2");
   json_decref(root);
-  prem_findings_free(findings);
 }
 
 /* ---- mistakes ------------------------------------------------------------------------------- */
@@ -261,9 +257,9 @@ static const struct {
 enum { MISTAKES = sizeof mistakes / sizeof mistakes[0] };
 
 TESTS(a_mistake_is_told_and_nothing_written, MISTAKES) {
-  prem_findings *findings = some_findings();
+  OWNED(prem_findings) *findings = some_findings();
   mistakes[_i].make(findings);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *path = path_of("mistake.json");
   ck_assert_int_eq(prem_findings_write(findings, &machine, "", path, diag), PREM_ERR_ARGUMENT);
   ck_assert_int_eq(access(path, F_OK), -1);
@@ -273,8 +269,6 @@ TESTS(a_mistake_is_told_and_nothing_written, MISTAKES) {
   ck_assert_int_eq(prem_findings_draw(findings, path_of("mistake.svg"), NULL, NULL),
                    PREM_ERR_ARGUMENT);
   ck_assert_int_eq(access(path_of("mistake.svg"), F_OK), -1);
-  prem_diag_free(diag);
-  prem_findings_free(findings);
 }
 
 TEST(no_table_takes_everything) {
@@ -286,13 +280,11 @@ TEST(no_table_takes_everything) {
 }
 
 TEST(an_unwritable_place_is_told) {
-  prem_findings *findings = some_findings();
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_findings) *findings = some_findings();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_findings_write(findings, &machine, "", path_of("none/f.json"), diag),
                    PREM_ERR_IO);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
-  prem_diag_free(diag);
-  prem_findings_free(findings);
 }
 
 /* ---- as text -------------------------------------------------------------------------------- */
@@ -307,8 +299,8 @@ static char *printed(const prem_findings *findings) {
 }
 
 TEST(tables_stand_in_columns) {
-  prem_findings *findings = some_findings();
-  char *text = printed(findings);
+  OWNED(prem_findings) *findings = some_findings();
+  FREED char *text = printed(findings);
   ck_assert_str_eq(text, "caches: Caches\n"
                          "  There are 2 of them.\n"
                          "  Measured once.\n"
@@ -318,19 +310,17 @@ TEST(tables_stand_in_columns) {
                          "                            KiB    ns\n"
                          "  L1, \"small\"                48  1.25\n"
                          "  L2's         9007199254740993     -\n");
-  free(text);
-  prem_findings_free(findings);
 }
 
 TEST(a_long_table_is_cut_and_says_so) {
-  prem_findings *findings = prem_findings_new("long", "Long", "How long?");
+  OWNED(prem_findings) *findings = prem_findings_new("long", "Long", "How long?");
   prem_table *table = prem_findings_table(findings, "rows", "Rows", "somebody");
   prem_table_column(table, "row", "");
   for (int row = 0; row < 1000; ++row)
     prem_table_add_int(table, row);
   prem_findings_incomplete(findings);
   prem_findings_output(findings, false);
-  char *text = printed(findings);
+  FREED char *text = printed(findings);
   ck_assert_str_eq(text, "long: Long\n"
                          "  OUTPUT WRONG\n"
                          "  incomplete: interrupted before its end\n"
@@ -343,12 +333,10 @@ TEST(a_long_table_is_cut_and_says_so) {
                          "    3\n"
                          "    4\n"
                          "  ... and 995 rows more, in the file\n");
-  free(text);
-  prem_findings_free(findings);
 }
 
 TEST(a_table_is_cut_beyond_64_rows) {
-  prem_findings *findings = prem_findings_new("long", "Long", "How long?");
+  OWNED(prem_findings) *findings = prem_findings_new("long", "Long", "How long?");
   prem_table *table = prem_findings_table(findings, "rows", "Rows", NULL);
   prem_table_column(table, "row", "");
   for (int row = 0; row < 64; ++row)
@@ -360,12 +348,11 @@ TEST(a_table_is_cut_beyond_64_rows) {
   text = printed(findings);
   ck_assert_ptr_nonnull(strstr(text, "    4\n  ... and 60 rows more, in the file\n"));
   free(text);
-  prem_findings_free(findings);
 }
 
 TEST(summaries_are_a_table) {
   static const char *const names[] = {"way", "count", "least", "median", "mean", "p99", "largest"};
-  prem_findings *findings = prem_findings_new("s", "S", "?");
+  OWNED(prem_findings) *findings = prem_findings_new("s", "S", "?");
   prem_table *table = prem_summaries_begin(findings, "trips", "Trips", "way");
   prem_summary summary = {.count = 5, .min = 1, .p50 = 3, .mean = 3.5, .p99 = INT64_MIN, .max = 9};
   prem_summaries_add(table, "there", &summary);
@@ -380,20 +367,19 @@ TEST(summaries_are_a_table) {
     const double value = prem_value_number(prem_table_value(table, 0, column));
     ck_assert(column == 5 ? isnan(value) : value == values[column]);
   }
-  prem_findings_free(findings);
 }
 
 /* Positions that are told, of `count` values that are ten times their rank: 80 spread over all,
  * then those above which the 80th part is left, half of it, and so on. */
 static void assert_told(int64_t count, const int64_t *ranks, int64_t rows) {
-  prem_findings *findings = prem_findings_new("s", "S", "?");
+  OWNED(prem_findings) *findings = prem_findings_new("s", "S", "?");
   prem_table *table = prem_distribution_begin(findings, "trips", "Trips", "way", "took");
   ck_assert_int_eq(findings->charts[0].kind, PREM_CHART_STEPS);
   ck_assert(findings->charts[0].log_x && !findings->charts[0].log_y);
   ck_assert_str_eq(findings->charts[0].x, "took");
   ck_assert_str_eq(findings->charts[0].y, "share");
   ck_assert_str_eq(findings->charts[0].series, "way");
-  int64_t *values = calloc((size_t)count + 1, sizeof *values);
+  FREED int64_t *values = calloc((size_t)count + 1, sizeof *values);
   for (int64_t i = 0; i < count; ++i)
     values[i] = 10 * (count - i); /* the longest first */
   prem_distribution_add(table, "there", values, count);
@@ -405,8 +391,6 @@ static void assert_told(int64_t count, const int64_t *ranks, int64_t rows) {
     ck_assert_double_eq_tol(prem_table_value(table, row, 2)->real,
                             100.0 * (double)(rank + 1) / (double)count, 1e-9);
   }
-  free(values);
-  prem_findings_free(findings);
 }
 
 TEST(a_distribution_is_told_by_its_body_and_its_tail) {
@@ -473,33 +457,30 @@ static char *read_text(const char *path) {
 
 /** True where there is no gnuplot: there is no picture to look at. */
 static bool drawn(const prem_findings *findings, const char *path) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_findings_draw(findings, path, NULL, diag);
   ck_assert_msg(status == PREM_OK || status == PREM_ERR_UNAVAILABLE, "%s",
                 prem_diag_count(diag) ? prem_diag_at(diag, 0)->reason : "");
-  prem_diag_free(diag);
   return status == PREM_OK;
 }
 
 TESTS(every_kind_of_chart_is_drawn, PREM_CHART_KIND_COUNT) {
   for (int logarithmic = 0; logarithmic < 2; ++logarithmic) {
-    prem_findings *findings = many_lines((prem_chart_kind)_i, logarithmic);
+    OWNED(prem_findings) *findings = many_lines((prem_chart_kind)_i, logarithmic);
     const char *path = path_of("chart.svg");
     if (drawn(findings, path)) {
-      char *text = read_text(path);
+      FREED char *text = read_text(path);
       ck_assert_ptr_nonnull(strstr(text, "It's \"one\" chart"));
       ck_assert_ptr_nonnull(strstr(text, "Many 'lines'"));
       ck_assert_ptr_nonnull(strstr(text, "it's \"11\""));
       ck_assert_ptr_nonnull(strstr(text, "</svg>"));
-      free(text);
     }
-    prem_findings_free(findings);
   }
 }
 
 /** With series of the same names, which are told apart, and without any. */
 TEST(what_others_published_has_a_colour_of_its_own) {
-  prem_findings *findings = many_lines(PREM_CHART_LINES, false);
+  OWNED(prem_findings) *findings = many_lines(PREM_CHART_LINES, false);
   prem_table *theirs = prem_findings_table(findings, "theirs", "Theirs", "somebody");
   prem_table_column(theirs, "of", "");
   prem_table_column(theirs, "y", "ns");
@@ -519,12 +500,11 @@ TEST(what_others_published_has_a_colour_of_its_own) {
                                                 .series = i == 1 ? NULL : "of",
                                                 .beside = "theirs"});
   if (drawn(findings, path_of("beside.svg"))) {
-    char *text = read_text(path_of("beside.svg"));
+    FREED char *text = read_text(path_of("beside.svg"));
     ck_assert_ptr_nonnull(strstr(text, "it's \"3\", original"));
     ck_assert_ptr_nonnull(strstr(text, "rgb(143, 143, 143)"));
-    free(text);
   }
-  prem_findings *again = NULL;
+  OWNED(prem_findings) *again = NULL;
   const char *path = path_of("beside.json");
   ck_assert_int_eq(prem_findings_write(findings, &machine, "", path, NULL), PREM_OK);
   ck_assert_int_eq(prem_findings_read(path, &again, NULL), PREM_OK);
@@ -533,13 +513,11 @@ TEST(what_others_published_has_a_colour_of_its_own) {
   char *text = read_text(copy);
   ck_assert_ptr_nonnull(strstr(text, "\"beside\": \"theirs\""));
   free(text);
-  prem_findings_free(again);
-  prem_findings_free(findings);
 }
 
 /** Text on the x axis, a table without rows, one with nothing but missing values, one value. */
 TEST(odd_tables_are_drawn) {
-  prem_findings *findings = some_findings();
+  OWNED(prem_findings) *findings = some_findings();
   prem_table *empty = prem_findings_table(findings, "empty", "Empty", NULL);
   prem_table_column(empty, "x", "");
   prem_table_column(empty, "y", "");
@@ -559,11 +537,10 @@ TEST(odd_tables_are_drawn) {
                                                   .series = table ? "x" : "cache"});
   }
   drawn(findings, path_of("odd.png"));
-  prem_findings_free(findings);
 }
 
 TEST(numbers_of_one_magnitude_have_no_logarithm) {
-  prem_findings *findings = prem_findings_new("bars", "Two bars", "?");
+  OWNED(prem_findings) *findings = prem_findings_new("bars", "Two bars", "?");
   prem_table *table = prem_findings_table(findings, "t", "T", NULL);
   prem_table_column(table, "mode", "");
   prem_table_column(table, "time", "ns");
@@ -580,12 +557,10 @@ TEST(numbers_of_one_magnitude_have_no_logarithm) {
   prem_findings_incomplete(findings);
   const char *path = path_of("bars.svg");
   if (drawn(findings, path)) {
-    char *text = read_text(path);
+    FREED char *text = read_text(path);
     ck_assert_ptr_nonnull(strstr(text, ">0<"));       /* where they begin */
     ck_assert_ptr_nonnull(strstr(text, ">2000000<")); /* and not 2e+06 */
-    free(text);
   }
-  prem_findings_free(findings);
 }
 
 /** A map of `columns` columns, the first of them "%globaltimer", with a small and a large value. */
@@ -616,18 +591,16 @@ TESTS(numbers_fit_into_the_cells_of_a_map, 2) {
     int columns;
     const char *small, *large;
   } maps[] = {{3, ">0.0123<", ">12.3<"}, {40, ">0.01<", ">12.3<"}};
-  prem_findings *findings = one_map(maps[_i].columns);
+  OWNED(prem_findings) *findings = one_map(maps[_i].columns);
   prem_findings_incomplete(findings);
   const char *path = path_of("map.svg");
   if (drawn(findings, path)) {
-    char *text = read_text(path);
+    FREED char *text = read_text(path);
     ck_assert_ptr_nonnull(strstr(text, maps[_i].small));
     ck_assert_ptr_nonnull(strstr(text, maps[_i].large));
     ck_assert_ptr_nonnull(strstr(text, ">%globaltimer<")); /* and not 0lobaltimer */
     ck_assert_ptr_nonnull(strstr(text, "Incomplete"));
-    free(text);
   }
-  prem_findings_free(findings);
 }
 
 TEST(what_is_no_picture_is_refused) {

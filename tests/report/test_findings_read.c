@@ -29,9 +29,8 @@ static char *in_folder(const char *name) {
 static void clear(void) {
   static const char *const names[] = {"first.json", "second.json"};
   for (int i = 0; i < 2; ++i) {
-    char *path = in_folder(names[i]);
+    FREED char *path = in_folder(names[i]);
     unlink(path);
-    free(path);
   }
   rmdir(folder);
   prem_diag_free(diag);
@@ -77,12 +76,11 @@ static char *bytes_of(const char *path) {
 }
 
 static void write_first(const char *bytes) {
-  char *path = in_folder("first.json");
+  FREED char *path = in_folder("first.json");
   FILE *file = fopen(path, "we");
   ck_assert_ptr_nonnull(file);
   fputs(bytes, file);
   fclose(file);
-  free(path);
 }
 
 GROUP("findings_read", .set_up = prepare, .tear_down = clear);
@@ -130,21 +128,20 @@ static const struct {
 
 TESTS(what_is_broken_is_refused, sizeof broken / sizeof *broken) {
   write_first(broken[_i].bytes);
-  char *path = in_folder("first.json");
+  FREED char *path = in_folder("first.json");
   prem_findings *read = NULL;
   ck_assert_int_eq(prem_findings_read(path, &read, diag), broken[_i].status);
   ck_assert_ptr_null(read);
   ck_assert_uint_gt(prem_diag_errors(diag), 0);
-  free(path);
 }
 
 TEST(a_file_cut_anywhere_is_refused) {
   const prem_machine machine = {.name = "any"};
-  char *path = in_folder("first.json");
+  FREED char *path = in_folder("first.json");
   prem_findings *written = some_findings();
   ck_assert_int_eq(prem_findings_write(written, &machine, "test", path, diag), PREM_OK);
   prem_findings_free(written);
-  char *whole = bytes_of(path);
+  FREED char *whole = bytes_of(path);
   for (size_t length = strlen(whole) - 3; length > 0; length /= 2) {
     whole[length] = '\0';
     write_first(whole);
@@ -152,14 +149,11 @@ TEST(a_file_cut_anywhere_is_refused) {
     ck_assert_int_eq(prem_findings_read(path, &read, diag), PREM_ERR_PARSE);
     ck_assert_ptr_null(read);
   }
-  free(whole);
-  free(path);
 }
 
 TEST(no_file_no_findings) {
-  char *path = in_folder("second.json");
+  FREED char *path = in_folder("second.json");
   prem_findings *read = NULL;
   ck_assert_int_eq(prem_findings_read(path, &read, diag), PREM_ERR_IO);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
-  free(path);
 }

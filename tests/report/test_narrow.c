@@ -24,9 +24,8 @@ TESTS(what_fits_stays_as_it_is, 5) {
   const char *const texts[] = {"", "\n", "a\n\n  b\n", LINE_80,
                                "a\n" PREM_TABLE_BEGIN "b     c\n" PREM_TABLE_END "d\n"};
   const char *const wanted[] = {"", "\n", "a\n\n  b\n", LINE_80, "a\nb     c\nd\n"};
-  char *out = narrow(texts[_i]);
+  FREED char *out = narrow(texts[_i]);
   ck_assert_str_eq(out, wanted[_i]);
-  free(out);
 }
 
 TEST(sentences_break_at_spaces) {
@@ -49,7 +48,7 @@ TEST(tables_lose_the_widest_gaps) {
   snprintf(text, sizeof text,
            PREM_TABLE_BEGIN "%-30s%30s%30s\n%-30s%30s%30s\n" PREM_TABLE_END "rest\n", "task",
            "median", "longest", "a task", "1.5", "20000.25");
-  char *out = narrow(text);
+  FREED char *out = narrow(text);
   size_t widest = 0;
   for (const char *line = out; *line; line += strcspn(line, "\n") + 1)
     widest = strcspn(line, "\n") > widest ? strcspn(line, "\n") : widest;
@@ -59,7 +58,6 @@ TEST(tables_lose_the_widest_gaps) {
   ck_assert_str_eq(longest, "longest");
   const char *second = strchr(out, '\n') + 1;
   ck_assert_int_eq(strstr(out, "median") + 6 - out, strstr(second, "1.5") + 3 - second);
-  free(out);
 }
 
 /* With no gap left, a table is as wide as it is. */
@@ -67,8 +65,7 @@ TEST(full_tables_are_whole) {
   char row[101] = "", text[140];
   memset(row, 'y', 100);
   snprintf(text, sizeof text, PREM_TABLE_BEGIN "%s\nz\n" PREM_TABLE_END, row);
-  char *out = narrow(text);
+  FREED char *out = narrow(text);
   ck_assert_int_eq(strncmp(out, row, 100), 0);
   ck_assert_str_eq(out + 100, "\nz\n");
-  free(out);
 }

@@ -98,7 +98,7 @@ static void tell_drawn(FILE *file, prem_status status, const prem_diag *diag) {
   fprintf(file, ", %s", prem_status_text(status));
   for (size_t i = 0; i < prem_diag_count(diag); ++i)
     fprintf(file, "; %s", prem_diag_at(diag, i)->reason);
-  char *script = status == PREM_OK ? golden_take(golden_path("gnuplot.script")) : strdup("");
+  FREED char *script = status == PREM_OK ? golden_take(golden_path("gnuplot.script")) : strdup("");
   int boxes = -1; /* -1: not in a block of boxes */
   for (const char *at = strtok(script, "\n"); at; at = strtok(NULL, "\n")) {
     const char *said = strchr(at, '"'), *margin = strstr(at, "margin at screen ");
@@ -115,7 +115,6 @@ static void tell_drawn(FILE *file, prem_status status, const prem_diag *diag) {
                (strncmp(at, "set label ", 10) == 0 || strncmp(at, "set title ", 10) == 0))
       fprintf(file, "\n  %.*s:", (int)strcspn(said + 1, "\""), said + 1);
   }
-  free(script);
 }
 
 static void tell_result(FILE *file, const prem_schedule *schedule, int number) {
@@ -129,23 +128,20 @@ static void tell_result(FILE *file, const prem_schedule *schedule, int number) {
                                         .sampling.max_records = 20000,
                                         .sampling.seed = (uint64_t)number};
   const prem_backend delayed = delayed_backend();
-  prem_diag *diag = prem_diag_new();
-  prem_session *session = NULL;
-  prem_result *result = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_session) *session = NULL;
+  OWNED(prem_result) *result = NULL;
   if (prem_session_open(&delayed, schedule, &session, diag) != PREM_OK)
     abort_with("open", diag);
   delayed_seed = (uint64_t)number;
   prem_compare(session, schedule, &delayed, &options, &result, diag);
   ck_assert_ptr_nonnull(result);
   tell_drawn(file, prem_result_draw(result, schedule, golden_path("r.svg"), NULL, diag), diag);
-  prem_result_free(result);
-  prem_session_close(session);
-  prem_diag_free(diag);
 }
 
 static void tell_set(FILE *file, const char *name, const char *source, int number) {
-  prem_schedule *schedule = schedule_from_text(source);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   fprintf(file, "%s: ", name);
   const prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, NULL);
@@ -157,8 +153,6 @@ static void tell_set(FILE *file, const char *name, const char *source, int numbe
       tell_result(file, schedule, number);
   }
   fputc('\n', file);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 GROUP("sets", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
@@ -168,9 +162,8 @@ TEST(of_sets) {
   size_t bytes = 0;
   FILE *file = open_memstream(&found, &bytes);
   for (int number = 0; number < SETS; ++number) {
-    char *source = print_set(number);
+    FREED char *source = print_set(number);
     tell_set(file, text("set %d", number), source, number);
-    free(source);
   }
   /* where one unit of time ends and another one begins */
   static const char *const spans[] = {"9999",     "10000",      "10001",       "9999999",
@@ -198,7 +191,7 @@ TEST(of_stairs) {
   FILE *file = open_memstream(&found, &bytes);
   for (int i = 0; i < 3 * (int)(sizeof blocks / sizeof *blocks); ++i) {
     const int count = blocks[i / 3], has_memory = i % 3 > 0;
-    prem_schedule *schedule = schedule_from_text(text(
+    OWNED(prem_schedule) *schedule = schedule_from_text(text(
         "version = 1; name = \"t\"; platform: { blocks = %d; buffers = %d;"
         " resources = ( { name = \"memory\"; capacity = %d; } ); }; tasks = ( { name = \"a\"; "
         "kernel = \"noop\";"
@@ -208,31 +201,27 @@ TEST(of_stairs) {
         count, i % 3 == 2 ? 2 : 1, count, count - 1, count,
         has_memory ? "prefetch: { wcet_ns = 5L; };" : "", 10 * count + 100,
         has_memory ? "prefetch" : "compute", count, has_memory ? "chain = [ \"compute\" ];" : ""));
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     fprintf(file, "%d blocks", count);
     tell_drawn(file, prem_plan_draw(schedule, golden_path("p.svg"), NULL, diag), diag);
     fputc('\n', file);
-    prem_diag_free(diag);
-    prem_schedule_free(schedule);
   }
   fclose(file);
   golden_judge("pictures_stairs.txt", found);
 }
 
 static void tell_plan_of(FILE *file, const char *name, const char *source) {
-  prem_schedule *schedule = schedule_from_text(source);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
+  OWNED(prem_diag) *diag = prem_diag_new();
   fputs(name, file);
   tell_drawn(file, prem_plan_draw(schedule, golden_path("p.svg"), NULL, diag), diag);
   fputc('\n', file);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* Tasks with periods, each on a block of its own: around as many rows, releases and deadlines as
  * are drawn, and as many common lengths as the whole plan may have. */
 static void tell_jobs(FILE *file, int tasks, int jobs) {
-  char *source = NULL;
+  FREED char *source = NULL;
   size_t bytes = 0;
   FILE *out = open_memstream(&source, &bytes);
   fprintf(out, "version = 1; name = \"t\"; platform: { blocks = %d; };\ntasks = (", tasks);
@@ -250,7 +239,6 @@ static void tell_jobs(FILE *file, int tasks, int jobs) {
   fputs(" ); };\n", out);
   fclose(out);
   tell_plan_of(file, text("%d tasks, %d jobs", tasks, jobs), source);
-  free(source);
 }
 
 /* One task without a period, with so many phases. */
@@ -316,7 +304,7 @@ TEST(of_many) {
 /* Beside a task with so many short phases another one of three, from some instant on: what is shown
  * of a result ends with its third phase, if that is not far away. */
 static void tell_excerpt(FILE *file, int tiles, int late_ns) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ("
            " { name = \"a\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = %d;"
            " compute: { wcet_ns = 10L; }; },"
@@ -331,19 +319,15 @@ static void tell_excerpt(FILE *file, int tiles, int late_ns) {
                                         .sampling.scenario = PREM_RELAUNCH,
                                         .sampling.samples = 1,
                                         .sampling.max_records = 20000};
-  prem_session *session = NULL;
-  prem_result *result = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_session) *session = NULL;
+  OWNED(prem_result) *result = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_session_open(&prem_backend_sim, schedule, &session, diag), PREM_OK);
   ck_assert_int_eq(prem_compare(session, schedule, &prem_backend_sim, &options, &result, diag),
                    PREM_OK);
   fprintf(file, "%d tiles, and three from %d ns on", tiles, late_ns);
   tell_drawn(file, prem_result_draw(result, schedule, golden_path("r.svg"), NULL, diag), diag);
   fputc('\n', file);
-  prem_result_free(result);
-  prem_session_close(session);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 GROUP("excerpts", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
@@ -428,9 +412,8 @@ TEST(of_as_many_steps_as_have_an_outline) {
     prem_diag *diag = prem_diag_new();
     if (prem_plan_draw(schedule, golden_path("p.svg"), NULL, diag) != PREM_OK)
       abort_with("draw", diag);
-    char *script = golden_take(golden_path("gnuplot.script"));
+    FREED char *script = golden_take(golden_path("gnuplot.script"));
     ck_assert_int_eq(strstr(script, "$use with steps") != NULL, steps <= 250);
-    free(script);
     prem_diag_free(diag);
     prem_schedule_free(schedule);
   }

@@ -99,22 +99,20 @@ TESTS(what_goes_out_comes_back, sizeof plans / sizeof plans[0]) {
   if (status != PREM_OK)
     print_problems();
   ck_assert_int_eq(status, PREM_OK);
-  char *out = csv_of(made);
+  FREED char *out = csv_of(made);
   ck_assert_msg(strstr(out, plans[_i].row) != NULL, "%s: no '%s' in\n%s", plans[_i].kind,
                 plans[_i].row, out);
   const prem_status adopted = adopt(again, out);
   if (adopted != PREM_OK)
     print_problems();
   ck_assert_int_eq(adopted, PREM_OK);
-  char *back = csv_of(again);
+  FREED char *back = csv_of(again);
   ck_assert_str_eq(out, back);
   ck_assert_int_eq(again->plan->warmup_ns, made->plan->warmup_ns);
   ck_assert_int_eq(again->plan->closed_count, made->plan->closed_count);
   for (int32_t i = 0; i < made->plan->closed_count; ++i)
     ck_assert(memcmp(&again->plan->closed[i], &made->plan->closed[i], sizeof *made->plan->closed) ==
               0);
-  free(out);
-  free(back);
   prem_schedule_free(made);
   prem_schedule_free(again);
 }

@@ -214,24 +214,22 @@ TEST(the_reader_finds_faults) {
        "+Inf is not the count"},
   };
   for (size_t i = 0; i < sizeof broken / sizeof broken[0]; ++i) {
-    reading *r = read_all(broken[i][0]);
+    FREED reading *r = read_all(broken[i][0]);
     ck_assert_msg(r->fault && !strcmp(r->fault, broken[i][1]), "%s: found %s", broken[i][1],
                   r->fault ? r->fault : "nothing");
-    free(r);
   }
 }
 
 /* ---- what is written ------------------------------------------------------------------------ */
 
 static reading *metrics_of(const prem_tally *tally) {
-  char *written = NULL;
+  FREED char *written = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&written, &bytes);
   prem_tally_write_metrics(tally, file);
   fclose(file);
   reading *r = read_all(written);
   ck_assert_msg(!r->fault, "%s: %s", r->fault, written);
-  free(written);
   return r;
 }
 
@@ -242,9 +240,9 @@ static prem_schedule *small_schedule(void) {
 }
 
 TEST(counts_of_a_session_keep_the_rules) {
-  prem_schedule *schedule = small_schedule();
-  prem_live *live = open_live_on("sim", schedule);
-  prem_tally *tally;
+  OWNED(prem_schedule) *schedule = small_schedule();
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
+  OWNED(prem_tally) *tally = NULL;
   prem_frame frame;
   float value;
   ck_assert_int_eq(prem_tally_new(schedule, "sim", PREM_MODE_TT, 0, &tally), PREM_OK);
@@ -258,7 +256,7 @@ TEST(counts_of_a_session_keep_the_rules) {
   }
   prem_tally_look(tally, live);
   tally->streams[0].unfed = 7;
-  reading *r = metrics_of(tally);
+  FREED reading *r = metrics_of(tally);
   const char *x = "schedule=live|backend=sim|mode=tt|stream=x|";
   const char *y = "schedule=live|backend=sim|mode=tt|stream=y|";
   const double any = (double)NAN;
@@ -275,10 +273,6 @@ TEST(counts_of_a_session_keep_the_rules) {
   ck_assert_double_eq(value_of(r, "ttprem_live_age_seconds_bucket", y, 2e-6), 2);
   ck_assert_double_eq(value_of(r, "ttprem_live_age_seconds_bucket", y, 10), 3);
   ck_assert_double_eq_tol(value_of(r, "ttprem_live_age_seconds_sum", y, any), 4.2e-6, 1e-12);
-  free(r);
-  prem_tally_free(tally);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* `y` is made of a frame that comes each time and of one that came once, `w` of that one alone. */
@@ -301,9 +295,9 @@ static prem_schedule *blending_schedule(void) {
 }
 
 TEST(an_output_of_several_inputs_has_its_age_by_each) {
-  prem_schedule *schedule = blending_schedule();
-  prem_live *live = open_live_on("sim", schedule);
-  prem_tally *tally;
+  OWNED(prem_schedule) *schedule = blending_schedule();
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
+  OWNED(prem_tally) *tally = NULL;
   ck_assert_int_eq(prem_tally_new(schedule, "sim", PREM_MODE_TT, 0, &tally), PREM_OK);
   prem_live_sleep_until(live, 1);
   ck_assert_int_eq(feed(live, 1, 9, NULL), PREM_OK);
@@ -327,30 +321,23 @@ TEST(an_output_of_several_inputs_has_its_age_by_each) {
   ck_assert_int_eq(y->inputs[1].ages.max, 2400);
   ck_assert_int_eq(y->inputs[1].age.count, 3);
   ck_assert_int_eq(w->inputs[0].age.count + w->inputs[1].age.count, 0); /* of one: as `age` */
-  reading *r = metrics_of(tally);
+  FREED reading *r = metrics_of(tally);
   const char *x = "schedule=live|backend=sim|mode=tt|stream=y|input=x|";
   const char *z = "schedule=live|backend=sim|mode=tt|stream=y|input=z|";
   ck_assert_double_eq(value_of(r, "ttprem_live_input_age_seconds_bucket", x, 1e-6), 3);
   ck_assert_double_eq(value_of(r, "ttprem_live_input_age_seconds_bucket", z, 1e-6), 1);
   ck_assert_double_eq(value_of(r, "ttprem_live_input_age_seconds_count", z, (double)NAN), 3);
-  free(r);
-  prem_tally_free(tally);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 TEST(labels_are_escaped) {
-  prem_schedule *schedule = small_schedule();
-  prem_tally *tally;
+  OWNED(prem_schedule) *schedule = small_schedule();
+  OWNED(prem_tally) *tally = NULL;
   strcpy(schedule->name, "a \"b\" \\n c\nd");
   strcpy(schedule->arrays[0].name, "x{},=\\");
   ck_assert_int_eq(prem_tally_new(schedule, "sim", PREM_MODE_FREE, 0, &tally), PREM_OK);
-  reading *r = metrics_of(tally);
+  FREED reading *r = metrics_of(tally);
   ck_assert_double_eq(value_of(r, "ttprem_live_taken_total",
                                "schedule=a \"b\" \\n c\nd|backend=sim|mode=free|stream=x{},=\\|",
                                (double)NAN),
                       0);
-  free(r);
-  prem_tally_free(tally);
-  prem_schedule_free(schedule);
 }

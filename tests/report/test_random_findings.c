@@ -189,7 +189,7 @@ TEST(come_back_as_they_were) {
   ck_assert_int_eq(prem_backend_sim.probe(&machine, NULL), PREM_OK);
   for (int number = 0; number < FINDINGS; ++number) {
     prem_findings *findings = draw_findings(number), *first = NULL, *second = NULL;
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     const char *path = golden_path("f.json");
     if (prem_findings_write(findings, &machine, "", path, diag) != PREM_OK ||
         prem_findings_read(path, &first, diag) != PREM_OK ||
@@ -207,21 +207,18 @@ TEST(come_back_as_they_were) {
         prem_findings_draw(findings, golden_path(number % 2 ? "f.svg" : "f.png"), NULL, diag);
     ck_assert(status == PREM_OK || prem_diag_errors(diag) > 0);
     if (status == PREM_OK) {
-      char *script = golden_take(golden_path("gnuplot.script"));
+      FREED char *script = golden_take(golden_path("gnuplot.script"));
       ck_assert_ptr_eq(strstr(script, " inf "), NULL);
       ck_assert_int_eq(script[strlen(script) - 1], '\n');
-      free(script);
     }
     prem_findings_free(findings);
-    prem_diag_free(diag);
   }
 }
 
 static char *script_of(const prem_findings *findings) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_findings_draw(findings, golden_path("t.svg"), NULL, diag) != PREM_OK)
     abort_with("draw", diag);
-  prem_diag_free(diag);
   return golden_take(golden_path("gnuplot.script"));
 }
 
@@ -229,7 +226,7 @@ static char *script_of(const prem_findings *findings) {
 TEST(a_band_of_any_columns_is_drawn) {
   static const char *const names[] = {"x", "y", "low", "high"};
   for (int turn = 0; turn < 4; ++turn) {
-    prem_findings *findings = prem_findings_new("f", "F", "?");
+    OWNED(prem_findings) *findings = prem_findings_new("f", "F", "?");
     prem_findings_verdict(findings, "v");
     prem_table *table = prem_findings_table(findings, "t", "T", NULL);
     for (int c = 0; c < 4; ++c)
@@ -244,10 +241,8 @@ TEST(a_band_of_any_columns_is_drawn) {
                                                 .y = "y",
                                                 .low = "low",
                                                 .high = "high"});
-    char *script = script_of(findings);
+    FREED char *script = script_of(findings);
     ck_assert_msg(strstr(script, "using 1:3:4 with filledcurves") != NULL, "%d:\n%s", turn, script);
-    free(script);
-    prem_findings_free(findings);
   }
 }
 
@@ -257,7 +252,7 @@ TEST(labels_slant_where_there_is_no_room) {
   static const int places[] = {5, 10, 13, 26};
   for (int i = 0; i < 4; ++i)
     for (int more = -1; more < 2; ++more) {
-      prem_findings *findings = prem_findings_new("f", "F", "?");
+      OWNED(prem_findings) *findings = prem_findings_new("f", "F", "?");
       prem_findings_verdict(findings, "v");
       prem_table *table = prem_findings_table(findings, "t", "T", NULL);
       prem_table_column(table, "x", "");
@@ -269,10 +264,8 @@ TEST(labels_slant_where_there_is_no_room) {
       prem_findings_chart(
           findings,
           &(prem_chart){.kind = PREM_CHART_BARS, .title = "c", .table = "t", .x = "x", .y = "y"});
-      char *script = script_of(findings);
+      FREED char *script = script_of(findings);
       ck_assert_msg((strstr(script, "rotate by -40") != NULL) == (more > 0), "%d, %d:\n%s",
                     places[i], more, script);
-      free(script);
-      prem_findings_free(findings);
     }
 }

@@ -186,7 +186,7 @@ TEST(samples_become_distributions) {
   write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   json_t *samples = json_object_get(at(root, "documents", 0), "samples");
   const struct {
@@ -198,12 +198,10 @@ TEST(samples_become_distributions) {
       {{"free", "makespan", NULL}, "{\"ns\":[],\"upto\":[]}"},
   };
   for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
-    char *found = json_dumps(path_of(samples, expected[i].keys), JSON_COMPACT);
+    FREED char *found = json_dumps(path_of(samples, expected[i].keys), JSON_COMPACT);
     ck_assert_str_eq(found, expected[i].text);
-    free(found);
   }
   json_decref(root);
-  free(page);
 }
 
 /** Of a run with a disturbed job the result's numbers are of the other jobs, unless it mixes them.
@@ -228,7 +226,7 @@ TESTS(disturbed_jobs_are_told_apart, 2) {
   write_text("r.samples.csv", text);
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   static const char *const keys[] = {"tt", "tasks", "a", NULL};
   char *found =
@@ -236,7 +234,6 @@ TESTS(disturbed_jobs_are_told_apart, 2) {
   ck_assert_str_eq(found, expected[_i]);
   free(found);
   json_decref(root);
-  free(page);
 }
 
 /** A mode that computes nothing has a makespan and no responses. */
@@ -297,7 +294,7 @@ TEST(a_page_carries_styles_and_scripts_in_order) {
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   char *page = write_page(), *at = page;
   for (int i = 0; i < 7; ++i) {
-    char *asset = asset_text(names[i]);
+    FREED char *asset = asset_text(names[i]);
     const char *element = i < 2 ? "style" : "script";
     char begin[16], end[16];
     snprintf(begin, sizeof begin, "<%s>\n", element);
@@ -308,7 +305,6 @@ TEST(a_page_carries_styles_and_scripts_in_order) {
     at += strlen(asset);
     ck_assert_int_eq(strncmp(at, end, strlen(end)), 0);
     ck_assert_ptr_null(strstr(at, asset));
-    free(asset);
   }
   free(page);
 }
@@ -327,7 +323,7 @@ TESTS(samples_of_runs_with_disturbed_jobs_are_drawn, 2) {
   write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), (unsigned)_i);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   const char *const of_a[] = {"tt", "tasks", "a", NULL};
   json_t *curve = path_of(json_object_get(at(root, "documents", 0), "samples"), of_a);
@@ -338,7 +334,6 @@ TESTS(samples_of_runs_with_disturbed_jobs_are_drawn, 2) {
     ck_assert_str_eq(found, "{\"ns\":[1,2,3],\"upto\":[1,3,4]}");
   free(found);
   json_decref(root);
-  free(page);
 }
 
 TEST(empty_responses_are_no_samples) {
@@ -350,7 +345,7 @@ TEST(empty_responses_are_no_samples) {
   write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   json_t *mode = json_object_get(json_object_get(at(root, "documents", 0), "samples"), "free");
   char *found = json_dumps(mode, JSON_COMPACT | JSON_SORT_KEYS);
@@ -358,7 +353,6 @@ TEST(empty_responses_are_no_samples) {
                           "\"upto\":[]},\"b\":{\"ns\":[],\"upto\":[]}}}");
   free(found);
   json_decref(root);
-  free(page);
 }
 
 /** Samples that were compressed are read all the same; cut short they are left out with a warning.
@@ -385,13 +379,12 @@ TESTS(compressed_samples_are_read, 2) {
     ck_assert_int_eq(system(command), 0);
   }
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   const json_t *samples = json_object_get(at(root, "documents", 0), "samples");
   ck_assert_int_eq(json_is_object(samples), _i == 0);
   ck_assert_uint_eq(prem_diag_count(diag) > 0, _i == 1);
   json_decref(root);
-  free(page);
 }
 
 /** 100 000 different samples of each of three curves in two rows: the page stays small, and keeps
@@ -414,7 +407,7 @@ TEST(many_samples_are_thinned_but_for_the_ends) {
   free(text);
   write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  char *page = write_page();
+  FREED char *page = write_page();
   ck_assert_uint_lt(strlen(page), 400000);
   json_t *root = carried(page);
   json_t *curve = path_of(json_object_get(at(root, "documents", 0), "samples"),
@@ -431,7 +424,6 @@ TEST(many_samples_are_thinned_but_for_the_ends) {
     ck_assert_int_eq(json_integer_value(json_array_get(values, i)),
                      (json_integer_value(json_array_get(upto, i)) - 1) * 3 + 11);
   json_decref(root);
-  free(page);
 }
 
 static const struct {
@@ -470,11 +462,10 @@ TESTS(bad_samples_are_left_out, sizeof bad_samples / sizeof bad_samples[0]) {
   ck_assert_int_eq(problem->severity, PREM_WARNING);
   ck_assert_int_eq(problem->line, bad_samples[_i].line);
   ck_assert_msg(strstr(problem->reason, bad_samples[_i].reason) != NULL, "%s", problem->reason);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   ck_assert(json_is_null(json_object_get(at(root, "documents", 0), "samples")));
   json_decref(root);
-  free(page);
 }
 
 /** One sample more, less, longer, shorter, or other ones between the same ends. */
@@ -511,11 +502,10 @@ TESTS(samples_of_another_run_are_refused,
   ck_assert_int_eq(problem->line, 0);
   ck_assert_ptr_nonnull(strstr(problem->reason, "is of another run"));
   ck_assert_msg(strstr(problem->reason, foreign_samples[_i].reason) != NULL, "%s", problem->reason);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   ck_assert(json_is_null(json_object_get(at(root, "documents", 0), "samples")));
   json_decref(root);
-  free(page);
 }
 
 /* ---- phases --------------------------------------------------------------------------------- */
@@ -539,7 +529,7 @@ TEST(phases_become_lists) {
   write_with_phases(PHASES_HEADER "\"tt\",\"b\",0,5,3,prefetch,100,200,100,110,140,230\n"
                                   "\"tt\",\"a\",1,5,3,compute,,,,230,230,300\n");
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   char *found = json_dumps(path_of(json_object_get(at(root, "documents", 0), "phases"),
                                    (const char *const[]){"tt", NULL}),
@@ -550,7 +540,6 @@ TEST(phases_become_lists) {
                           "\"length\":[90,70]}");
   free(found);
   json_decref(root);
-  free(page);
 }
 
 /** As many phases as a result keeps, each late by another number, with times of milliseconds. */
@@ -567,9 +556,8 @@ TEST(a_page_with_a_full_timeline_stays_small) {
   write_with_phases(text);
   free(text);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-  char *page = write_page();
+  FREED char *page = write_page();
   ck_assert_uint_lt(strlen(page), 1500000);
-  free(page);
 }
 
 static const struct {
@@ -593,11 +581,10 @@ TESTS(bad_phases_are_left_out, sizeof bad_phases / sizeof bad_phases[0]) {
   ck_assert_int_eq(prem_diag_at(diag, 0)->severity, PREM_WARNING);
   ck_assert_msg(strstr(prem_diag_at(diag, 0)->reason, bad_phases[_i].reason) != NULL, "%s",
                 prem_diag_at(diag, 0)->reason);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   ck_assert(!json_object_size(json_object_get(at(root, "documents", 0), "phases")));
   json_decref(root);
-  free(page);
 }
 
 /* ---- the page ------------------------------------------------------------------------------- */
@@ -611,13 +598,12 @@ TEST(names_cannot_break_out) {
   name_no_samples(result);
   write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   json_t *row = at(json_object_get(at(root, "documents", 0), "result"), "rows", 0);
   ck_assert_str_eq(json_string_value(json_object_get(at(row, "tasks", 0), "name")), name);
   ck_assert_ptr_null(strstr(page, "<!--"));
   json_decref(root);
-  free(page);
 }
 
 /** Its charts are uPlot's, whose licence asks for this in every copy. */
@@ -626,11 +612,10 @@ TEST(the_notice_of_the_charts_is_in_the_page) {
   name_no_samples(result);
   write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  char *page = write_page();
+  FREED char *page = write_page();
   ck_assert_ptr_nonnull(strstr(page, "Leon Sorokin"));
   ck_assert_ptr_nonnull(strstr(page, "Permission is hereby granted, free of charge"));
   ck_assert_ptr_nonnull(strstr(page, "THE SOFTWARE IS PROVIDED \"AS IS\""));
-  free(page);
 }
 
 TEST(a_refused_one_is_named_in_the_page) {
@@ -640,14 +625,13 @@ TEST(a_refused_one_is_named_in_the_page) {
   write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("bad.json"), diag), PREM_ERR_PARSE);
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  char *page = write_page();
+  FREED char *page = write_page();
   json_t *root = carried(page);
   const json_t *refused = at(root, "refused", 0);
   ck_assert_ptr_nonnull(strstr(json_string_value(json_object_get(refused, "file")), "bad.json"));
   ck_assert_ptr_nonnull(
       strstr(json_string_value(json_object_get(refused, "reason")), "ttprem.result/9"));
   json_decref(root);
-  free(page);
 }
 
 TEST(nothing_to_report_writes_nothing) {
@@ -711,7 +695,7 @@ TEST(first_causes_are_checked) {
       {"{}", "rows[0].first_causes is no list"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    prem_diag *found = prem_diag_new();
+    OWNED(prem_diag) *found = prem_diag_new();
     json_t *result = make_result("a", 1);
     json_object_set_new(json_array_get(json_object_get(result, "rows"), 0), "first_causes",
                         json_loads(cases[i].text, JSON_DECODE_ANY, NULL));
@@ -721,7 +705,6 @@ TEST(first_causes_are_checked) {
                      cases[i].reason ? PREM_ERR_PARSE : PREM_OK);
     if (cases[i].reason)
       ck_assert_str_eq(prem_diag_at(found, 0)->reason, cases[i].reason);
-    prem_diag_free(found);
   }
 }
 
@@ -741,7 +724,7 @@ TEST(padding_and_causes_are_checked) {
       {"late_causes", "[]", "rows[0].tasks[0].late_causes is no object"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    prem_diag *found = prem_diag_new();
+    OWNED(prem_diag) *found = prem_diag_new();
     json_t *result = make_result("a", 1);
     json_t *task = json_array_get(
         json_object_get(json_array_get(json_object_get(result, "rows"), 0), "tasks"), 0);
@@ -753,7 +736,6 @@ TEST(padding_and_causes_are_checked) {
     if (cases[i].reason)
       ck_assert_msg(strstr(prem_diag_at(found, 0)->reason, cases[i].reason) != NULL, "%s",
                     prem_diag_at(found, 0)->reason);
-    prem_diag_free(found);
   }
 }
 

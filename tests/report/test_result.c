@@ -293,9 +293,8 @@ static void tell_members(FILE *told, const json_t *of, int depth) {
         tell_members(told, json_array_get(value, i), depth + 2);
       }
     } else {
-      char *line = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+      FREED char *line = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
       fprintf(told, " %s\n", line);
-      free(line);
     }
   }
 }
@@ -353,10 +352,9 @@ TEST(json_is_the_text_that_it_was) {
 TEST(samples_of_what_computes_nothing_have_no_responses) {
   result->rows[0].mode = PREM_MODE_COPY;
   json_decref(written());
-  char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = contents(in_folder("r.samples.csv"));
   ck_assert_ptr_nonnull(
       strstr(samples, "\n0,\"free\",580,,,\n1,\"free\",617,,,\n0,\"tt\",580,180,"));
-  free(samples);
 }
 
 /* A task with one job needs no number of it, however many runs there are; each run has its own
@@ -375,11 +373,10 @@ TEST(samples_of_one_job_are_a_column) {
     row->example = NULL;
   }
   json_decref(written());
-  char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = contents(in_folder("r.samples.csv"));
   ck_assert_str_eq(samples, "run,label,makespan_ns,\"only response_ns\"\n"
                             "0,\"free\",580,180\n1,\"free\",617,181\n"
                             "0,\"tt\",580,180\n1,\"tt\",617,181\n");
-  free(samples);
 }
 
 /* Of a run with a disturbed job all is written, and which job it was. */
@@ -397,14 +394,13 @@ TEST(samples_tell_disturbed_jobs) {
     row->response_samples_ns[i] = 180 + i;
   json_decref(written());
   row->disturbed.samples = NULL;
-  char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = contents(in_folder("r.samples.csv"));
   ck_assert_ptr_nonnull(strstr(samples, "\"corr response_ns\",disturbed\n"
                                         "0,\"free\",580,180,181,182,\n"
                                         "1,\"free\",617,183,184,185,\n"
                                         "0,\"tt\",580,180,181,182,\n"
                                         "1,\"tt\",999,183,184,185,1 2\n"
                                         "2,\"tt\",617,186,187,188,\n"));
-  free(samples);
 }
 
 TEST(samples_are_csv) {
@@ -427,7 +423,7 @@ TEST(phases_are_csv) {
   ck_assert_int_eq(integer_at(shown, "blocks"), 2);
   ck_assert_int_eq(integer_at(shown, "all_blocks"), 2);
   json_decref(root);
-  char *phases = contents(in_folder("r.phases.csv"));
+  FREED char *phases = contents(in_folder("r.phases.csv"));
   const char *tt = strstr(phases, "\"tt\"");
   ck_assert_ptr_nonnull(tt);
   ck_assert_int_eq(strncmp(phases,
@@ -440,7 +436,6 @@ TEST(phases_are_csv) {
                        "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,writeback,150,180,,190,190,217\n"
                        "\"tt\",\"corr\",0,1,0,prefetch,200,300,200,200,200,300\n"
                        "\"tt\",\"edge, \"\"fast\"\"\",1,0,0,prefetch,400,500,400,400,400,500\n");
-  free(phases);
 }
 
 /** Makes run 7 the worst of the second row, with the first phase of its example an hyperperiod on.
@@ -472,13 +467,12 @@ TEST(phases_of_the_worst_run_come_first) {
   assert_null(worst, "before");
   ck_assert_ptr_null(json_object_get(json_array_get(rows, 0), "worst"));
   json_decref(root);
-  char *phases = contents(in_folder("r.phases.csv"));
+  FREED char *phases = contents(in_folder("r.phases.csv"));
   ck_assert_ptr_nonnull(strstr(phases, ",end_ns,run\n"));
   const char *tt = strstr(phases, "\"tt\"");
   const char *expected = "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,prefetch,0,100,0,40,61,170,7\n"
                          "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,prefetch,0,100,0,40,40,140,0\n";
   ck_assert_int_eq(strncmp(tt, expected, strlen(expected)), 0);
-  free(phases);
 }
 
 /* Of 100 late blocks, no two as late as each other, the latest 16, whenever they were released;
@@ -490,7 +484,7 @@ TEST(phases_are_those_of_the_latest_blocks) {
                         " resources = ( { name = \"memory\"; capacity = 100; } ); };"
                         "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 100; tiles = 100;"
                         " prefetch: { wcet_ns = 10L; }; } );");
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(wide, 1, BLOCKS, &trace), PREM_OK);
   for (int32_t b = 0; b < BLOCKS; ++b)
     trace->records[b] = (prem_trace_record){.release_ns = 1000 * b,
@@ -510,7 +504,6 @@ TEST(phases_are_those_of_the_latest_blocks) {
     ck_assert_int_eq(phases.chosen[b], is_late || others <= CHOSEN - LATEST);
   }
   prem_phases_free(&phases);
-  prem_trace_free(trace);
   prem_schedule_free(wide);
 }
 
@@ -524,7 +517,7 @@ TESTS(phases_end_at_the_block_without_room, 2) {
                         " resources = ( { name = \"memory\"; capacity = 3; } ); };"
                         "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 3; tiles = 3;"
                         " prefetch: { wcet_ns = 10L; }; } );");
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(narrow, all, all, &trace), PREM_OK);
   for (int64_t r = 0; r < all; ++r) {
     const int block = r < FIRST ? 0 : r < FIRST + second ? 1 : 2;
@@ -540,7 +533,6 @@ TESTS(phases_end_at_the_block_without_room, 2) {
   ck_assert_int_eq(phases.chosen[1], _i == 0);
   ck_assert(!phases.chosen[2]);
   prem_phases_free(&phases);
-  prem_trace_free(trace);
   prem_schedule_free(narrow);
 }
 
@@ -609,13 +601,12 @@ TEST(the_table_says_how_modes_were_run_and_which_were_not) {
       "256 x 1 threads; nothing is computed or verified");
   result->left_out[0] = (prem_left_out){.mode = PREM_MODE_PARTITION, .reason = "no driver"};
   result->left_out_count = 1;
-  char *table = printed();
+  FREED char *table = printed();
   ck_assert_ptr_nonnull(strstr(table, "\n  1126400000 bytes read + 1126400000 written as half that "
                                       "copied, by float4 x 4,\n"
                                       "  streaming, 256 x 1 threads; nothing is computed or "
                                       "verified\n"));
   ck_assert_ptr_nonnull(strstr(table, "\npartition: LEFT OUT\n  no driver\n"));
-  free(table);
 }
 
 /* Nothing responds where nothing is computed. */
@@ -671,7 +662,7 @@ TEST(the_table_says_that_phases_were_only_counted) {
 TEST(the_table_leads_lateness_back_to_first_causes) {
   const char *name = result->rows[1].tasks[0].name;
   add_first_causes();
-  char *table = printed();
+  FREED char *table = printed();
   assert_says(table, "\ntt: 75068 late releases have 2 first causes:\n");
   assert_says(table,
               text("\n  75065: the hand-over from %s to corr took longer than planned\n"
@@ -682,7 +673,6 @@ TEST(the_table_leads_lateness_back_to_first_causes) {
   assert_says(table, "\n    widen its window of 100 ns by 20 ns\n");
   assert_says(table, "\n  2: not known: raw records are lost\n");
   assert_says(table, "\n  what each waited for: 75069 unit not free, 2 without raw records\n");
-  free(table);
 }
 
 /* Ten are told of, the rest is counted. */
@@ -693,10 +683,9 @@ TEST(the_table_tells_the_largest_causes) {
   for (int i = 0; i < 12; ++i)
     tt->first.causes[i] = (prem_first_cause){
         .kind = PREM_FIRST_EXECUTOR, .phase = PREM_PREFETCH, .from = -1, .late = 20 - i};
-  char *table = printed();
+  FREED char *table = printed();
   assert_says(table, "\ntt: 174 late releases have 12 first causes:\n  20: nothing held up");
   assert_says(table, "\n  19: 2 other causes (--json names them)\n");
-  free(table);
 }
 
 TEST(the_table_fits_a_hundred_columns) {
@@ -707,15 +696,14 @@ TEST(the_table_fits_a_hundred_columns) {
   result->rows[1].oversubscribed = true;
   result->rows[1].trace_lost = 1000000;
   strcpy(result->rows[1].tasks[0].name, "a name that is much longer than it should be");
-  char *table = printed();
+  FREED char *table = printed();
   for (char *line = table, *end; (end = strchr(line, '\n')); line = end + 1)
     ck_assert_msg(end - line <= 100, "%d columns: %.*s", (int)(end - line), (int)(end - line),
                   line);
-  free(table);
 }
 
 TEST(the_table_leads_with_lateness_and_ends_with_jitter) {
-  char *table = printed();
+  FREED char *table = printed();
   const char *lateness = strstr(table, "lateness "), *violations = strstr(table, "violations"),
              *makespan = strstr(table, "makespan"), *jitter = strstr(table, "jitter");
   ck_assert_ptr_nonnull(lateness);
@@ -724,7 +712,6 @@ TEST(the_table_leads_with_lateness_and_ends_with_jitter) {
   assert_says(table, "tt      0.040      1/6     3        2/1    0.037    0.599");
   assert_says(table, "free        -        -     -        0/0    0.037    0.599");
   assert_says(table, "37   6.182     ok");
-  free(table);
 }
 
 TEST(the_table_tells_what_is_in_doubt) {
@@ -737,7 +724,7 @@ TEST(the_table_tells_what_is_in_doubt) {
   tt->trace_lost = 11;
   tt->violations_checked = 1;
   result->interrupted = true;
-  char *table = printed();
+  FREED char *table = printed();
   assert_says(table, " WRONG\n");
   assert_says(table, "4 elements differ");
   assert_says(table, "[0, 0, 7, 9]");
@@ -748,7 +735,6 @@ TEST(the_table_tells_what_is_in_doubt) {
   assert_says(table, "11 raw records found no room");
   assert_says(table, "judged in 1 of 2 hyperperiods");
   assert_says(table, "interrupted");
-  free(table);
 }
 
 TEST(the_table_names_the_ways_that_won) {
@@ -773,9 +759,8 @@ TEST(the_table_bounds_what_was_not_seen) {
   ck_assert_ptr_null(strstr(few, "confidence"));
   free(few);
   result->rows[0].samples = 300;
-  char *enough = printed();
+  FREED char *enough = printed();
   assert_says(enough, "fewer than 1 % of makespans are longer");
-  free(enough);
 }
 
 TEST(no_nanosecond_is_lost_in_larger_units) {

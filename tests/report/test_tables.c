@@ -377,14 +377,13 @@ static prem_result *draw_result(int number, const prem_schedule *schedule) {
 /* ---- judging -------------------------------------------------------------------------------- */
 
 static void tell_printed(FILE *file, const prem_result *result) {
-  char *all = NULL;
+  FREED char *all = NULL;
   size_t bytes = 0;
   FILE *out = open_memstream(&all, &bytes);
   prem_result_print(result, out);
   fclose(out);
   if (file)
     fputs(all, file);
-  free(all);
 }
 
 /* Rows and their tasks are those of the result. */
@@ -399,18 +398,16 @@ static void judge_json(const prem_result *result, const char *path) {
 }
 
 static void judge_page(const char *path) {
-  prem_diag *diag = prem_diag_new();
-  prem_report *report = prem_report_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_report) *report = prem_report_new();
   if (prem_report_add(report, path, diag) != PREM_OK ||
       prem_report_write(report, golden_path("p.html"), diag) != PREM_OK)
     abort_with("page", diag);
-  prem_report_free(report);
-  prem_diag_free(diag);
 }
 
 static void tell_result(FILE *file, const prem_schedule *schedule, int number) {
-  prem_result *result = draw_result(number, schedule);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_result) *result = draw_result(number, schedule);
+  OWNED(prem_diag) *diag = prem_diag_new();
   tell_printed(number < WHOLE ? file : NULL, result);
   if (prem_result_write(result, schedule, "", golden_path("r.json"), diag) != PREM_OK)
     abort_with("write", diag);
@@ -421,8 +418,6 @@ static void tell_result(FILE *file, const prem_schedule *schedule, int number) {
     const prem_status status = prem_result_draw(result, schedule, golden_path("r.svg"), NULL, diag);
     ck_assert(status == PREM_OK || prem_diag_errors(diag) > 0);
   }
-  prem_diag_free(diag);
-  prem_result_free(result);
 }
 
 GROUP("results", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
@@ -452,9 +447,8 @@ TEST(sides_have_the_name_of_their_result) {
       {"d.e/r", "d.e/r.samples.csv"}, {"d.e/r.x.json", "d.e/r.x.samples.csv"},
       {"r.", "r.samples.csv"},        {"d/..r", "d/..samples.csv"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    char *side = prem_result_side(names[i][0], 0);
+    FREED char *side = prem_result_side(names[i][0], 0);
     ck_assert_ptr_nonnull(side);
     ck_assert_str_eq(side, names[i][1]);
-    free(side);
   }
 }

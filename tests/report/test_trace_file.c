@@ -324,13 +324,12 @@ static char *events_of_chrome(void) {
   FILE *file = open_memstream(&text, &bytes);
   json_t *event;
   json_array_foreach(json_object_get(root, "traceEvents"), index, event) {
-    char *args = json_dumps(json_object_get(event, "args"), JSON_COMPACT);
+    FREED char *args = json_dumps(json_object_get(event, "args"), JSON_COMPACT);
     fprintf(file, "%s %d %s %.3f %.3f %s\n", json_string_value(json_object_get(event, "ph")),
             (int)json_integer_value(json_object_get(event, "tid")),
             json_string_value(json_object_get(event, "name")),
             json_number_value(json_object_get(event, "ts")),
             json_number_value(json_object_get(event, "dur")), args);
-    free(args);
   }
   fclose(file);
   json_decref(root);
@@ -347,7 +346,7 @@ TEST(chrome_gets_the_same_as_json) {
                                   "1,c,3,0,compute,5,0,5,12\n",
                            options),
                    PREM_OK);
-  char *events = events_of_chrome();
+  FREED char *events = events_of_chrome();
   ck_assert_str_eq(
       events, "M 0 process_name 0.000 0.000 {\"name\":\"blocks\"}\n"
               "M 385 thread_name 0.000 0.000 {\"name\":\"block 3\"}\n"
@@ -358,7 +357,6 @@ TEST(chrome_gets_the_same_as_json) {
               "X 385 a \\\"b\" compute 2.200 0.100 {\"tile\":7,\"run\":0}\n"
               "i 385 release c compute 2.305 0.000 {\"tile\":0,\"lateness_ns\":0}\n"
               "X 385 c compute 2.305 0.007 {\"tile\":0,\"run\":1}\n");
-  free(events);
 }
 
 TEST(slices_say_their_job) {
@@ -378,9 +376,8 @@ TEST(slices_say_their_job) {
 
 TEST(an_empty_trace_is_json_as_well) {
   ck_assert_int_eq(convert(HEADER, all_of(PREM_TRACE_CHROME)), PREM_OK);
-  char *events = events_of_chrome();
+  FREED char *events = events_of_chrome();
   ck_assert_str_eq(events, "M 0 process_name 0.000 0.000 {\"name\":\"blocks\"}\n");
-  free(events);
 }
 
 GROUP("perfetto");
@@ -570,7 +567,7 @@ TEST(three_hundred_tasks_keep_their_names) {
 
 TEST(a_long_trace_is_whole) {
   enum { RECORDS = 100000, LINE = 80 };
-  char *text = malloc((RECORDS + 2) * LINE);
+  FREED char *text = malloc((RECORDS + 2) * LINE);
   char *at = text + sprintf(text, HEADER);
   for (int i = 0; i < RECORDS; ++i)
     at += sprintf(at, "0,a,%d,%d,prefetch,%d,%d,%d,%d\n", i % 5, i, i * 10, i * 10, i * 10,
@@ -582,5 +579,4 @@ TEST(a_long_trace_is_whole) {
     for (span in = inside(&packet); next_field(&in, &part);)
       events += part.number == 11;
   ck_assert_int_eq(events, 3 * RECORDS);
-  free(text);
 }

@@ -130,7 +130,7 @@ TEST(rows_are_aligned) {
     memcpy(w.arrays[a].shape, (int64_t[4]){1, 2, 3, columns[a]}, sizeof w.arrays[a].shape);
     w.arrays[a].type = a % 2 ? PREM_C64 : PREM_F32;
   }
-  prem_arrays *opened = open_world(ARRAYS, 0);
+  OWNED(prem_arrays) *opened = open_world(ARRAYS, 0);
   for (int32_t a = 0; a < ARRAYS; ++a) {
     const prem_storage *storage = &opened->storage[a];
     ck_assert_uint_eq((uintptr_t)storage->base % 128, 0);
@@ -144,7 +144,6 @@ TEST(rows_are_aligned) {
                      5 * storage->pitch_bytes + (columns[a] - 1) * storage->element_bytes);
     ck_assert_ptr_null(opened->reference[a].base);
   }
-  prem_arrays_free(opened);
 }
 
 /* The numbers come from a program of its own in another language. */
@@ -171,7 +170,7 @@ TEST(random_numbers_are_the_same_everywhere) {
     w.arrays[c + 3].type = PREM_C64;
     w.arrays[c + 3].shape[3] = 2;
   }
-  prem_arrays *opened = open_world(6, 0);
+  OWNED(prem_arrays) *opened = open_world(6, 0);
   for (int32_t c = 0; c < 3; ++c) {
     const prem_storage *storage = &opened->storage[c];
     for (int64_t i = 0; i < 4; ++i) {
@@ -182,13 +181,12 @@ TEST(random_numbers_are_the_same_everywhere) {
     const int64_t at[4] = {0, 0, 12345 / 3, 12345 % 3};
     ck_assert_float_eq(*(float *)(void *)prem_storage_at(storage, at), cases[c].late);
   }
-  prem_arrays_free(opened);
 }
 
 TEST(random_numbers_fill_their_interval) {
   w.arrays[0].fill = PREM_FILL_RANDOM;
   w.arrays[0].shape[3] = 100000;
-  prem_arrays *opened = open_world(1, 0);
+  OWNED(prem_arrays) *opened = open_world(1, 0);
   const float *values = floats(&opened->storage[0]);
   float min = 0.0F, max = 0.0F;
   double sum = 0.0;
@@ -202,7 +200,6 @@ TEST(random_numbers_fill_their_interval) {
   ck_assert_float_lt(min, -0.999F);
   ck_assert_float_gt(max, 0.999F);
   ck_assert_double_lt(fabs(sum), 1000.0);
-  prem_arrays_free(opened);
 }
 
 TEST(arrays_beyond_the_memory_are_refused) {
@@ -283,13 +280,12 @@ TEST(references_follow_the_data) {
   use_adder(1, 2, 3);
   use_adder(2, 1, 2);
   use_adder(3, 0, 1);
-  prem_arrays *opened = open_world(5, 4);
+  OWNED(prem_arrays) *opened = open_world(5, 4);
   assert_reference(opened, 1, 1.0F);
   assert_reference(opened, 2, 3.0F);
   assert_reference(opened, 3, 7.0F);
   assert_reference(opened, 4, 15.0F);
   ck_assert_ptr_null(opened->reference[0].base);
-  prem_arrays_free(opened);
 }
 
 TEST(references_follow_after) {
@@ -300,10 +296,9 @@ TEST(references_follow_after) {
   w.tasks[2].definition = NULL; /* abstract: joins the other two */
   follow(2, 1);
   use_adder(3, 0, 1);
-  prem_arrays *opened = open_world(3, 4);
+  OWNED(prem_arrays) *opened = open_world(3, 4);
   assert_reference(opened, 1, 9.0F);
   assert_reference(opened, 2, 3.0F);
-  prem_arrays_free(opened);
 }
 
 TEST(references_of_a_rewritten_array) {
@@ -311,10 +306,9 @@ TEST(references_of_a_rewritten_array) {
   use_nine(0, 0);
   use_adder(1, 0, 0); /* in place */
   follow(1, 0);
-  prem_arrays *opened = open_world(1, 2);
+  OWNED(prem_arrays) *opened = open_world(1, 2);
   for (int64_t i = 0; i < 4; ++i)
     ck_assert_float_eq(floats(&opened->reference[0])[i], 19.0F);
-  prem_arrays_free(opened);
 }
 
 TEST(references_are_dense) {
@@ -322,14 +316,13 @@ TEST(references_are_dense) {
   memcpy(w.arrays[1].shape, (int64_t[4]){1, 2, 3, 7}, sizeof w.arrays[1].shape);
   w.arrays[0].fill = PREM_FILL_RANDOM;
   use_adder(0, 0, 1);
-  prem_arrays *opened = open_world(2, 1);
+  OWNED(prem_arrays) *opened = open_world(2, 1);
   for (int64_t i = 0; i < 42; ++i) {
     const int64_t at[4] = {0, i / 21, i / 7 % 3, i % 7};
     const float in = *(float *)(void *)prem_storage_at(&opened->storage[0], at);
     const float out = *(float *)(void *)prem_storage_at(&opened->reference[1], at);
     ck_assert_float_eq(out, floats(&opened->storage[0])[0] + in + 1.0F);
   }
-  prem_arrays_free(opened);
 }
 
 TEST(feedback_is_refused) {
@@ -375,7 +368,7 @@ static float *storage_float(const prem_storage *storage, int64_t i1, int64_t i2,
 }
 
 TEST(the_first_wrong_element_is_named) {
-  prem_arrays *opened = open_right(PREM_F32);
+  OWNED(prem_arrays) *opened = open_right(PREM_F32);
   prem_verdict verdict;
   *storage_float(&opened->storage[1], 1, 2, 4) = 3.0F;
   *storage_float(&opened->storage[1], 1, 0, 3) = 2.5F;
@@ -386,14 +379,13 @@ TEST(the_first_wrong_element_is_named) {
   ck_assert_int_eq(memcmp(verdict.index, (int64_t[4]){0, 1, 0, 3}, sizeof verdict.index), 0);
   ck_assert_double_eq(verdict.found, 2.5);
   ck_assert_double_eq(verdict.expected, (double)*storage_float(&opened->reference[1], 1, 0, 3));
-  prem_arrays_free(opened);
 }
 
 TEST(a_wrong_element_of_four_dimensions_is_named) {
   const int64_t at[4] = {2, 1, 3, 4};
   memcpy(w.arrays[1].shape, (int64_t[4]){3, 2, 4, 5}, sizeof w.arrays[1].shape);
   use_nine(0, 1);
-  prem_arrays *opened = open_world(2, 1);
+  OWNED(prem_arrays) *opened = open_world(2, 1);
   prem_verdict verdict;
   memcpy(opened->storage[1].base, opened->reference[1].base,
          (size_t)(opened->storage[1].pitch_bytes * 3 * 2 * 4));
@@ -401,11 +393,10 @@ TEST(a_wrong_element_of_four_dimensions_is_named) {
   prem_arrays_verify(opened, &verdict);
   ck_assert_int_eq(verdict.wrong, 1);
   ck_assert_int_eq(memcmp(verdict.index, at, sizeof at), 0);
-  prem_arrays_free(opened);
 }
 
 TEST(both_parts_of_a_complex_number_count_once) {
-  prem_arrays *opened = open_right(PREM_C64);
+  OWNED(prem_arrays) *opened = open_right(PREM_C64);
   prem_verdict verdict;
   storage_float(&opened->storage[1], 0, 1, 2)[1] = 4.0F;
   storage_float(&opened->storage[1], 0, 1, 3)[0] = 5.0F;
@@ -414,11 +405,10 @@ TEST(both_parts_of_a_complex_number_count_once) {
   ck_assert_int_eq(verdict.wrong, 2);
   ck_assert_int_eq(verdict.index[3], 2);
   ck_assert_double_eq(verdict.found, 4.0);
-  prem_arrays_free(opened);
 }
 
 TEST(poison_is_seen_everywhere) {
-  prem_arrays *opened = open_right(PREM_F32);
+  OWNED(prem_arrays) *opened = open_right(PREM_F32);
   prem_verdict verdict;
   const float before = floats(&opened->storage[0])[0];
   prem_arrays_poison(opened);
@@ -427,7 +417,6 @@ TEST(poison_is_seen_everywhere) {
   prem_arrays_verify(opened, &verdict);
   ck_assert_int_eq(verdict.wrong, 30);
   ck_assert(isnan(verdict.found));
-  prem_arrays_free(opened);
 }
 
 /** Also where the reference is a NaN: a GPU's, a CPU's and another one will do, the poison not. */
@@ -437,14 +426,13 @@ TEST(poison_is_no_result) {
     bool right;
   } cases[] = {{0x7FFFFFFFu, true}, {0xFFC00000u, true}, {0x7FC00001u, true}, {0xFFFFFFFFu, false}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-    prem_arrays *opened = open_right(PREM_F32);
+    OWNED(prem_arrays) *opened = open_right(PREM_F32);
     *storage_float(&opened->reference[1], 0, 0, 1) = -NAN;
     memcpy(storage_float(&opened->storage[1], 0, 0, 1), &cases[c].found, sizeof cases[c].found);
     *storage_float(&opened->storage[1], 0, 0, 2) += 1.0F; /* keeps the row from being equal */
     prem_verdict verdict;
     prem_arrays_verify(opened, &verdict);
     ck_assert_msg(verdict.wrong == (cases[c].right ? 1 : 2), "case %zu", c);
-    prem_arrays_free(opened);
   }
 }
 
@@ -466,7 +454,7 @@ TEST(tolerances) {
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
     nine.tolerance = cases[c].tolerance;
     w.arrays[1].writer = -1;
-    prem_arrays *opened = open_right(PREM_F32);
+    OWNED(prem_arrays) *opened = open_right(PREM_F32);
     nine.tolerance = 0.0;
     *storage_float(&opened->reference[1], 0, 0, 1) = cases[c].expected;
     *storage_float(&opened->storage[1], 0, 0, 1) = cases[c].found;
@@ -475,6 +463,5 @@ TEST(tolerances) {
     prem_verdict verdict;
     prem_arrays_verify(opened, &verdict);
     ck_assert_msg(verdict.wrong == (cases[c].right ? 1 : 2), "case %zu", c);
-    prem_arrays_free(opened);
   }
 }

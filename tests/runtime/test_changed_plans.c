@@ -60,17 +60,15 @@ static void change(prem_plan *plan) {
 static int64_t legal, refused;
 
 static void assert_it_ends(const prem_schedule *schedule) {
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_session) *session = open_on("sim", schedule);
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
-    prem_trace *trace = run_in(session, schedule, (prem_mode)mode, 2);
+    OWNED(prem_trace) *trace = run_in(session, schedule, (prem_mode)mode, 2);
     for (int64_t i = 0; i < 2 * trace->job_count; ++i)
       ck_assert_int_ge(trace->job_end_ns[i], 0);
     if (mode == PREM_MODE_TT && schedule->plan->warmup_tiles == 0) /* that may be too short */
       for (int p = 0; p < schedule->task_count * PREM_PHASE_COUNT; ++p)
         ck_assert_int_eq(trace->stats[p].late + trace->stats[p].overruns, 0);
-    prem_trace_free(trace);
   }
-  prem_session_close(session);
 }
 
 static void try_changed(prem_schedule *schedule, int changes) {
@@ -79,8 +77,8 @@ static void try_changed(prem_schedule *schedule, int changes) {
   for (int i = 0; i < changes && plan->affine_count > 0; ++i)
     change(plan);
   prem_schedule_set_plan(schedule, plan);
-  prem_diag *diag = prem_diag_new();
-  prem_program *program = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_program) *program = NULL;
   const prem_status status = prem_program_new(schedule, &program, diag);
   ck_assert_int_eq(status == PREM_OK, program != NULL);
   ck_assert(status == PREM_OK || prem_diag_errors(diag) > 0 || status != PREM_ERR_INVALID);
@@ -91,21 +89,17 @@ static void try_changed(prem_schedule *schedule, int changes) {
     ++legal;
     assert_it_ends(schedule);
   }
-  prem_program_free(program);
-  prem_diag_free(diag);
 }
 
 TEST(of_sets) {
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed + 7000);
-    prem_schedule *schedule = schedule_from_text(random_set_text(&set));
-    prem_plan *plan = NULL;
+    OWNED(prem_schedule) *schedule = schedule_from_text(random_set_text(&set));
+    OWNED(prem_plan) *plan = NULL;
     drawn = seed * UINT64_C(0x9E3779B97F4A7C15);
     if (prem_plan_make(schedule, NULL, NULL, &plan, NULL) == PREM_OK)
       for (int i = 0; i < CHANGES; ++i)
         try_changed(schedule, i > 0); /* as it is at first */
-    prem_plan_free(plan);
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(legal, SETS / 2);
   ck_assert_int_gt(refused, SETS / 2);

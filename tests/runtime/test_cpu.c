@@ -201,7 +201,7 @@ static void check_every_record_once(const expectation *e) {
   const prem_trace *trace = e->f->trace;
   ck_assert_int_eq(trace->lost, 0);
   ck_assert_int_eq(trace->record_count, e->slot_count * e->hyperperiods);
-  bool *seen = calloc((size_t)trace->record_count, sizeof *seen);
+  FREED bool *seen = calloc((size_t)trace->record_count, sizeof *seen);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     const int64_t slot = slot_of(e, record);
@@ -210,7 +210,6 @@ static void check_every_record_once(const expectation *e) {
     ck_assert(!seen[place]);
     seen[place] = true;
   }
-  free(seen);
 }
 
 /* A block is one thread: no two of its phases overlap, unless they are a joined pair. */
@@ -241,7 +240,7 @@ static int64_t *job_end(const prem_trace *trace, int64_t hyperperiod, int32_t ta
 static void check_job_ends(const expectation *e) {
   const prem_trace *trace = e->f->trace;
   const int64_t jobs = trace->job_count * e->hyperperiods;
-  int64_t *latest = malloc((size_t)jobs * sizeof *latest);
+  FREED int64_t *latest = malloc((size_t)jobs * sizeof *latest);
   memset(latest, 0xFF, (size_t)jobs * sizeof *latest);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *r = &trace->records[i];
@@ -251,7 +250,6 @@ static void check_job_ends(const expectation *e) {
   }
   for (int64_t i = 0; i < jobs; ++i)
     ck_assert_int_eq(trace->job_end_ns[i], latest[i]);
-  free(latest);
 }
 
 /* Same-instance edges only: job j follows job j. */
@@ -583,7 +581,7 @@ TEST(a_pair_asks_for_the_demand_of_a_pair) {
                             "  prefetch: { wcet_ns = 1L; demand: { memory = 2; }; };"
                             "  writeback: { wcet_ns = 1L; demand: { memory = 3; }; }; %s } );";
   for (int with_joined = 0; with_joined < 2; ++with_joined) {
-    prem_schedule *schedule = schedule_from_text(
+    OWNED(prem_schedule) *schedule = schedule_from_text(
         text(one, with_joined ? "joined: { wcet_ns = 2L; demand: { memory = 4; }; };" : ""));
     const prem_record pair[] = {{.phase = PREM_PREFETCH}, {.phase = PREM_WRITEBACK}};
     prem_cpu_tokens tokens = {0};
@@ -594,6 +592,5 @@ TEST(a_pair_asks_for_the_demand_of_a_pair) {
     prem_cpu_tokens_claim(&tokens, pair, 1, &claim);
     ck_assert_int_eq(claim.demand[0], 2);
     prem_cpu_tokens_free(&tokens);
-    prem_schedule_free(schedule);
   }
 }

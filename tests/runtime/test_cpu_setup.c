@@ -125,7 +125,7 @@ static void assert_one_problem(const char *reason) {
 
 /* Those that were started before it come home. */
 TESTS(a_thread_that_cannot_be_started_is_told, 3) {
-  prem_schedule *schedule = prepared_schedule(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; } );"
       "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 3; tile = [ 2 ];"
@@ -138,7 +138,6 @@ TESTS(a_thread_that_cannot_be_started_is_told, 3) {
   ck_assert_ptr_null(session);
   assert_one_problem(text(
       "cannot start thread %d of 3: Resource temporarily unavailable; use fewer blocks", _i + 1));
-  prem_schedule_free(schedule);
 }
 
 /* Nor the one that a live session has beside its blocks'. */

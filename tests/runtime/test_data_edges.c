@@ -221,7 +221,7 @@ TEST(no_job_of_a_later_hyperperiod_is_awaited) {
 
 /* A compatible interval touches arrays while it computes. */
 TEST(a_compatible_interval_waits_before_its_compute) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = 1L; };"
       "arrays = ( { name = \"maze\"; type = \"f32\"; shape = [ 1000 ]; fill = \"random\"; } );"
       "tasks = ( { name = \"inc\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 1000 ];"
@@ -236,7 +236,7 @@ TEST(a_compatible_interval_waits_before_its_compute) {
       "  { task = \"walk\"; phase = \"compute\"; start_ns = 5000L; } ); };");
   prem_task *walk = &schedule->tasks[1];
   walk->after_count = 0; /* what it waits for is what it reads */
-  prem_program *program = compile(schedule);
+  OWNED(prem_program) *program = compile(schedule);
   const prem_task_program *reader = &program->tasks[1], *writer = &program->tasks[0];
   ck_assert_int_eq(reader->edge_count, 1);
   ck_assert_int_eq(reader->after[0].task, 0);
@@ -245,12 +245,10 @@ TEST(a_compatible_interval_waits_before_its_compute) {
   ck_assert_int_eq(writer->edge_count, 1);
   ck_assert_int_eq(writer->after[0].phase, PREM_WRITEBACK);
   ck_assert_int_eq(writer->after[0].needed_jobs[0], 0);
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 TEST(arrays_that_nobody_writes_cost_nothing) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       PLATFORM
       "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 16 ];"
       "    copies = 2; arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
@@ -260,19 +258,17 @@ TEST(arrays_that_nobody_writes_cost_nothing) {
       "    start_ns = 0L; },"
       "  { task = \"a.1\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
       "    start_ns = 0L; } ); };");
-  prem_program *program = compile(schedule);
+  OWNED(prem_program) *program = compile(schedule);
   for (int32_t t = 0; t < 2; ++t) {
     ck_assert_int_eq(program->tasks[t].edge_count, 0);
     for (int32_t i = 0; i < 2; ++i)
       ck_assert(!(program->blocks[t].memory[i].flags & PREM_RECORD_AFTER));
   }
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 /* Tiles of a warm-up come before all others: nothing of their hyperperiod is before them. */
 TEST(warm_up_waits_for_the_hyperperiod_before) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       PLATFORM
       "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
       "    arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
@@ -287,14 +283,12 @@ TEST(warm_up_waits_for_the_hyperperiod_before) {
       "    start_ns = 100L; tile = 1; },"
       "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
       "    start_ns = 200L; } ); };");
-  prem_program *program = compile(schedule);
+  OWNED(prem_program) *program = compile(schedule);
   ck_assert_int_eq(program->tasks[0].edge_count, 1);
   ck_assert_int_eq(program->tasks[0].after[0].needed_jobs[0], 0);
   ck_assert(program->blocks[0].memory[1].flags & PREM_SLOT_WARMUP);
   ck_assert(program->blocks[0].memory[1].flags & PREM_RECORD_AFTER);
   ck_assert(!(program->blocks[0].memory[0].flags & PREM_RECORD_AFTER));
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 /* ---- runs in which a reader is late ---------------------------------------------------------- */
@@ -316,19 +310,18 @@ static void assert_frames(int frames_a_hyperperiod) {
 static void watch_mode(const prem_backend *backend, void *state, const prem_schedule *schedule,
                        prem_mode mode) {
   const prem_run_request request = {.mode = mode, .hyperperiods = HYPERPERIODS};
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   seen_count = 0;
   atomic_store(&frames, 0);
   ck_assert_int_eq(prem_trace_new(schedule, HYPERPERIODS, 1000, &trace), PREM_OK);
   ck_assert_int_eq(backend->run(state, &request, trace, NULL), PREM_OK);
-  prem_trace_free(trace);
 }
 
 /* Run by a plan that is right; the fetches of `watch` then take so long, and its computes nap. */
 static void watch_frames(const prem_backend *backend, const fixture *f, int64_t fetch_ns,
                          int frames_a_hyperperiod) {
-  prem_program *program = compile(f->schedule);
-  prem_arrays *arrays;
+  OWNED(prem_program) *program = compile(f->schedule);
+  OWNED(prem_arrays) *arrays = NULL;
   prem_machine machine;
   void *state;
   assert_checked(f->schedule);
@@ -342,8 +335,6 @@ static void watch_frames(const prem_backend *backend, const fixture *f, int64_t 
     assert_frames(frames_a_hyperperiod);
   }
   backend->close(state);
-  prem_arrays_free(arrays);
-  prem_program_free(program);
 }
 
 static const struct {
@@ -370,17 +361,14 @@ TESTS(the_cpu_lets_no_writer_overtake_a_reader, 2) {
 
 /* The one that test_cuda.c runs on a GPU. */
 TEST(nobody_overtakes_on_a_machine_that_is_too_slow) {
-  prem_schedule *schedule = planned_schedule(SOURCE_DIR "/tests/cuda/late_reader.cfg");
-  prem_session *session = open_on("cpu", schedule);
+  OWNED(prem_schedule) *schedule = planned_schedule(SOURCE_DIR "/tests/cuda/late_reader.cfg");
+  OWNED(prem_session) *session = open_on("cpu", schedule);
   for (int m = 0; m < MODES; ++m) {
-    prem_trace *trace = run_in(session, schedule, modes[m], 3);
+    OWNED(prem_trace) *trace = run_in(session, schedule, modes[m], 3);
     const order_counts counts = order_judge(schedule, trace, 0);
     ck_assert_int_gt(counts.pairs, 4);
     ck_assert_int_eq(counts.broken, 0);
-    prem_trace_free(trace);
   }
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* Where nobody is late the edges are never felt. */
@@ -416,10 +404,10 @@ static void stretch_phases(prem_schedule *schedule, uint64_t seed, bool back) {
 /* The program is compiled with the plan's WCETs, the simulator opened with longer ones. */
 static int64_t run_late(prem_schedule *schedule, uint64_t seed, prem_mode mode) {
   const prem_run_request request = {.mode = mode, .hyperperiods = HYPERPERIODS};
-  prem_diag *diag = prem_diag_new();
-  prem_program *program = compile(schedule);
-  prem_arrays *arrays;
-  prem_trace *trace;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_program) *program = compile(schedule);
+  OWNED(prem_arrays) *arrays = NULL;
+  OWNED(prem_trace) *trace = NULL;
   void *state;
   ck_assert_int_eq(prem_arrays_new(schedule, &arrays, NULL), PREM_OK);
   ck_assert_int_eq(prem_trace_new(schedule, HYPERPERIODS, INT64_MAX / 2, &trace), PREM_OK);
@@ -432,21 +420,16 @@ static int64_t run_late(prem_schedule *schedule, uint64_t seed, prem_mode mode) 
   ck_assert_msg(counts.broken == 0, "seed %d, mode %s: %d of %d pairs", (int)seed,
                 prem_mode_name(mode), (int)counts.broken, (int)counts.pairs);
   prem_backend_sim.close(state);
-  prem_trace_free(trace);
-  prem_arrays_free(arrays);
-  prem_program_free(program);
-  prem_diag_free(diag);
   return counts.pairs;
 }
 
 TEST(late_random_plans_end_and_keep_their_order) {
   int64_t pairs = 0;
   for (uint64_t seed = 1; seed <= PLANS; ++seed) {
-    prem_schedule *schedule = NULL;
+    OWNED(prem_schedule) *schedule = NULL;
     if (random_schedule_plan(seed, NULL, &schedule, NULL) == PREM_OK)
       for (int m = 0; m < MODES; ++m)
         pairs += run_late(schedule, seed, modes[m]);
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(pairs, PLANS);
 }

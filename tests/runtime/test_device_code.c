@@ -139,8 +139,8 @@ static unsigned char *new_buffer(int32_t bytes) {
 
 static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
   const prem_task *task = &schedule->tasks[0];
-  prem_diag *diag = prem_diag_new();
-  prem_arrays *arrays = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_arrays) *arrays = NULL;
   ck_assert_int_eq(prem_arrays_new(schedule, &arrays, diag), PREM_OK);
   prem_arrays_poison(arrays);
   unsigned char *in = new_buffer(task->in_bytes), *out = new_buffer(task->out_bytes);
@@ -165,8 +165,6 @@ static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
                 verdict.expected);
   free(in);
   free(out);
-  prem_arrays_free(arrays);
-  prem_diag_free(diag);
 }
 
 /* ---- kernels and their shapes ---------------------------------------------------------------- */
@@ -267,14 +265,13 @@ static const struct {
 
 TESTS(lanes_give_the_references_bits, (int)(sizeof cases / sizeof *cases)) {
   static const unsigned lane_counts[] = {1, 5, 32, 96};
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"lanes\"; platform: { blocks = 1; };\narrays = ( %s );\n"
            "tasks = ( { name = \"k\"; blocks = 1; kernel = \"%s\"; %s } );\n",
            arrays_text, cases[_i].kernel, cases[_i].settings));
   for (size_t l = 0; l < sizeof lane_counts / sizeof *lane_counts; ++l)
     if (schedule->tasks[0].tile_count * (int32_t)lane_counts[l] < 6000)
       assert_parity(schedule, lane_counts[l]);
-  prem_schedule_free(schedule);
 }
 
 TEST(every_kernel_has_a_case) {

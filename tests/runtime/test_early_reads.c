@@ -45,8 +45,8 @@ static prem_verdict run_and_judge(prem_session *session, const prem_schedule *sc
 TESTS(runs_of_every_length_are_right, 2) {
   static const int64_t lengths[] = {1, 2, 3, 1, 40, 2};
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK, PREM_MODE_LEGACY};
-  prem_schedule *schedule = prepared_schedule(chain("vector_increment"));
-  prem_session *session = open_on(backends[_i], schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(chain("vector_increment"));
+  OWNED(prem_session) *session = open_on(backends[_i], schedule);
   for (int m = 0; m < 4; ++m)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
       if (!prem_backend_has_mode(prem_backend_find(backends[_i]), modes[m]))
@@ -56,8 +56,6 @@ TESTS(runs_of_every_length_are_right, 2) {
                     prem_mode_name(modes[m]), (int)lengths[i], (int)verdict.array, verdict.found,
                     verdict.expected);
     }
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* A task that writes too little: where the fill still stands nothing was written. */
@@ -73,20 +71,17 @@ TESTS(wrong_outputs_are_found, 2) {
   wrong.name = "wrong";
   wrong.compute = add_two;
   const prem_kernel *list[] = {increment, &wrong};
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_load_text("early.cfg", chain("wrong"), &schedule, diag), PREM_OK);
   ck_assert_int_eq(prem_prepare(schedule, &(prem_registry){list, 2}, NULL, NULL, diag), PREM_OK);
-  prem_session *session = open_on(backends[_i], schedule);
+  OWNED(prem_session) *session = open_on(backends[_i], schedule);
   for (int64_t length = 1; length <= 3; ++length) {
     const prem_verdict verdict = run_and_judge(session, schedule, PREM_MODE_TT, length);
     ck_assert(!verdict.ok);
     /* y; from the second hyperperiod on z as well, then the end */
     ck_assert_int_eq(verdict.wrong, 8 * length);
   }
-  prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 /* The second tile of b is fetched when a has written: the checker warns. Nothing is said of what b
@@ -126,9 +121,9 @@ TEST(a_mixture_is_judged_when_it_has_settled) {
   wrong.compute = add_two;
   const prem_kernel *list[] = {increment, &wrong};
   for (int is_wrong = 0; is_wrong < 2; ++is_wrong) {
-    prem_schedule *schedule = NULL;
-    prem_session *session = NULL;
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule = NULL;
+    OWNED(prem_session) *session = NULL;
+    OWNED(prem_diag) *diag = prem_diag_new();
     ck_assert_int_eq(prem_schedule_load_text("open.cfg",
                                              overlapping(is_wrong ? "wrong" : "vector_increment"),
                                              &schedule, diag),
@@ -141,8 +136,5 @@ TEST(a_mixture_is_judged_when_it_has_settled) {
     ck_assert(run_and_judge(session, schedule, PREM_MODE_TT, 1).ok);
     ck_assert_int_eq(run_and_judge(session, schedule, PREM_MODE_TT, 20).ok, !is_wrong);
     ck_assert(run_and_judge(session, schedule, PREM_MODE_TT, 1).ok);
-    prem_session_close(session);
-    prem_schedule_free(schedule);
-    prem_diag_free(diag);
   }
 }

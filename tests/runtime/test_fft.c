@@ -54,7 +54,7 @@ static bool transforms_columns(const form *of) {
 
 /* Free the result. */
 static prem_c64 *transformed(const form *of, const prem_c64 *in, bool inverse) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"fft\"; platform: { blocks = 1; };\n"
            "arrays = ( { name = \"a\"; type = \"c64\"; shape = [ %d, %d, %d ]; } );\n"
            "tasks = ( { name = \"f\"; kernel = \"%s\"; blocks = [ 0 ]; tile = [ %d, %d, %d ]; "
@@ -68,7 +68,6 @@ static prem_c64 *transformed(const form *of, const prem_c64 *in, bool inverse) {
   const prem_array_view arrays[] = {{from, {1, of->planes, of->rows, of->columns}},
                                     {to, {1, of->planes, of->rows, of->columns}}};
   kernel->reference(schedule->tasks[0].params, arrays);
-  prem_schedule_free(schedule);
   free(from);
   return to;
 }
@@ -150,26 +149,23 @@ TEST(the_table_is_of_rounded_cosines) {
 
 TESTS(transforms_are_what_defines_them, FORMS) {
   const form *of = &forms[_i];
-  prem_c64 *in = random_points(elements(of), 1);
+  FREED prem_c64 *in = random_points(elements(of), 1);
   for (int inverse = 0; inverse < 2; ++inverse) {
-    prem_c64 *found = transformed(of, in, inverse);
+    FREED prem_c64 *found = transformed(of, in, inverse);
     double complex *right = defined(of, in, inverse);
     assert_near(of, inverse ? "inverse" : "forward", found, right);
-    free(found);
     free(right);
   }
-  free(in);
 }
 
 TESTS(there_and_back_is_where_it_began, FORMS) {
   const form *of = &forms[_i];
-  prem_c64 *in = random_points(elements(of), 2);
+  FREED prem_c64 *in = random_points(elements(of), 2);
   prem_c64 *there = transformed(of, in, false), *back = transformed(of, there, true);
   double complex *right = calloc((size_t)elements(of), sizeof *right);
   for (int i = 0; i < elements(of); ++i)
     right[i] = number(in[i]);
   assert_near(of, "there and back", back, right);
-  free(in);
   free(there);
   free(back);
   free(right);
@@ -179,21 +175,19 @@ TESTS(a_sum_is_transformed_to_the_sum, FORMS) {
   const form *of = &forms[_i];
   const int count = elements(of);
   prem_c64 *a = random_points(count, 3), *b = random_points(count, 4);
-  prem_c64 *sum = calloc((size_t)count, sizeof *sum);
+  FREED prem_c64 *sum = calloc((size_t)count, sizeof *sum);
   for (int i = 0; i < count; ++i)
     sum[i] = (prem_c64){a[i].re + 2.0F * b[i].re, a[i].im + 2.0F * b[i].im};
   prem_c64 *of_a = transformed(of, a, false), *of_b = transformed(of, b, false);
-  prem_c64 *of_sum = transformed(of, sum, false);
+  FREED prem_c64 *of_sum = transformed(of, sum, false);
   double complex *right = calloc((size_t)count, sizeof *right);
   for (int i = 0; i < count; ++i)
     right[i] = number(of_a[i]) + 2.0 * number(of_b[i]);
   assert_near(of, "a + 2 b", of_sum, right);
   free(a);
   free(b);
-  free(sum);
   free(of_a);
   free(of_b);
-  free(of_sum);
   free(right);
 }
 
@@ -203,9 +197,9 @@ TESTS(a_point_is_transformed_to_a_wave, FORMS) {
   const form *of = &forms[_i];
   const int plane = of->rows * of->columns;
   for (int at = 0; at < plane; at += 1 + plane / 7) {
-    prem_c64 *in = calloc((size_t)elements(of), sizeof *in);
+    FREED prem_c64 *in = calloc((size_t)elements(of), sizeof *in);
     in[at].re = 1.0F;
-    prem_c64 *found = transformed(of, in, false);
+    FREED prem_c64 *found = transformed(of, in, false);
     for (int i = 0; i < elements(of); ++i) {
       const bool reached = i < plane &&
                            (transforms_columns(of) || i / of->columns == at / of->columns) &&
@@ -216,8 +210,6 @@ TESTS(a_point_is_transformed_to_a_wave, FORMS) {
       }
       ck_assert_double_le(fabs(cabs(number(found[i])) - (reached ? 1.0 : 0.0)), TOLERANCE);
     }
-    free(in);
-    free(found);
   }
 }
 
@@ -228,15 +220,11 @@ TEST(columns_and_rows_make_planes) {
       const form planes = {"fft2_plane", PLANES, side, side};
       const form columns = {"fft_columns", PLANES, side, side};
       const form rows = {"fft_rows", PLANES, side, side};
-      prem_c64 *in = random_points(elements(&planes), 5);
-      prem_c64 *once = transformed(&planes, in, inverse);
-      prem_c64 *first = transformed(&columns, in, inverse);
-      prem_c64 *then = transformed(&rows, first, inverse);
+      FREED prem_c64 *in = random_points(elements(&planes), 5);
+      FREED prem_c64 *once = transformed(&planes, in, inverse);
+      FREED prem_c64 *first = transformed(&columns, in, inverse);
+      FREED prem_c64 *then = transformed(&rows, first, inverse);
       ck_assert_int_eq(memcmp(once, then, (size_t)elements(&planes) * sizeof *once), 0);
-      free(in);
-      free(once);
-      free(first);
-      free(then);
     }
 }
 
@@ -249,10 +237,10 @@ TESTS(slid_planes_are_the_same, 2) {
     for (int bits = 4; bits <= (is_known ? 5 : 6); ++bits) {
       const int side = 1 << bits, row = side + APART, plane = side * row + APART;
       const form of = {"fft2_plane", PLANES, side, side};
-      prem_c64 *in = random_points(elements(&of), 6);
-      prem_c64 *right = transformed(&of, in, inverse);
-      prem_fft_point *points = calloc((size_t)(PLANES * plane), sizeof *points);
-      prem_fft_point *found = calloc((size_t)(PLANES * plane), sizeof *found);
+      FREED prem_c64 *in = random_points(elements(&of), 6);
+      FREED prem_c64 *right = transformed(&of, in, inverse);
+      FREED prem_fft_point *points = calloc((size_t)(PLANES * plane), sizeof *points);
+      FREED prem_fft_point *found = calloc((size_t)(PLANES * plane), sizeof *found);
       for (int i = 0; i < elements(&of); ++i) {
         const int at = i / (side * side) * plane + i / side % side * row + i % side;
         points[at] = (prem_fft_point){in[i].re, in[i].im};
@@ -274,9 +262,5 @@ TESTS(slid_planes_are_the_same, 2) {
           ck_assert_float_eq(points[i].re, 0.0F);
           ck_assert_float_eq(found[i].re, 0.0F);
         }
-      free(in);
-      free(right);
-      free(points);
-      free(found);
     }
 }

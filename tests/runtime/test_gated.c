@@ -128,11 +128,10 @@ static prem_schedule *random_schedule(random_set *set) {
   put(set, " );");
   put_plan(set);
   prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_schedule_load_text("random", set->text, &schedule, diag) != PREM_OK ||
       prem_schedule_bind(schedule, prem_registry_builtin(), diag) != PREM_OK)
     abort_with(set->text, diag);
-  prem_diag_free(diag);
   return schedule;
 }
 
@@ -203,7 +202,7 @@ TEST(no_phase_is_in_a_closed_window) {
   for (int64_t i = 0; i < sets; ++i) {
     state = (uint64_t)i;
     random_set set;
-    prem_schedule *schedule = random_schedule(&set);
+    OWNED(prem_schedule) *schedule = random_schedule(&set);
     clock_step_ns = set.step_ns;
     const uint64_t seed = draw(0, 3) ? 1 + (uint64_t)draw(0, 1 << 30) : 0;
     prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 5, seed, NULL);
@@ -223,7 +222,6 @@ TEST(no_phase_is_in_a_closed_window) {
       inside_free += count_inside(trace->best_effort->trace, &set);
       prem_trace_free(trace);
     }
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(gated, 20 * sets);      /* they got something done, */
   ck_assert_int_gt(waited, sets);          /* stood back for it, */
@@ -260,7 +258,7 @@ static void assert_record(const prem_trace *trace, int64_t i, prem_phase phase, 
 TEST(a_phase_stands_back_until_the_window_is_over) {
   prem_schedule *schedule =
       one_window("tiles = 1; prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 25L; };");
-  prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 2, 0, NULL);
+  OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 2, 0, NULL);
   prem_best_effort_trace *beside = trace->best_effort;
   prem_trace_sort(beside->trace);
   assert_record(beside->trace, 0, PREM_PREFETCH, 0, 30);
@@ -274,7 +272,6 @@ TEST(a_phase_stands_back_until_the_window_is_over) {
   ck_assert_int_eq(beside->counts[0].tiles, 5);
   ck_assert_int_eq(beside->length_ns, 400);
   ck_assert(beside->gated);
-  prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
 
@@ -285,7 +282,7 @@ TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
         one_window(text("tiles = 1; compute: { wcet_ns = %lldL; }; writeback: { wcet_ns = "
                         "30L; };",
                         (long long)length_ns));
-    prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 1, 0, NULL);
+    OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 1, 0, NULL);
     prem_trace_sort(trace->best_effort->trace);
     ck_assert_int_eq(trace->best_effort->counts[0].waits, length_ns > 69);
     const int64_t start_ns = length_ns > 69 ? 150 : length_ns;
@@ -293,7 +290,6 @@ TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
     while (trace->best_effort->trace->records[first].phase != PREM_WRITEBACK)
       ++first;
     assert_record(trace->best_effort->trace, first, PREM_WRITEBACK, start_ns, start_ns + 30);
-    prem_trace_free(trace);
     prem_schedule_free(schedule);
   }
 }
@@ -332,7 +328,7 @@ static int64_t first_start(int64_t at_ns) {
   "}"
 
 TEST(a_window_is_over_when_all_its_jobs_are) {
-  prem_trace *trace = run_windows(
+  OWNED(prem_trace) *trace = run_windows(
       PREFETCHING("a", "0", "20L", "") ", " PREFETCHING("b", "1", "30L", ""),
       "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "100L") ", " BEGINS(
           "b", "prefetch", "105L") " ); closed: { open_ns = 1L; start_ns = [ 100L ]; end_ns "
@@ -343,12 +339,11 @@ TEST(a_window_is_over_when_all_its_jobs_are) {
     ck_assert_int_eq(first_start(h * 400 + 90), trace->job_end_ns[h * 2 + 1]);
   }
   ck_assert_int_eq(beside->counts[0].waits, 2);
-  prem_trace_free(trace);
 }
 
 /* Its prefetch is done, its writeback is to come in another window. */
 TEST(a_window_with_a_job_that_goes_on_lasts_as_planned) {
-  prem_trace *trace = run_windows(
+  OWNED(prem_trace) *trace = run_windows(
       PREFETCHING("a", "0", "20L", "writeback: { wcet_ns = 20L; };"),
       "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "100L") ", " BEGINS(
           "a", "writeback", "200L") " ); closed: { open_ns = 1L; start_ns = [ 100L, 200L ]; "
@@ -357,11 +352,10 @@ TEST(a_window_with_a_job_that_goes_on_lasts_as_planned) {
   ck_assert_int_eq(first_start(90), 150);
   ck_assert_int_eq(first_start(190), 220);
   ck_assert_int_eq(first_start(490), 550);
-  prem_trace_free(trace);
 }
 
 TEST(each_job_of_a_task_has_its_own_window) {
-  prem_trace *trace = run_windows(
+  OWNED(prem_trace) *trace = run_windows(
       PREFETCHING("a", "0", "20L", "period_ns = 200L;") ", " PREFETCHING("b", "1", "5L",
                                                                          "period_ns = 400L;"),
       "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "40L, 240L") ", " BEGINS(
@@ -372,11 +366,10 @@ TEST(each_job_of_a_task_has_its_own_window) {
     ck_assert_int_eq(first_start(h * 400 + 32), h * 400 + 60);
     ck_assert_int_eq(first_start(h * 400 + 232), h * 400 + 260);
   }
-  prem_trace_free(trace);
 }
 
 TEST(a_window_of_two_jobs_is_over_with_the_second) {
-  prem_trace *trace = run_windows(
+  OWNED(prem_trace) *trace = run_windows(
       PREFETCHING("b", "1", "5L", "period_ns = 400L;") ", " PREFETCHING("a", "0", "20L",
                                                                         "period_ns = 200L;"),
       "hyperperiod_ns = 400L; starts = ( " BEGINS("a", "prefetch", "40L, 240L") ", " BEGINS(
@@ -385,7 +378,6 @@ TEST(a_window_of_two_jobs_is_over_with_the_second) {
       2);
   ck_assert_int_eq(first_start(32), 260);
   ck_assert_int_eq(first_start(432), 660);
-  prem_trace_free(trace);
 }
 
 /* What a phase of the load outlived its bound into. */
@@ -393,7 +385,7 @@ TESTS(windows_are_those_of_the_task_that_opens_them, 2) {
   static const char *const plans[] = {
       BEGINS("a", "prefetch", "100L") ", " BEGINS("b", "prefetch", "110L"),
       BEGINS("a", "prefetch", "110L") ", " BEGINS("b", "prefetch", "100L")};
-  prem_schedule *schedule = schedule_from_text(text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(text(
       "version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( { name = \"load\"; class "
       "= \"best_effort\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1; prefetch: { wcet_ns = "
       "10L; }; }, " PREFETCHING("a", "0", "20L", "") ", " PREFETCHING(
@@ -405,7 +397,6 @@ TESTS(windows_are_those_of_the_task_that_opens_them, 2) {
   ck_assert_int_eq(part->closed_for[0], _i);
   ck_assert_int_eq(part->due_from[1] - part->due_from[0], 2);
   prem_free_part_free(part);
-  prem_schedule_free(schedule);
 }
 
 /* [190, 220) of 200, cut in two: the first part is over with the second, the second early. */
@@ -457,7 +448,7 @@ TEST(windows_of_nobody_last_as_planned) {
 }
 
 TEST(without_a_gate_the_critical_phase_takes_longer) {
-  prem_schedule *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 30L; };");
+  OWNED(prem_schedule) *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 30L; };");
   prem_trace *trace = run_beside(schedule, PREM_MODE_FREE, 1, 0, NULL);
   ck_assert(!trace->best_effort->gated);
   ck_assert_int_eq(trace->best_effort->counts[0].waits, 0);
@@ -466,35 +457,31 @@ TEST(without_a_gate_the_critical_phase_takes_longer) {
   trace = run_beside(schedule, PREM_MODE_TT, 1, 0, NULL);
   ck_assert_int_eq(trace->job_end_ns[0], 150);
   prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_rate_is_kept_while_there_is_room) {
   prem_schedule *schedule =
       one_window("tiles = 1; period_ns = 400L; prefetch: { wcet_ns = 30L; };");
-  prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 10, 0, NULL);
+  OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 10, 0, NULL);
   prem_trace_sort(trace->best_effort->trace);
   ck_assert_int_eq(trace->best_effort->counts[0].jobs, 5);
   for (int64_t i = 0; i < 5; ++i)
     assert_record(trace->best_effort->trace, i, PREM_PREFETCH, 400 * i, 400 * i + 30);
-  prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
 
 TEST(what_never_fits_never_begins_and_the_run_ends) {
-  prem_schedule *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 151L; };");
-  prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 50, 0, NULL);
+  OWNED(prem_schedule) *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 151L; };");
+  OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 50, 0, NULL);
   ck_assert_int_eq(trace->best_effort->trace->record_count, 0);
   ck_assert_int_eq(trace->hyperperiods, 50);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(other_modes_say_that_they_run_none) {
-  prem_schedule *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 30L; };");
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 30L; };");
+  OWNED(prem_session) *session = open_on("sim", schedule);
   prem_trace *trace = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_session_trace_new(session, 1, 0, &trace), PREM_OK);
   const prem_run_request request = {.mode = PREM_MODE_LOCK, .hyperperiods = 1};
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_UNAVAILABLE);
@@ -505,19 +492,17 @@ TEST(other_modes_say_that_they_run_none) {
   const prem_run_request planned = {.mode = PREM_MODE_TT, .hyperperiods = 1};
   ck_assert_int_eq(prem_session_run(session, &planned, trace, diag), PREM_ERR_ARGUMENT);
   prem_trace_free(trace);
-  prem_diag_free(diag);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
 TEST(outputs_of_both_classes_are_right) {
-  prem_schedule *schedule = planned_schedule(SOURCE_DIR "/schedules/examples/beside_a_load.cfg");
+  OWNED(prem_schedule) *schedule =
+      planned_schedule(SOURCE_DIR "/schedules/examples/beside_a_load.cfg");
   prem_verdict verdict;
   clock_step_ns = 1;
   for (uint64_t seed = 0; seed < 4; ++seed) {
-    prem_trace *trace = run_beside(schedule, PREM_MODE_TT, 20, seed, &verdict);
+    OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 20, seed, &verdict);
     ck_assert(verdict.ok);
     const prem_best_effort_counts *counts = &trace->best_effort->counts[0];
     ck_assert_int_gt(counts->jobs, 0);
@@ -525,7 +510,5 @@ TEST(outputs_of_both_classes_are_right) {
     /* 8 KiB in and out of each tile; of those under way one phase may be done */
     ck_assert_int_ge(counts->bytes, counts->tiles * 2 * 8192);
     ck_assert_int_le(counts->bytes, (counts->tiles + 3) * 2 * 8192);
-    prem_trace_free(trace);
   }
-  prem_schedule_free(schedule);
 }

@@ -81,9 +81,9 @@ static int64_t assert_let_in(const prem_schedule *schedule, const prem_session *
 }
 
 static void run_both(int32_t loads) {
-  prem_schedule *schedule = filter_and_load(loads, 20000);
-  prem_session *session = open_on("cpu", schedule);
-  prem_trace *trace = trace_of(session, 30);
+  OWNED(prem_schedule) *schedule = filter_and_load(loads, 20000);
+  OWNED(prem_session) *session = open_on("cpu", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 30);
   prem_verdict verdict;
   for (int turn = 0; turn < 4; ++turn) {
     const prem_mode mode = turn % 2 ? PREM_MODE_FREE : PREM_MODE_TT;
@@ -98,9 +98,6 @@ static void run_both(int32_t loads) {
     else
       ck_assert_int_eq(trace->best_effort->counts[0].waits, 0);
   }
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 TEST(they_run_beside_the_others) {
@@ -111,25 +108,22 @@ TEST(they_run_beside_the_others) {
 /* The filter takes some microseconds of the 300 that its windows are long together; its last one is
  * over then, while the others wait for the job's end. */
 TEST(a_window_is_over_when_its_job_has_ended) {
-  prem_schedule *schedule = filter_and_load(1, 20000);
-  prem_session *session = open_on("cpu", schedule);
-  prem_trace *trace = trace_of(session, 50);
+  OWNED(prem_schedule) *schedule = filter_and_load(1, 20000);
+  OWNED(prem_session) *session = open_on("cpu", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 50);
   int64_t early = 0;
   for (int turn = 0; turn < 200 && early == 0; ++turn) {
     run_for(session, PREM_MODE_TT, 50, trace);
     early = assert_let_in(schedule, session, trace);
   }
   ck_assert_int_gt(early, 0);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* A bound of 1 ns lets copies begin right before a window; it cannot hold. */
 TEST(what_outlives_its_bound_is_counted_and_named) {
-  prem_schedule *schedule = filter_and_load(1, 1);
-  prem_session *session = open_on("cpu", schedule);
-  prem_trace *trace = trace_of(session, 50);
+  OWNED(prem_schedule) *schedule = filter_and_load(1, 1);
+  OWNED(prem_session) *session = open_on("cpu", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 50);
   const prem_best_effort_counts *counts = &trace->best_effort->counts[0];
   for (int turn = 0; turn < 200 && counts->overruns == 0; ++turn)
     run_for(session, PREM_MODE_TT, 50, trace);
@@ -142,9 +136,6 @@ TEST(what_outlives_its_bound_is_counted_and_named) {
     is_window |= counts->longest.at_ns % schedule->plan->hyperperiod_ns ==
                  schedule->plan->closed[w].start_ns;
   ck_assert(is_window);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 static void stop_now(int number) {
@@ -168,28 +159,22 @@ static void stop_a_run(prem_session *session, prem_trace *trace) {
 }
 
 TEST(what_was_measured_is_kept_when_the_run_is_stopped) {
-  prem_schedule *schedule = filter_and_load(2, 20000);
-  prem_session *session = open_on("cpu", schedule);
-  prem_trace *trace = trace_of(session, 60000);
+  OWNED(prem_schedule) *schedule = filter_and_load(2, 20000);
+  OWNED(prem_session) *session = open_on("cpu", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 60000);
   stop_a_run(session, trace);
   ck_assert_int_gt(trace->best_effort->length_ns, 0);
   ck_assert_int_gt(trace->best_effort->counts[0].tiles, 0);
   /* and the session goes on */
   run_for(session, PREM_MODE_TT, 5, trace);
   ck_assert_int_eq(trace->hyperperiods, 5);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_mode_without_phases_says_that_it_runs_none) {
-  prem_schedule *schedule = filter_and_load(1, 20000);
-  prem_session *session = open_on("cpu", schedule);
-  prem_trace *trace = trace_of(session, 1);
+  OWNED(prem_schedule) *schedule = filter_and_load(1, 20000);
+  OWNED(prem_session) *session = open_on("cpu", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 1);
   const prem_run_request request = {.mode = PREM_MODE_LEGACY, .hyperperiods = 1};
   ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_ERR_UNAVAILABLE);
   run_for(session, PREM_MODE_TT, 1, trace);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }

@@ -42,15 +42,13 @@ static char *read_text(const char *path) {
 static char *simulated_text(const golden_case *golden) {
   char path[512];
   snprintf(path, sizeof path, SOURCE_DIR "/tests/golden/%s.cfg", golden->name);
-  prem_schedule *schedule = planned_schedule(path);
-  prem_trace *trace = simulate(schedule, golden->mode, golden->hyperperiods);
+  OWNED(prem_schedule) *schedule = planned_schedule(path);
+  OWNED(prem_trace) *trace = simulate(schedule, golden->mode, golden->hyperperiods);
   char *text = NULL;
   size_t bytes = 0;
   FILE *stream = open_memstream(&text, &bytes);
   ck_assert_int_eq(prem_trace_write_csv(trace, schedule, 0, true, stream), PREM_OK);
   fclose(stream);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
   return text;
 }
 
@@ -68,14 +66,12 @@ TESTS(trace_equals_the_golden_text, CASE_COUNT) {
   char path[512];
   snprintf(path, sizeof path, SOURCE_DIR "/tests/golden/%s.%s.csv", golden->name,
            prem_mode_name(golden->mode));
-  char *text = simulated_text(golden);
+  FREED char *text = simulated_text(golden);
   const char *wish = getenv("TTPREM_GOLDEN");
   if (wish && strcmp(wish, "write") == 0)
     write_text(path, text);
-  char *expected = read_text(path);
+  FREED char *expected = read_text(path);
   ck_assert_msg(strcmp(text, expected) == 0, "the trace differs from %s:\n%s", path, text);
-  free(expected);
-  free(text);
 }
 
 /* ---- the thesis ----------------------------------------------------------------------------- */
@@ -134,17 +130,14 @@ static void assert_thesis(const prem_trace *trace, const prem_schedule *schedule
 }
 
 static void simulate_thesis(const char *path) {
-  prem_schedule *schedule = planned_schedule(path);
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = planned_schedule(path);
+  OWNED(prem_session) *session = open_on("sim", schedule);
   ck_assert_int_eq(prem_session_poison(session), PREM_OK);
-  prem_trace *trace = run_in(session, schedule, PREM_MODE_TT, 1);
+  OWNED(prem_trace) *trace = run_in(session, schedule, PREM_MODE_TT, 1);
   assert_thesis(trace, schedule);
   prem_verdict verdict;
   ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
   ck_assert(verdict.ok);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 GROUP("thesis");

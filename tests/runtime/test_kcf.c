@@ -163,10 +163,10 @@ static void judge_each(const shape *of, const operands *in, int count) {
   const size_t bytes = (size_t)count * sizeof(prem_c64);
   prem_c64 *add = saved("add", "c64", bytes), *multiply = saved("multiply", "c64", bytes);
   prem_c64 *divide = saved("divide", "c64", bytes), *conjugate = saved("conjugate", "c64", bytes);
-  prem_c64 *add_constant = saved("add_constant", "c64", bytes);
-  prem_c64 *multiply_constant = saved("multiply_constant", "c64", bytes);
-  prem_c64 *sqr_magnitude = saved("sqr_magnitude", "c64", bytes);
-  prem_c64 *multiply_channels = saved("multiply_channels", "c64", bytes);
+  FREED prem_c64 *add_constant = saved("add_constant", "c64", bytes);
+  FREED prem_c64 *multiply_constant = saved("multiply_constant", "c64", bytes);
+  FREED prem_c64 *sqr_magnitude = saved("sqr_magnitude", "c64", bytes);
+  FREED prem_c64 *multiply_channels = saved("multiply_channels", "c64", bytes);
   for (int i = 0; i < count; ++i) {
     const double complex a = number(in->a[i]), b = number(in->b[i]);
     const double complex one = number(in->one[i / (of->channels * plane) * plane + i % plane]);
@@ -183,15 +183,12 @@ static void judge_each(const shape *of, const operands *in, int count) {
   free(multiply);
   free(divide);
   free(conjugate);
-  free(add_constant);
-  free(multiply_constant);
-  free(sqr_magnitude);
-  free(multiply_channels);
 }
 
 static void judge_sum_channels(const shape *of, const operands *in) {
   const int plane = of->rows * of->columns;
-  prem_c64 *found = saved("sum_channels", "c64", (size_t)(of->scales * plane) * sizeof(prem_c64));
+  FREED prem_c64 *found =
+      saved("sum_channels", "c64", (size_t)(of->scales * plane) * sizeof(prem_c64));
   for (int i = 0; i < of->scales * plane; ++i) {
     double complex sum = 0.0;
     double magnitude = 0.0;
@@ -203,7 +200,6 @@ static void judge_sum_channels(const shape *of, const operands *in) {
     }
     assert_near("sum_channels", i, number(found[i]), sum, magnitude);
   }
-  free(found);
 }
 
 static void judge_norm(const shape *of, const operands *in, int count) {
@@ -211,14 +207,12 @@ static void judge_norm(const shape *of, const operands *in, int count) {
   for (int i = 0; i < count; ++i)
     norm += pow(cabs(number(in->a[i])), 2);
   norm /= of->rows * of->columns;
-  float *found = saved("norm", "f32", sizeof(float));
-  float *share = saved("sqr_norm", "f32", (size_t)of->norm_tiles * sizeof(float));
+  FREED float *found = saved("norm", "f32", sizeof(float));
+  FREED float *share = saved("sqr_norm", "f32", (size_t)of->norm_tiles * sizeof(float));
   for (int t = 0; t < of->norm_tiles; ++t)
     shares += (double)share[t];
   assert_near("sqr_norm", 0, shares, norm, norm);
   assert_near("norm", 0, (double)*found, norm, norm);
-  free(found);
-  free(share);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -241,7 +235,7 @@ static uint64_t bits_of_outputs(const prem_schedule *schedule) {
 }
 
 static void run_and_save(prem_session *session, const prem_schedule *schedule, prem_mode mode) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_verdict verdict;
   ck_assert_int_eq(prem_session_poison(session), PREM_OK);
   prem_trace_free(run_in(session, schedule, mode, 1));
@@ -251,7 +245,6 @@ static void run_and_save(prem_session *session, const prem_schedule *schedule, p
                 verdict.array < 0 ? "" : schedule->arrays[verdict.array].name);
   if (prem_session_save(session, true, diag) != PREM_OK)
     abort_with("save", diag);
-  prem_diag_free(diag);
 }
 
 GROUP("kcf", .set_up = make_folder, .tear_down = remove_folder);
@@ -267,7 +260,7 @@ TESTS(operators_are_right_and_the_same_everywhere, (int)(sizeof shapes / sizeof 
   plan(schedule);
   uint64_t first_bits = 0;
   for (size_t b = 0; b < sizeof backends / sizeof *backends; ++b) {
-    prem_session *session = open_on(backends[b], schedule);
+    OWNED(prem_session) *session = open_on(backends[b], schedule);
     for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
       run_and_save(session, schedule, modes[m]);
       judge_each(of, &in, count);
@@ -279,7 +272,6 @@ TESTS(operators_are_right_and_the_same_everywhere, (int)(sizeof shapes / sizeof 
       ck_assert_msg(bits == first_bits, "backend %s, mode %s: other bits", backends[b],
                     prem_mode_name(modes[m]));
     }
-    prem_session_close(session);
   }
   prem_schedule_free(schedule);
   free(in.a);
@@ -296,7 +288,7 @@ TESTS(long_sums_keep_small_terms, 2) {
   float *terms = calloc(COUNT, sizeof *terms), out = 0.0F;
   for (int i = 0; i < COUNT; ++i)
     terms[i] = i == 0 ? 16777216.0F : 1.0F;
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"sum\"; platform: { blocks = 1; };\n"
            "arrays = ( { name = \"v\"; type = \"f32\"; shape = [ %d ]; } );\n"
            "tasks = ( { name = \"s\"; kernel = \"%s\"; blocks = [ 0 ]; tile = [ %d ]; "
@@ -306,6 +298,5 @@ TESTS(long_sums_keep_small_terms, 2) {
   kernel->reference(schedule->tasks[0].params, arrays);
   const double right = 16777216.0 + COUNT - 1;
   ck_assert_double_le(fabs((double)out - right), TOLERANCE * right);
-  prem_schedule_free(schedule);
   free(terms);
 }

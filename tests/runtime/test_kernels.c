@@ -56,17 +56,16 @@ static void run_tiles(prem_arrays *arrays, const prem_task *task) {
 /* With its arrays filled and its references made. */
 static prem_arrays *new_arrays(const prem_schedule *schedule) {
   prem_arrays *arrays = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_status status = prem_arrays_new(schedule, &arrays, diag);
   print_problems(diag);
   ck_assert_int_eq(status, PREM_OK);
-  prem_diag_free(diag);
   return arrays;
 }
 
 static void assert_parity(const char *array_settings, const char *task_settings) {
-  prem_schedule *schedule = schedule_from_text(schedule_of(array_settings, task_settings));
-  prem_arrays *arrays = new_arrays(schedule);
+  OWNED(prem_schedule) *schedule = schedule_from_text(schedule_of(array_settings, task_settings));
+  OWNED(prem_arrays) *arrays = new_arrays(schedule);
   prem_arrays_poison(arrays);
   run_tiles(arrays, &schedule->tasks[0]);
   prem_verdict verdict;
@@ -74,8 +73,6 @@ static void assert_parity(const char *array_settings, const char *task_settings)
   ck_assert_msg(verdict.ok, "%s: %lld wrong, first at (%lld, %lld): %.9g, expected %.9g",
                 task_settings, (long long)verdict.wrong, (long long)verdict.index[2],
                 (long long)verdict.index[3], verdict.found, verdict.expected);
-  prem_arrays_free(arrays);
-  prem_schedule_free(schedule);
 }
 
 /* ---- parity: one function a kernel ------------------------------------------------------------*/
@@ -487,13 +484,13 @@ TEST(conv2d_weighs_the_neighbours_in_order) {
     const char *coefficients = "";
     for (int i = 0; i < 9; ++i)
       coefficients = text("%s%s%d", coefficients, i ? ", " : "", i == k);
-    prem_schedule *schedule = schedule_from_text(schedule_of(
+    OWNED(prem_schedule) *schedule = schedule_from_text(schedule_of(
         "{ name = \"a\"; type = \"f32\"; shape = [ 4, 5 ]; fill = \"random\"; }, "
         "{ name = \"b\"; type = \"f32\"; shape = [ 4, 5 ]; }",
         text("kernel = \"conv2d\"; tile = [ 3, 3 ]; arrays: { in = \"a\"; out = \"b\"; }; "
              "args: { coefficients = [ %s ]; };",
              coefficients)));
-    prem_arrays *arrays = new_arrays(schedule);
+    OWNED(prem_arrays) *arrays = new_arrays(schedule);
     for (int64_t row = 0; row < 4; ++row)
       for (int64_t column = 0; column < 5; ++column) {
         const int64_t from[4] = {0, 0, row + k / 3 - 1, column + k % 3 - 1};
@@ -505,20 +502,17 @@ TEST(conv2d_weighs_the_neighbours_in_order) {
         memcpy(&found, prem_storage_at(&arrays->reference[1], to), sizeof found);
         ck_assert_float_eq(found, expected);
       }
-    prem_arrays_free(arrays);
-    prem_schedule_free(schedule);
   }
 }
 
 TEST(conv2d_begins_with_the_polybench_coefficients) {
   static const float coefficients[] = {0.2F, 0.5F, -0.8F, -0.3F, 0.6F, -0.9F, 0.4F, 0.7F, 0.1F};
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       schedule_of("{ name = \"a\"; type = \"f32\"; shape = [ 3, 3 ]; }",
                   "kernel = \"conv2d\"; tile = [ 1, 1 ]; arrays: { in = \"a\"; out = \"new\"; };"));
   const float *bound = (const float *)(const void *)schedule->tasks[0].params;
   for (int i = 0; i < 9; ++i)
     ck_assert_float_eq(bound[i], coefficients[i]);
-  prem_schedule_free(schedule);
 }
 
 TEST(vector_increment_adds) {
@@ -656,7 +650,7 @@ static const struct {
 };
 
 TESTS(a_wrong_task_is_refused_with_reason, (int)(sizeof refusals / sizeof *refusals)) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule =
       schedule_from_text_lenient(schedule_of(refused_arrays, refusals[_i].task), diag);
   ck_assert(prem_diag_has(diag, 31));
@@ -667,7 +661,6 @@ TESTS(a_wrong_task_is_refused_with_reason, (int)(sizeof refusals / sizeof *refus
     print_problems(diag);
   ck_assert_msg(found, "nothing says \"%s\"", refusals[_i].words);
   prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 /* ---- cutting into tiles ---------------------------------------------------------------------- */

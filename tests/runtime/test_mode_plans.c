@@ -55,9 +55,9 @@ static const char *const full_log =
 static const char *const quick_log = "cp0@0 cc0@100 cp1@100 cc1@200 cw0@400 cw1@500";
 
 TEST(a_hyperperiod_is_worked_by_the_plan_of_its_mode) {
-  prem_schedule *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
-  prem_live *live = open_live_on("sim", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
+  OWNED(prem_trace) *trace = NULL;
   prem_tally *tally = NULL;
   prem_frame frame;
   ck_assert_int_eq(prem_trace_new(schedule, 16, 1000, &trace), PREM_OK);
@@ -89,9 +89,6 @@ TEST(a_hyperperiod_is_worked_by_the_plan_of_its_mode) {
   ck_assert_str_eq(log_of(schedule, trace), text("0 full: %s\n1 quick: %s\n2 quick: %s\n3 full: %s",
                                                  full_log, quick_log, quick_log, full_log));
   ck_assert_int_eq(assert_by_plans(schedule, trace, 0), 0);
-  prem_live_close(live);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* What was late first, and with what that began. */
@@ -112,7 +109,7 @@ TEST(an_overrun_leads_to_the_next_plan) {
   prem_schedule *schedule =
       prepared_schedule(three_tasks(two_plans, "deadline_ns = 700L; overrun = \"degrade\";", 1));
   prem_live *live = open_longer(schedule, (const int64_t[]){100, 900, 100});
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   prem_live_state state;
   ck_assert_int_eq(prem_trace_new(schedule, 16, 1000, &trace), PREM_OK);
   ck_assert_int_eq(feed(live, X, 1, NULL), PREM_OK);
@@ -132,16 +129,15 @@ TEST(an_overrun_leads_to_the_next_plan) {
   assert_cause(schedule, trace, -1, "the compute of a took longer than its window");
   assert_cause(schedule, trace, 1, ""); /* by its own plan nothing was late */
   prem_live_close(live);
-  prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
 
 /* Something is late by more than a hyperperiod when the plan changes: counts stay right, and the
  * next plan's phases wait for all that is left. */
 TEST(what_is_late_is_waited_for_across_a_switch) {
-  prem_schedule *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
-  prem_live *live = open_longer(schedule, (const int64_t[]){100, 9000, 100});
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
+  OWNED(prem_live) *live = open_longer(schedule, (const int64_t[]){100, 9000, 100});
+  OWNED(prem_trace) *trace = NULL;
   prem_frame frame;
   ck_assert_int_eq(prem_trace_new(schedule, 16, 1000, &trace), PREM_OK);
   ck_assert_int_eq(feed(live, X, 1, NULL), PREM_OK);
@@ -164,9 +160,6 @@ TEST(what_is_late_is_waited_for_across_a_switch) {
     for (int64_t j = 0; j < i; ++j) /* no hyperperiod before the one before it on a block */
       if (trace->records[i].block == trace->records[j].block)
         ck_assert(trace->records[i].hyperperiod >= trace->records[j].hyperperiod);
-  prem_live_close(live);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* A result without a buffer is dropped when its first writeback is due: by the plan in force. */
@@ -178,8 +171,8 @@ TEST(a_result_is_dropped_when_its_plan_has_it_due) {
   snprintf(drops, sizeof drops,
            "%.*sarray = \"z\"; kind = \"queuing\"; buffers = 1; overflow = \"drop\";%s",
            (int)(at - source), source, strchr(strchr(strchr(at, ';') + 1, ';') + 1, ';') + 1);
-  prem_schedule *schedule = prepared_schedule(drops);
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(drops);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   prem_frame held;
   prem_live_event event;
   static const int64_t dropped_ns[] = {4400, 9600}; /* 400 by the mode's plan, 1600 by the file's */
@@ -194,8 +187,6 @@ TEST(a_result_is_dropped_when_its_plan_has_it_due) {
     while (event.kind != PREM_EVENT_DROPPED);
     ck_assert_int_eq(event.at_ns, dropped_ns[h - 1]);
   }
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* ---- on threads ------------------------------------------------------------------------------ */
@@ -221,7 +212,7 @@ static void assert_waits(const prem_block_program *block, int32_t buffers) {
 
 TESTS(tables_have_the_same_counts_and_no_turns, 2) {
   const int32_t buffers = _i + 1;
-  prem_schedule *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
+  OWNED(prem_schedule) *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
   prem_program *program = NULL;
   schedule->platform.buffers = buffers;
   ck_assert_int_eq(prem_program_new_live(schedule, &program, NULL), PREM_OK);
@@ -247,7 +238,6 @@ TESTS(tables_have_the_same_counts_and_no_turns, 2) {
   ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK); /* a run has one plan */
   ck_assert_int_eq(program->plan_count, 1);
   prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -264,14 +254,14 @@ static char *saved_text(const prem_schedule *schedule) {
 }
 
 TEST(what_is_written_is_read_again) {
-  prem_schedule *made = prepared_schedule(three_tasks(
+  OWNED(prem_schedule) *made = prepared_schedule(three_tasks(
       "operating_modes = ( { name = \"quick\"; off = [ \"a\" ]; policy: { objective = "
       "\"makespan\"; }; },"
       "  { name = \"none\"; off = [ \"a\", \"c\" ]; policy: { }; }, { name = \"all\"; } );",
       "", 1));
-  char *written = saved_text(made);
-  prem_schedule *read = checked_schedule(written);
-  char *again = saved_text(read);
+  FREED char *written = saved_text(made);
+  OWNED(prem_schedule) *read = checked_schedule(written);
+  FREED char *again = saved_text(read);
   ck_assert_str_eq(written, again);
   ck_assert_int_eq(read->plan->mode_count, 2);
   ck_assert_str_eq(read->plan->modes[1]->mode, "none");
@@ -281,15 +271,11 @@ TEST(what_is_written_is_read_again) {
   ck_assert_ptr_eq(prem_schedule_plan_of(read, 3), read->plan);
   ck_assert_str_eq(read->operating_modes[0].policy.objective, "makespan");
   ck_assert_str_eq(read->operating_modes[1].policy.objective, "slack"); /* as the file's */
-  free(written);
-  free(again);
-  prem_schedule_free(read);
-  prem_schedule_free(made);
 }
 
 /* One-shot tasks: all plans are as long as the longest one, and leave time for what follows. */
 TEST(plans_of_one_shot_tasks_are_equally_long) {
-  prem_schedule *schedule = prepared_schedule(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; guard_ns = 10L; precedence_ns = 70L; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
       "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; }; },"
@@ -300,24 +286,21 @@ TEST(plans_of_one_shot_tasks_are_equally_long) {
   ck_assert_int_eq(plan->hyperperiod_ns, 3 * 310 + 2 * 10 + 70);
   ck_assert_int_eq(of_mode->hyperperiod_ns, plan->hyperperiod_ns);
   ck_assert_int_eq(of_mode->affine_count + of_mode->starts_count, 2);
-  prem_schedule_free(schedule);
 }
 
 /* A lone task's phases stand one behind the other, which is as short as can be. For a switch there
  * is more time behind them, and nobody has proved that so much is needed. */
 TESTS(what_is_lengthened_for_a_switch_is_not_called_optimal, 2) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = 1; precedence_ns = 70L; };"
            "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
            "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; }; } ); %s",
            _i == 0 ? "" : "live: { operating_modes = ( { name = \"m\"; policy: { }; } ); };"));
   prem_plan_report report;
-  prem_plan *plan = NULL;
+  OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, NULL, &plan, &report, NULL), PREM_OK);
   ck_assert_int_eq(plan->hyperperiod_ns, _i == 0 ? 300 : 370);
   ck_assert_int_eq(report.optimal, _i == 0);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
 }
 
 /* a and b, 300 each of 1000 on one block. */
@@ -401,8 +384,8 @@ static const verdict_case verdicts[] = {
 
 TESTS(plans_of_modes_are_judged, (int)(sizeof verdicts / sizeof *verdicts)) {
   const verdict_case *c = &verdicts[_i];
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
   const char *source = two_tasks(c->platform, c->modes, c->plan);
   prem_status status = prem_schedule_load_text("t.cfg", source, &schedule, diag);
   if (status == PREM_OK)
@@ -416,14 +399,12 @@ TESTS(plans_of_modes_are_judged, (int)(sizeof verdicts / sizeof *verdicts)) {
                   "%d, said: E%03d: %s: %s", _i, problem->code, problem->key, problem->reason);
     ck_assert_int_gt(problem->line, 0);
   }
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 /* The cause first, then whose plan it was. */
 TEST(a_mode_without_a_plan_is_named) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       two_tasks("guard_ns = 10L; buffers = 2;",
                 "{ name = \"m\"; off = [ \"a\" ]; policy: { prefetch_offset_ns = 1L; use = "
                 "\"tile_blockwise\"; }; }",
@@ -434,8 +415,6 @@ TEST(a_mode_without_a_plan_is_named) {
   ck_assert_int_eq(last->severity, PREM_NOTE);
   ck_assert_str_eq(last->key, "live.operating_modes.m.policy");
   ck_assert_ptr_null(schedule->plan);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 static int64_t start_of(const prem_plan *plan, const prem_schedule *schedule) {
@@ -453,14 +432,14 @@ TEST(plans_of_modes_are_kept) {
                     m[] = "{ name = \"m\"; off = [ \"a\" ]; policy: { }; }",
                     n[] = "{ name = \"n\"; off = [ \"a\" ]; policy: { }; }",
                     none[] = "{ name = \"none\"; }", new[] = "{ name = \"o\"; policy: { }; }";
-  prem_schedule *old = checked_schedule(two_tasks(
+  OWNED(prem_schedule) *old = checked_schedule(two_tasks(
       "", text("%s, %s, %s, %s", none, l, m, n),
       PLAN("384", "operating_modes = ( " MODE_PLAN("l", CHAIN("a", "105")) ", " MODE_PLAN(
                       "m", CHAIN("b", "107")) ", " MODE_PLAN("n", CHAIN("b", "109")) " );")));
   prem_schedule *schedule =
       schedule_from_text(two_tasks("", text("%s, %s, %s, %s, %s", n, new, l, m, none), ""));
   const prem_plan_options options = {.keep = old};
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_prepare(schedule, prem_registry_builtin(), NULL, &options, diag) != PREM_OK)
     abort_with("prepare", diag);
   ck_assert_int_eq(start_of(schedule->plan, schedule), 64);
@@ -469,7 +448,5 @@ TEST(plans_of_modes_are_kept) {
   ck_assert_int_eq(start_of(prem_schedule_plan_of(schedule, 2), schedule), 105);
   ck_assert_int_eq(start_of(prem_schedule_plan_of(schedule, 3), schedule), 107);
   ck_assert_ptr_eq(prem_schedule_plan_of(schedule, 4), schedule->plan);
-  prem_diag_free(diag);
   prem_schedule_free(schedule);
-  prem_schedule_free(old);
 }

@@ -5,11 +5,10 @@
 #include "tests/common/suite.h"
 
 static prem_program *compile(const prem_schedule *schedule) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_program *program = NULL;
   if (prem_program_new(schedule, &program, diag) != PREM_OK)
     abort_with("compile", diag);
-  prem_diag_free(diag);
   return program;
 }
 
@@ -23,7 +22,7 @@ static void assert_waits(const prem_record *record, int32_t prefetch, int32_t co
 enum { NONE = PREM_NO_WAIT };
 
 TEST(one_live_tile_waits_for_the_one_before) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
       "  prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 7L; }; writeback: { wcet_ns = 3L; }; } "
@@ -32,7 +31,7 @@ TEST(one_live_tile_waits_for_the_one_before) {
       "  { task = \"a\"; phase = \"writeback\"; start_ns = 12L; repeat = 2; step_ns = 15L; },"
       "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; repeat = 2; step_ns = 15L; },"
       "  { task = \"a\"; phase = \"compute\"; start_ns = 5L; repeat = 2; step_ns = 15L; } ); };");
-  prem_program *program = compile(schedule);
+  OWNED(prem_program) *program = compile(schedule);
   const prem_block_program *block = &program->blocks[0];
   ck_assert_int_eq(block->memory_count, 4);
   ck_assert_int_eq(block->compute_count, 2);
@@ -53,8 +52,6 @@ TEST(one_live_tile_waits_for_the_one_before) {
   ck_assert_int_eq(block->memory[1].planned_end_ns, 15);
   ck_assert(!(block->memory[1].flags & PREM_RECORD_LAST));
   ck_assert(block->memory[3].flags & PREM_RECORD_LAST);
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 /* One tile of `early` is fetched first and computed last; behind it `tiles` of `late`, one after
@@ -73,11 +70,9 @@ static int32_t ahead_of_one_tile(int32_t tiles) {
            "  { task = \"late\"; phase = \"compute\"; start_ns = 2L; repeat = %d; step_ns = 2L; },"
            "  { task = \"early\"; phase = \"compute\"; start_ns = %dL; } ); };",
            tiles, 2 * tiles + 2, tiles, tiles, 2 * tiles + 1);
-  prem_schedule *schedule = checked_schedule(text);
-  prem_program *program = compile(schedule);
+  OWNED(prem_schedule) *schedule = checked_schedule(text);
+  OWNED(prem_program) *program = compile(schedule);
   const int32_t ahead = prem_block_max_ahead(&program->blocks[0]);
-  prem_program_free(program);
-  prem_schedule_free(schedule);
   return ahead;
 }
 
@@ -88,7 +83,7 @@ TEST(prefetches_run_ahead_of_a_tile_that_is_computed_late) {
 }
 
 TEST(two_buffers_let_the_next_prefetch_run_ahead) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
       "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 40L; };"
@@ -98,7 +93,7 @@ TEST(two_buffers_let_the_next_prefetch_run_ahead) {
       "  { task = \"a\"; phase = \"compute\"; start_ns = 10L; repeat = 4; step_ns = 40L; },"
       "  { task = \"a\"; phase = \"writeback\"; start_ns = 50L; repeat = 4; step_ns = 40L; } ); "
       "};");
-  prem_program *program = compile(schedule);
+  OWNED(prem_program) *program = compile(schedule);
   const prem_block_program *block = &program->blocks[0];
   ck_assert(!block->turns);
   ck_assert_int_eq(prem_block_max_ahead(block), 2);
@@ -114,12 +109,10 @@ TEST(two_buffers_let_the_next_prefetch_run_ahead) {
     ck_assert_int_eq(block->compute[i].in_buffer, i % 2);
     ck_assert_int_eq(block->compute[i].out_buffer, i % 2);
   }
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 TEST(warmup_comes_first) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
       "    prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 7L; }; },"
@@ -131,7 +124,7 @@ TEST(warmup_comes_first) {
       "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = "
       "120L; tile = 1; } );"
       "};");
-  prem_program *program = compile(schedule);
+  OWNED(prem_program) *program = compile(schedule);
   const prem_block_program *block = &program->blocks[0];
   const int tasks[] = {0, 1, 1, 0}, tiles[] = {0, 0, 1, 1};
   for (int i = 0; i < 4; ++i) {
@@ -152,12 +145,10 @@ TEST(warmup_comes_first) {
   ck_assert(prem_block_memory_first(block, 2, 2));
   ck_assert(!prem_block_memory_first(block, 4, 3));
   ck_assert(prem_block_memory_first(block, 3, 4));
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 TEST(joined_halves_are_neighbours) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
       "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; };"
@@ -165,7 +156,7 @@ TEST(joined_halves_are_neighbours) {
       "plan: { hyperperiod_ns = 200L; runs = ("
       "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L; repeat = 6;"
       "    step_ns = 20L; join: { task = \"a\"; tile = -2; }; } ); };");
-  prem_program *program = compile(schedule);
+  OWNED(prem_program) *program = compile(schedule);
   const prem_block_program *block = &program->blocks[0];
   ck_assert_int_eq(block->memory_count, 8);
   int pairs = 0;
@@ -183,12 +174,10 @@ TEST(joined_halves_are_neighbours) {
     ck_assert(!(record[1].flags & PREM_RECORD_JOIN_NEXT));
   }
   ck_assert_int_eq(pairs, 2);
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 TEST(precedence_is_ready_to_test) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; guard_ns = 2L; };"
       "tasks = ( { name = \"slow\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 1;"
       "    period_ns = 200L; release_ns = 50L; prefetch: { wcet_ns = 10L; }; },"
@@ -202,7 +191,7 @@ TEST(precedence_is_ready_to_test) {
       "  { task = \"fast\"; phase = \"compute\"; start_ns = 30L; jobs = 2; },"
       "  { task = \"twin\"; phase = \"compute\"; start_ns = 80L; repeat = 2; step_ns = 70L; } ); "
       "};");
-  prem_program *program = compile(schedule);
+  OWNED(prem_program) *program = compile(schedule);
   ck_assert_int_eq(program->tasks[0].active_blocks, 1);
   ck_assert_int_eq(program->tasks[1].jobs, 2);
   const prem_dependency *fast = &program->tasks[1].after[0], *twin = &program->tasks[2].after[0];
@@ -221,20 +210,16 @@ TEST(precedence_is_ready_to_test) {
   ck_assert_int_eq(prem_block_position(&program->blocks[1], 0), 1);
   ck_assert_int_eq(prem_job_release_ns(program, 1, 1, 600), 700);
   ck_assert_int_eq(prem_job_release_ns(program, 0, 0, 200), 250);
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 static void assert_uncompiled(const char *text, int code, const char *part) {
-  prem_schedule *schedule = schedule_from_text(text);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(text);
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_program *program = NULL;
   ck_assert_int_eq(prem_program_new(schedule, &program, diag), PREM_ERR_INVALID);
   ck_assert_ptr_null(program);
   ck_assert(prem_diag_has(diag, code));
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, part));
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 #define TWO_TILES                                                                                  \
@@ -305,14 +290,14 @@ TEST(what_cannot_be_executed_is_refused) {
 
 /* There is job 0 alone; a plan in memory may say anything. */
 TEST(jobs_that_a_task_has_not_are_refused) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       TWO_TILES
       "plan: { hyperperiod_ns = 200L; runs = ("
       "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; chain = [ \"compute\" ]; repeat = 3;"
       "    step_ns = 30L; } ); };");
   for (int32_t job = -1; job <= 1; ++job) {
-    prem_diag *diag = prem_diag_new();
-    prem_program *program = NULL;
+    OWNED(prem_diag) *diag = prem_diag_new();
+    OWNED(prem_program) *program = NULL;
     schedule->plan->affine[0].job = job;
     ck_assert_int_eq(prem_program_new(schedule, &program, diag) == PREM_OK, job == 0);
     if (job) {
@@ -321,10 +306,7 @@ TEST(jobs_that_a_task_has_not_are_refused) {
           strstr(prem_diag_at(diag, 0)->reason,
                  text("tile 0, job %d of task 'a' does not belong to this block", job)));
     }
-    prem_program_free(program);
-    prem_diag_free(diag);
   }
-  prem_schedule_free(schedule);
 }
 
 /* Starts from 0 to 70 ns; of a warm-up tile none counts. */
@@ -335,21 +317,18 @@ TESTS(starts_may_lie_a_hyperperiod_apart, 4) {
       "    repeat = %d; step_ns = 30L; tile = %d; } ); };";
   const int hyperperiod_ns = 69 + _i % 2;
   const bool warms_up = _i >= 2;
-  prem_schedule *schedule = schedule_from_text(text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(text(
       "%s%s", TWO_TILES,
       warms_up ? text(plan, hyperperiod_ns - 30, "warmup_tiles = 1; warmup_ns = 100L;", 100, 2, 1)
                : text(plan, hyperperiod_ns, "", 0, 3, 0)));
-  prem_diag *diag = prem_diag_new();
-  prem_program *program = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_program) *program = NULL;
   prem_program_new(schedule, &program, diag);
   ck_assert_int_eq(prem_diag_has(diag, 38), _i % 2 == 0);
   if (_i == 0)
     ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
                      "block 0: its starts lie 70 ns apart, the hyperperiod is 69 ns long: a job "
                      "that outlives the next one's start cannot be executed");
-  prem_program_free(program);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* ---- the buffers of random plans, hyperperiod after hyperperiod ----------------------------- */
@@ -483,11 +462,9 @@ TEST(buffers_are_free_when_they_are_taken) {
     if (!draw_plan(&plan))
       continue;
     ++plans;
-    prem_schedule *schedule = schedule_of(&plan);
-    prem_program *program = compile(schedule);
+    OWNED(prem_schedule) *schedule = schedule_of(&plan);
+    OWNED(prem_program) *program = compile(schedule);
     turning += assert_buffers(program, plan.buffers);
-    prem_program_free(program);
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(turning, 5); /* the generator reaches the case that needs them */
   ck_assert_int_lt(turning, plans);

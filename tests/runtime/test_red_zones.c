@@ -105,14 +105,14 @@ static const char *said(const prem_diag *diag) {
 
 /* What two runs of it say; a session that has told is asked again. */
 static const char *run_on(const char *backend, const char *source) {
-  prem_schedule *schedule = load(source);
-  prem_session *session = open_on(backend, schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = load(source);
+  OWNED(prem_session) *session = open_on(backend, schedule);
+  OWNED(prem_trace) *trace = NULL;
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 2};
   const char *all[2];
   ck_assert_int_eq(prem_trace_new(schedule, 2, 100, &trace), PREM_OK);
   for (int run = 0; run < 2; ++run) {
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     prem_verdict verdict;
     const prem_status status = prem_session_run(session, &request, trace, diag);
     all[run] = said(diag);
@@ -121,12 +121,8 @@ static const char *run_on(const char *backend, const char *source) {
       ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
       ck_assert(verdict.ok);
     }
-    prem_diag_free(diag);
   }
   ck_assert_str_eq(all[0], all[1]);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
   return all[0];
 }
 
@@ -236,11 +232,10 @@ TESTS(live_sessions, 2) {
   if (prem_live_wait(live, prem_live_find(live, "t.out"), prem_live_now_ns(live) + 5000000000,
                      &frame, NULL) == PREM_OK) /* on cpu it is shown, and told at the end */
     prem_live_release(live, &frame, NULL);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_live_stop(live, true, prem_live_now_ns(live) + 5000000000, diag),
                    PREM_ERR_WRONG);
   ck_assert_str_eq(said(diag), scribbled("row 10, column 0 of 'out' in tile 0", "8 x 12"));
-  prem_diag_free(diag);
   prem_live_close(live);
   prem_schedule_free(schedule);
 }

@@ -101,7 +101,7 @@ TEST(the_shortest_resource_sets_the_pace) {
 }
 
 TEST(a_phase_that_joins_later_slows_from_then_on) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
       "    prefetch: { wcet_ns = 10L; }; },"
@@ -110,18 +110,16 @@ TEST(a_phase_that_joins_later_slows_from_then_on) {
       "plan: { hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"prefetch\"; start_ns = "
       "0L; },"
       "  { task = \"b\"; phase = \"prefetch\"; start_ns = 10L; } ); };");
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 2);
   assert_phase(trace, schedule, "a", 0, PREM_PREFETCH, 0, 16);
   const prem_trace_record *b = assert_phase(trace, schedule, "b", 0, PREM_PREFETCH, 4, 20);
   ck_assert_int_eq(b->release_ns, PREM_NO_RELEASE);
   ck_assert_int_eq(trace->job_end_ns[0], 16);
   ck_assert_int_eq(trace->job_end_ns[3], 120);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_gang_counts_once) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 4;"
       "  resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } ); };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 2;"
@@ -146,11 +144,10 @@ TEST(a_gang_counts_once) {
     assert_phase(trace, schedule, "b", tile, PREM_PREFETCH, 10, 40);
   }
   prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(computes_share_what_they_demand) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 2;"
       "  resources = ( { name = \"memory\"; capacity = 1; }, { name = \"alu\"; capacity = 3; } ); "
       "};"
@@ -166,12 +163,11 @@ TEST(computes_share_what_they_demand) {
   assert_phase(trace, schedule, "a", 0, PREM_COMPUTE, 0, 40);
   assert_phase(trace, schedule, "a", 1, PREM_COMPUTE, 0, 40);
   prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(long_phases_do_not_overflow) {
   const int64_t day_ns = INT64_C(86400000000000);
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; };"
       "tasks = ( { name = \"a\"; copies = 3; kernel = \"none\"; blocks = 1; tiles = 1;"
       "    prefetch: { wcet_ns = 86400000000000L; }; } );"
@@ -179,16 +175,14 @@ TEST(long_phases_do_not_overflow) {
       "start_ns = 0L; },"
       "  { task = \"a.1\"; phase = \"prefetch\"; start_ns = 86400000000000L; },"
       "  { task = \"a.2\"; phase = \"prefetch\"; start_ns = 172800000000000L; } ); };");
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 2);
   assert_phase(trace, schedule, "a.1", 0, PREM_PREFETCH, 0, 3 * day_ns);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* One group at work for hours without a pause: its clock is set back while phases are going on. */
 TEST(a_busy_group_may_last) {
   const long long step_ns = 1LL << 40;
-  prem_schedule *schedule = checked_schedule(text(
+  OWNED(prem_schedule) *schedule = checked_schedule(text(
       "version = 1; name = \"t\"; platform: { blocks = 3;"
       "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
       "tasks = ( { name = \"a\"; copies = 3; kernel = \"none\"; blocks = 1; tiles = 24;"
@@ -206,13 +200,12 @@ TEST(a_busy_group_may_last) {
   for (int task = 0; task < 3; ++task)
     ck_assert_int_eq(trace->job_end_ns[task], 36 * step_ns);
   prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
 TEST(lock_serialises_in_the_order_of_asking) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
       "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 5L; }; },"
@@ -224,19 +217,17 @@ TEST(lock_serialises_in_the_order_of_asking) {
       "step_ns = 15L; },"
       "  { task = \"b\"; phase = \"prefetch\"; start_ns = 30L; },"
       "  { task = \"c\"; phase = \"prefetch\"; start_ns = 50L; } ); };");
-  prem_trace *trace = simulate(schedule, PREM_MODE_LOCK, 1);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_LOCK, 1);
   assert_phase(trace, schedule, "a", 0, PREM_PREFETCH, 0, 10);
   const prem_trace_record *b = assert_phase(trace, schedule, "b", 0, PREM_PREFETCH, 10, 30);
   ck_assert_int_eq(b->ready_ns, 0);
   /* its token is given back after 5, its last byte arrives after 9 */
   assert_phase(trace, schedule, "c", 0, PREM_PREFETCH, 30, 39);
   assert_phase(trace, schedule, "a", 1, PREM_PREFETCH, 35, 45); /* asked at 15 */
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(nobody_jumps_the_queue) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3;"
       "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
@@ -249,11 +240,9 @@ TEST(nobody_jumps_the_queue) {
       "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; },"
       "  { task = \"wide\"; phase = \"prefetch\"; start_ns = 20L; },"
       "  { task = \"c\"; phase = \"prefetch\"; start_ns = 30L; } ); };");
-  prem_trace *trace = simulate(schedule, PREM_MODE_LOCK, 1);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_LOCK, 1);
   assert_phase(trace, schedule, "wide", 0, PREM_PREFETCH, 20, 30);
   assert_phase(trace, schedule, "c", 0, PREM_PREFETCH, 30, 40); /* there was room at 6 already */
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* ---- releases, precedence, joined pairs ----------------------------------------------------- */
@@ -261,7 +250,7 @@ TEST(nobody_jumps_the_queue) {
 GROUP("order");
 
 TEST(stamps_name_the_cause) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
       "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 30L; };"
@@ -288,11 +277,10 @@ TEST(stamps_name_the_cause) {
   assert_phase(trace, schedule, "a", 1, PREM_COMPUTE, 40, 70);
   assert_phase(trace, schedule, "a", 1, PREM_WRITEBACK, 70, 75);
   prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(successors_follow_in_every_mode) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3;"
       "  resources = ( { name = \"memory\"; capacity = 9; } ); };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 3;"
@@ -308,7 +296,7 @@ TEST(successors_follow_in_every_mode) {
       "  { task = \"c\"; phase = \"compute\"; start_ns = 80L; } ); };");
   const prem_mode modes[] = {PREM_MODE_FREE, PREM_MODE_LOCK};
   for (int i = 0; i < 2; ++i) {
-    prem_trace *trace = simulate(schedule, modes[i], 2);
+    OWNED(prem_trace) *trace = simulate(schedule, modes[i], 2);
     assert_phase(trace, schedule, "a", 2, PREM_PREFETCH, 10, 20);
     const prem_trace_record *b = assert_phase(trace, schedule, "b", 0, PREM_PREFETCH, 27, 32);
     ck_assert_int_eq(b->ready_ns, 27);
@@ -317,16 +305,14 @@ TEST(successors_follow_in_every_mode) {
     ck_assert_int_eq(trace->job_end_ns[0], 20);
     ck_assert_int_eq(trace->job_end_ns[2], 42);
     ck_assert_int_eq(trace->job_end_ns[5], 142);
-    prem_trace_free(trace);
   }
   prem_trace *trace = simulate(schedule, PREM_MODE_TT, 2);
   assert_no_lateness(trace, schedule);
   prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(the_latest_predecessor_is_awaited) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"slow\"; kernel = \"none\"; blocks = 1; tiles = 1; period_ns = 200L;"
       "    compute: { wcet_ns = 30L; }; },"
@@ -336,18 +322,16 @@ TEST(the_latest_predecessor_is_awaited) {
       "plan: { hyperperiod_ns = 200L; runs = ( { task = \"slow\"; phase = \"compute\"; start_ns = "
       "0L; },"
       "  { task = \"fast\"; phase = \"compute\"; start_ns = 60L; jobs = 2; } ); };");
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 2);
   ck_assert_int_eq(trace->job_end_ns[0], 30);
   ck_assert_int_eq(trace->job_end_ns[1], 40);
   ck_assert_int_eq(trace->job_end_ns[2], 110); /* released at 100, slow long over */
   ck_assert_int_eq(trace->job_end_ns[4], 240);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* One block of the task is a job ahead of the other: the job ends when both have done it. */
 TEST(a_job_ends_on_all_its_blocks) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 3; buffers = 2;"
       "  resources = ( { name = \"memory\"; capacity = 1; }, { name = \"alu\"; capacity = 1; } ); "
       "};"
@@ -364,20 +348,18 @@ TEST(a_job_ends_on_all_its_blocks) {
       "  { task = \"other\"; phase = \"compute\"; start_ns = 100L; },"
       "  { task = \"both\"; phase = \"compute\"; start_ns = 70L; count = 2; jobs = 2; },"
       "  { task = \"next\"; phase = \"writeback\"; start_ns = 85L; jobs = 2; } ); };");
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 1);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_FREE, 1);
   /* big and other share the alu: big ends at 140, so block 1 does job 0 after block 0 did job 1 */
   const int64_t *ends = trace->job_end_ns;
   ck_assert_int_eq(ends[0], 150);
   ck_assert_int_eq(ends[1], 160);
   ck_assert_int_eq(ends[4], 155);
   ck_assert_int_eq(ends[5], 165);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* Nothing is believed: a plan that breaks a rule shows in the counts. */
 TEST(a_bad_plan_shows_as_overruns) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 4;"
       "  prefetch: { wcet_ns = 10L; }; } );"
@@ -394,11 +376,10 @@ TEST(a_bad_plan_shows_as_overruns) {
   trace = simulate(schedule, PREM_MODE_FREE, 1);
   ck_assert_int_eq(trace->stats[PREM_PREFETCH].overruns, 0); /* no windows, no overruns */
   prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(joined_halves_are_one) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
       "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; };"
@@ -428,11 +409,10 @@ TEST(joined_halves_are_one) {
   assert_phase(trace, schedule, "a", 2, PREM_PREFETCH, 30, 45);
   assert_phase(trace, schedule, "b", 0, PREM_PREFETCH, 42, 48);
   prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(one_shot_beside_periodic) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
       "tasks = ( { name = \"once\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; release_ns = 25L;"
       "    compute: { wcet_ns = 40L; }; },"
@@ -465,23 +445,20 @@ TEST(one_shot_beside_periodic) {
     ck_assert_int_eq(ends[3], 200 * h + 125);
   }
   prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* Three tiles and two input buffers, of which one is always held across the hyperperiod's end. */
 TEST(buffers_turn_from_hyperperiod_to_hyperperiod) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 3; period_ns = 120L;"
       "  prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 40L; }; } );"
       "plan: { hyperperiod_ns = 120L; runs = ("
       "  { task = \"a\"; phase = \"prefetch\"; start_ns = 5L; repeat = 3; step_ns = 40L; },"
       "  { task = \"a\"; phase = \"compute\"; start_ns = 10L; repeat = 3; step_ns = 40L; } ); };");
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 50);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 50);
   assert_no_lateness(trace, schedule);
   ck_assert_int_eq(trace->record_count, 300);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* ---- data ----------------------------------------------------------------------------------- */
@@ -516,22 +493,19 @@ static prem_schedule *planned_convolution(int buffers) {
 GROUP("whole");
 
 TESTS_FROM(outputs_are_right, 1, 4) {
-  prem_schedule *schedule = planned_convolution(_i);
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = planned_convolution(_i);
+  OWNED(prem_session) *session = open_on("sim", schedule);
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
     prem_verdict verdict;
     ck_assert_int_eq(prem_session_poison(session), PREM_OK);
     ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
     ck_assert(!verdict.ok);
-    prem_trace *trace = run_in(session, schedule, (prem_mode)mode, 2);
+    OWNED(prem_trace) *trace = run_in(session, schedule, (prem_mode)mode, 2);
     ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
     ck_assert(verdict.ok);
     if (mode == PREM_MODE_TT)
       assert_no_lateness(trace, schedule);
-    prem_trace_free(trace);
   }
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* Two kernels of three tiles: `ramp` has an output and no input, `sink` an input and no output, and
@@ -596,23 +570,19 @@ static const prem_kernel sink = {.name = "sink",
 static prem_status run_three_tiles(const char *source, prem_verdict *verdict) {
   const prem_kernel *kernels[] = {&ramp, &sink};
   const prem_registry registry = {kernels, 2};
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text_lenient(source, diag);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(source, diag);
   schedule->tasks[0].broken = schedule->bound = false; /* the built-in kernels lack these two */
   ck_assert_int_eq(prem_schedule_bind(schedule, &registry, NULL), PREM_OK);
   assert_checked(schedule);
-  prem_session *session = open_on("sim", schedule);
-  prem_trace *trace;
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 4, 100, &trace), PREM_OK);
   ck_assert_int_eq(prem_session_poison(session), PREM_OK);
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 4};
   const prem_status status = prem_session_run(session, &request, trace, diag);
   assert_no_lateness(trace, schedule);
   ck_assert_int_eq(prem_session_verify(session, verdict), PREM_OK);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
   return status;
 }
 
@@ -667,12 +637,12 @@ static int compare_identity(const void *left, const void *right) {
 }
 
 TEST(every_slot_is_executed_once) {
-  prem_schedule *schedule = planned_convolution(2);
-  prem_slot *slots = NULL;
+  OWNED(prem_schedule) *schedule = planned_convolution(2);
+  FREED prem_slot *slots = NULL;
   int64_t count = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
-    prem_trace *trace = simulate(schedule, (prem_mode)mode, 3);
+    OWNED(prem_trace) *trace = simulate(schedule, (prem_mode)mode, 3);
     ck_assert_int_eq(trace->record_count, 3 * count);
     ck_assert_int_eq(trace->lost, 0);
     qsort(trace->records, (size_t)trace->record_count, sizeof *trace->records, compare_identity);
@@ -688,35 +658,27 @@ TEST(every_slot_is_executed_once) {
     for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
       counted += trace->stats[i].count;
     ck_assert_int_eq(counted, 3 * count);
-    prem_trace_free(trace);
   }
-  free(slots);
-  prem_schedule_free(schedule);
 }
 
 TEST(two_runs_are_byte_identical) {
-  prem_schedule *schedule = planned_convolution(2);
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = planned_convolution(2);
+  OWNED(prem_session) *session = open_on("sim", schedule);
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
-    prem_trace *one = run_in(session, schedule, (prem_mode)mode, 5);
-    prem_trace *two = run_in(session, schedule, (prem_mode)mode, 5);
-    prem_trace *three = simulate(schedule, (prem_mode)mode, 5);
+    OWNED(prem_trace) *one = run_in(session, schedule, (prem_mode)mode, 5);
+    OWNED(prem_trace) *two = run_in(session, schedule, (prem_mode)mode, 5);
+    OWNED(prem_trace) *three = simulate(schedule, (prem_mode)mode, 5);
     size_t bytes = (size_t)one->record_count * sizeof *one->records;
     ck_assert_mem_eq(one->records, two->records, bytes);
     ck_assert_mem_eq(one->records, three->records, bytes);
-    prem_trace_free(one);
-    prem_trace_free(two);
-    prem_trace_free(three);
   }
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* ---- ends and refusals ---------------------------------------------------------------------- */
 
 TEST(a_deadlock_is_named) {
   /* b's only tile stands before a's on the block, but comes after it: no checker lets this pass */
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"x\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
       "    compute: { wcet_ns = 5L; }; },"
@@ -728,10 +690,10 @@ TEST(a_deadlock_is_named) {
       "},"
       "  { task = \"b\"; phase = \"compute\"; start_ns = 0L; },"
       "  { task = \"a\"; phase = \"compute\"; start_ns = 10L; } ); };");
-  prem_session *session = open_on("sim", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 1, 10, &trace), PREM_OK);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_run_request request = {.mode = PREM_MODE_FREE, .hyperperiods = 1};
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_MACHINE);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason,
@@ -741,26 +703,18 @@ TEST(a_deadlock_is_named) {
   ck_assert_int_eq(trace->job_end_ns[1], -1);
   ck_assert_int_eq(trace->hyperperiods, 0);
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_ARGUMENT);
-  prem_diag_free(diag);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* What no checker lets pass, in mode `mode`: the run says who waits, and for what. */
 static void assert_deadlock(const char *text, prem_mode mode, const char *reason) {
-  prem_schedule *schedule = schedule_from_text(text);
-  prem_session *session = open_on("sim", schedule);
-  prem_trace *trace = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(text);
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_run_request request = {.mode = mode, .hyperperiods = 1};
   ck_assert_int_eq(prem_trace_new(schedule, 1, 10, &trace), PREM_OK);
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_MACHINE);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, reason);
-  prem_diag_free(diag);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_deadlock_says_what_is_waited_for) {
@@ -793,9 +747,9 @@ TEST(a_deadlock_says_what_is_waited_for) {
 }
 
 TEST(a_raised_flag_stops_the_run) {
-  prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
-  prem_session *session = open_on("sim", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 100, 1000, &trace), PREM_OK);
   volatile sig_atomic_t stop = 1;
   prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 100, .stop = &stop};
@@ -804,15 +758,12 @@ TEST(a_raised_flag_stops_the_run) {
   stop = 0;
   ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
   ck_assert_int_eq(trace->hyperperiods, 100);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* Two gangs share the memory all the time, and so when the run is stopped: by its first record.
  * What they took is not taken from the next run. */
 TESTS(a_run_after_a_stopped_one_begins_anew, 5) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       text("version = 1; name = \"t\"; platform: { blocks = %d;"
            "  resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } ); };"
            "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = %d; tiles = %d;"
@@ -823,7 +774,7 @@ TESTS(a_run_after_a_stopped_one_begins_anew, 5) {
            "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; count = %d; },"
            "  { task = \"b\"; phase = \"prefetch\"; count = 2; start_ns = 19L; } ); };",
            3 + _i, 1 + _i, 1 + _i, 1 + _i));
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_session) *session = open_on("sim", schedule);
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 5000, 40000, &trace), PREM_OK);
   memset(trace->records, 0, sizeof *trace->records);
@@ -833,23 +784,19 @@ TESTS(a_run_after_a_stopped_one_begins_anew, 5) {
   ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_ERR_INTERRUPTED);
   ck_assert_int_gt(trace->hyperperiods, 0);
   prem_trace_free(trace);
-  prem_trace *again = run_in(session, schedule, PREM_MODE_FREE, 5);
-  prem_trace *fresh = simulate(schedule, PREM_MODE_FREE, 5);
+  OWNED(prem_trace) *again = run_in(session, schedule, PREM_MODE_FREE, 5);
+  OWNED(prem_trace) *fresh = simulate(schedule, PREM_MODE_FREE, 5);
   ck_assert_int_eq(again->record_count, fresh->record_count);
   ck_assert_mem_eq(again->records, fresh->records,
                    (size_t)again->record_count * sizeof *again->records);
-  prem_trace_free(again);
-  prem_trace_free(fresh);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 TEST(impossible_requests_are_refused) {
-  prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
-  prem_session *session = open_on("sim", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 10, 0, &trace), PREM_OK);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_run_request request = {.mode = PREM_MODE_LEGACY, .hyperperiods = 1};
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_UNAVAILABLE);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "'sim' has no mode 'legacy'"));
@@ -862,10 +809,6 @@ TEST(impossible_requests_are_refused) {
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_OK);
   ck_assert_int_eq(trace->lost, 20);
   ck_assert_int_eq(trace->stats[0].count, 10);
-  prem_diag_free(diag);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 /* The clock of a run ends at 2^61. */
@@ -877,8 +820,8 @@ TEST(a_run_beyond_all_times_is_refused) {
                        "plan: { hyperperiod_ns = 1152921504606846976L; runs = ("
                        "  { task = \"a\"; phase = \"compute\"; start_ns = 0L; } ); };");
   prem_session *session = open_on("sim", schedule);
-  prem_trace *trace = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_trace) *trace = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 3};
   ck_assert_int_eq(prem_trace_new(schedule, 3, 0, &trace), PREM_OK);
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_ARGUMENT);
@@ -886,8 +829,6 @@ TEST(a_run_beyond_all_times_is_refused) {
                    "3 hyperperiods of 1152921504606846976 ns are too many for one run; at most 2");
   request.hyperperiods = 2;
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_OK);
-  prem_diag_free(diag);
-  prem_trace_free(trace);
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
@@ -909,10 +850,10 @@ static prem_status broken_run(void *state, const prem_run_request *request, prem
 /* It is asked for poison and for its outputs, but never once it has failed. */
 TEST(a_session_that_failed_is_good_for_nothing) {
   static prem_backend backend;
-  prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
-  prem_diag *diag = prem_diag_new();
-  prem_session *session = NULL;
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_session) *session = NULL;
+  OWNED(prem_trace) *trace = NULL;
   prem_verdict verdict;
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 1};
   backend = prem_backend_sim;
@@ -930,8 +871,4 @@ TEST(a_session_that_failed_is_good_for_nothing) {
   ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_ERR_ARGUMENT);
   ck_assert_int_eq(prem_session_save(session, false, diag), PREM_ERR_ARGUMENT);
   ck_assert_int_eq(asked, 2);
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }

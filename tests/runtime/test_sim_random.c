@@ -84,23 +84,20 @@ TESTS_FROM(random_schedules_run_as_planned, 1, 4) {
   int planned = 0;
   random_state = (uint32_t)_i;
   for (int i = 0; i < SCHEDULES; ++i) {
-    prem_schedule *schedule = random_schedule();
+    OWNED(prem_schedule) *schedule = random_schedule();
     if (make_plan(schedule)) {
       assert_checked(schedule);
       ++planned;
-      prem_session *session = open_on("sim", schedule);
+      OWNED(prem_session) *session = open_on("sim", schedule);
       for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
-        prem_trace *trace = run_in(session, schedule, (prem_mode)mode, 4);
+        OWNED(prem_trace) *trace = run_in(session, schedule, (prem_mode)mode, 4);
         ck_assert_int_eq(trace->hyperperiods, 4);
         if (mode == PREM_MODE_TT)
           assert_as_planned(trace, schedule);
         for (int64_t j = 0; j < 4 * trace->job_count; ++j)
           ck_assert_int_ge(trace->job_end_ns[j], 0);
-        prem_trace_free(trace);
       }
-      prem_session_close(session);
     }
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(planned, SCHEDULES / 2);
 }

@@ -25,7 +25,7 @@ static prem_trace *room(const prem_schedule *schedule, int64_t hyperperiods, int
 }
 
 TEST(room_is_what_the_run_needs_at_most) {
-  prem_schedule *schedule = two_blocks();
+  OWNED(prem_schedule) *schedule = two_blocks();
   prem_trace *trace = room(schedule, 4, 1000000);
   ck_assert_int_eq(trace->record_capacity, 4 * 7);
   ck_assert_int_eq(trace->job_count, 2);
@@ -41,7 +41,6 @@ TEST(room_is_what_the_run_needs_at_most) {
   ck_assert_ptr_null(trace);
   ck_assert_int_eq(prem_trace_new(schedule, INT64_MAX / 2, 3, &trace), PREM_ERR_MEMORY);
   ck_assert_ptr_null(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(stats_count_what_the_record_says) {
@@ -108,10 +107,10 @@ TEST(merging_adds_and_keeps_extremes) {
 }
 
 TEST(recorders_share_the_room_and_lose_no_count) {
-  prem_schedule *schedule = two_blocks();
-  prem_program *program = NULL;
+  OWNED(prem_schedule) *schedule = two_blocks();
+  OWNED(prem_program) *program = NULL;
   ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
-  prem_trace *trace = room(schedule, 2, 7); /* half of what there is */
+  OWNED(prem_trace) *trace = room(schedule, 2, 7); /* half of what there is */
   prem_run_request request = {.hyperperiods = 2, .discard = 1};
   prem_recorder *recorders = NULL;
   ck_assert_int_eq(prem_recorders_new(program, &request, trace, false, &recorders), PREM_OK);
@@ -139,9 +138,6 @@ TEST(recorders_share_the_room_and_lose_no_count) {
   prem_trace_clear(trace);
   ck_assert_int_eq(trace->record_count + trace->lost + trace->stats[0].count, 0);
   ck_assert_int_eq(trace->record_capacity, 7);
-  prem_trace_free(trace);
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 static char *csv_of(const prem_trace *trace, const prem_schedule *schedule, int64_t first_run,
@@ -155,8 +151,8 @@ static char *csv_of(const prem_trace *trace, const prem_schedule *schedule, int6
 }
 
 TEST(csv_is_sorted_and_quoted) {
-  prem_schedule *schedule = two_blocks();
-  prem_trace *trace = room(schedule, 2, 100);
+  OWNED(prem_schedule) *schedule = two_blocks();
+  OWNED(prem_trace) *trace = room(schedule, 2, 100);
   trace->records[0] = (prem_trace_record){.release_ns = 90,
                                           .ready_ns = 10,
                                           .start_ns = 91,
@@ -196,16 +192,14 @@ TEST(csv_is_sorted_and_quoted) {
   text = csv_of(trace, schedule, 0, false);
   ck_assert_str_eq(text, "0,\"'=cmd|x\",0,2,prefetch,,-3,5,10,0,0\n");
   free(text);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* Parts count in this order: what is less by one stands first, though all that follow are greater.
  */
 TEST(records_are_ordered_part_by_part) {
   enum { PARTS = 7 };
-  prem_schedule *schedule = two_blocks();
-  prem_trace *trace = room(schedule, 2, 100);
+  OWNED(prem_schedule) *schedule = two_blocks();
+  OWNED(prem_trace) *trace = room(schedule, 2, 100);
   for (int part = 0; part < PARTS; ++part)
     for (int swapped = 0; swapped < 2; ++swapped) {
       for (int which = 0; which < 2; ++which) {
@@ -226,14 +220,12 @@ TEST(records_are_ordered_part_by_part) {
       ck_assert_msg(trace->records[0].end_ns == 0 && trace->records[1].end_ns == 1, "part %d",
                     part);
     }
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 /* Nothing is longer than a name of quotes behind an apostrophe. */
 TEST(csv_has_room_for_names_of_quotes) {
-  prem_schedule *schedule = two_blocks();
-  prem_trace *trace = room(schedule, 2, 2);
+  OWNED(prem_schedule) *schedule = two_blocks();
+  OWNED(prem_trace) *trace = room(schedule, 2, 2);
   char quotes[PREM_NAME_BYTES], doubled[2 * PREM_NAME_BYTES];
   memset(quotes, '"', sizeof quotes - 1);
   memset(doubled, '"', 2 * (sizeof quotes - 2));
@@ -244,18 +236,15 @@ TEST(csv_has_room_for_names_of_quotes) {
     trace->records[t] = (prem_trace_record){.end_ns = 1, .task = t};
   }
   trace->record_count = 2;
-  char *found = csv_of(trace, schedule, 0, false);
+  FREED char *found = csv_of(trace, schedule, 0, false);
   const char *line = text("0,\"'=%s\",0,0,prefetch,0,0,0,1,0,0\n", doubled);
   ck_assert_str_eq(found, text("%s%s", line, line));
-  free(found);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_long_csv_is_whole) {
-  prem_schedule *schedule = two_blocks();
+  OWNED(prem_schedule) *schedule = two_blocks();
   enum { LINES = 20000 };
-  prem_trace *trace = room(schedule, LINES, LINES);
+  OWNED(prem_trace) *trace = room(schedule, LINES, LINES);
   for (int i = 0; i < LINES; ++i)
     trace->records[i] = (prem_trace_record){.release_ns = i, .start_ns = i, .end_ns = i + 1};
   trace->record_count = LINES;
@@ -269,19 +258,15 @@ TEST(a_long_csv_is_whole) {
   }
   ck_assert_int_eq(*line, 0);
   free(text);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_full_disk_is_an_error) {
-  prem_schedule *schedule = two_blocks();
-  prem_trace *trace = room(schedule, 20000, 20000);
+  OWNED(prem_schedule) *schedule = two_blocks();
+  OWNED(prem_trace) *trace = room(schedule, 20000, 20000);
   memset(trace->records, 0, 20000 * sizeof *trace->records);
   trace->record_count = 20000;
   FILE *full = fopen("/dev/full", "w");
   ck_assert_ptr_nonnull(full);
   ck_assert_int_eq(prem_trace_write_csv(trace, schedule, 0, true, full), PREM_ERR_IO);
   fclose(full);
-  prem_trace_free(trace);
-  prem_schedule_free(schedule);
 }

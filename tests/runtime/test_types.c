@@ -55,17 +55,16 @@ static const char *random_text(prem_type type) {
 }
 
 static prem_schedule *prepared(const char *source) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
   if (prem_schedule_load_text("types", source, &schedule, diag) != PREM_OK ||
       prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
     abort_with("types", diag);
-  prem_diag_free(diag);
   return schedule;
 }
 
 static void assert_right(const char *backend, const prem_schedule *schedule, prem_mode mode) {
-  prem_session *session = open_on(backend, schedule);
+  OWNED(prem_session) *session = open_on(backend, schedule);
   prem_verdict verdict;
   ck_assert_int_eq(prem_session_poison(session), PREM_OK);
   ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
@@ -82,7 +81,6 @@ static void assert_right(const char *backend, const prem_schedule *schedule, pre
                 backend, (long long)verdict.wrong, schedule->arrays[verdict.array].name,
                 (long long)verdict.index[2], (long long)verdict.index[3], verdict.found,
                 verdict.expected);
-  prem_session_close(session);
 }
 
 static const prem_type types[] = {PREM_U8, PREM_U16, PREM_I32, PREM_F16, PREM_BF16};
@@ -91,17 +89,16 @@ enum { TYPES = sizeof types / sizeof types[0] };
 TESTS(random_schedules_compute_what_they_should, TYPES) {
   for (int round = 0; round < ROUNDS(24); ++round) {
     random_state = (uint32_t)(1000 * _i + round);
-    prem_schedule *schedule = prepared(random_text(types[_i]));
+    OWNED(prem_schedule) *schedule = prepared(random_text(types[_i]));
     assert_checked(schedule);
     assert_right("sim", schedule, PREM_MODE_TT);
     assert_right("cpu", schedule, PREM_MODE_FREE);
-    prem_schedule_free(schedule);
   }
 }
 
 /* Bytes of a phase: whole pieces of 16 are fetched, what counts is written. */
 TEST(phases_move_bytes_and_not_floats) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"bytes\"; platform: { blocks = 1; };\narrays = ( "
       "{ name = \"a\"; type = \"u8\"; shape = [ 8, 64 ]; }, "
       "{ name = \"h\"; type = \"f16\"; shape = [ 8, 64 ]; } );\ntasks = ( "
@@ -121,7 +118,6 @@ TEST(phases_move_bytes_and_not_floats) {
   ck_assert_int_eq(up->layout[1].row_bytes, 80);
   ck_assert_int_eq(down->layout[1].element_bytes, 2);
   ck_assert_int_eq(down->layout[1].row_bytes, 64);
-  prem_schedule_free(schedule);
 }
 
 /* ---- live ------------------------------------------------------------------------------------ */
@@ -139,7 +135,7 @@ static const char camera[] =
     "publish_ns = 15000000L; } ); };\n";
 
 static void take(prem_live *live, uint8_t *picture, int number) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame frame;
   if (prem_live_acquire(live, prem_live_find(live, "image"), prem_live_now_ns(live) + 100 * MS,
                         &frame, diag) != PREM_OK)
@@ -153,16 +149,15 @@ static void take(prem_live *live, uint8_t *picture, int number) {
   }
   if (prem_live_submit(live, &frame, diag) != PREM_OK)
     abort_with("submit", diag);
-  prem_diag_free(diag);
 }
 
 /* Frames of bytes go in and come out, and what is made of them is right. */
 TESTS(a_camera_of_bytes, 2) {
   static const char *const backends[] = {"sim", "cpu"};
   const prem_live_request request = {.mode = PREM_MODE_TT};
-  prem_schedule *schedule = prepared(camera);
-  prem_diag *diag = prem_diag_new();
-  prem_live *live = NULL;
+  OWNED(prem_schedule) *schedule = prepared(camera);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_live) *live = NULL;
   if (prem_live_open(prem_backend_find(backends[_i]), schedule, &live, diag) != PREM_OK ||
       prem_live_start(live, &request, diag) != PREM_OK)
     abort_with("live", diag);
@@ -187,7 +182,4 @@ TESTS(a_camera_of_bytes, 2) {
     ck_assert_int_eq(prem_live_release(live, &frame, diag), PREM_OK);
   }
   ck_assert_int_eq(prem_live_stop(live, true, prem_live_now_ns(live) + 1000 * MS, diag), PREM_OK);
-  prem_live_close(live);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }

@@ -9,7 +9,7 @@ static prem_schedule *schedule;
 static prem_untiled_order order;
 
 static void prepare(const char *tasks) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   schedule =
       schedule_from_text(text("version = 1; name = \"t\"; platform: { blocks = 3; buffers = 2; };"
@@ -22,7 +22,6 @@ static void prepare(const char *tasks) {
   if (prem_program_new(schedule, &program, diag) != PREM_OK)
     abort_with("program", diag);
   ck_assert_int_eq(prem_untiled_order_new(program, &order), PREM_OK);
-  prem_diag_free(diag);
 }
 
 static void forget(void) {

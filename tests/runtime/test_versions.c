@@ -293,7 +293,7 @@ static bool run_set(uint64_t seed, const char *backend) {
   strcpy(s.folder, "/tmp/ttprem-versions-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(s.folder));
   pick_set(&s);
-  prem_schedule *schedule = NULL;
+  OWNED(prem_schedule) *schedule = NULL;
   prem_diag *diag = prem_diag_new();
   const char *file = file_of(&s);
   if (prem_schedule_load_text("random", file, &schedule, diag) != PREM_OK ||
@@ -315,16 +315,14 @@ static bool run_set(uint64_t seed, const char *backend) {
       by_block += is_by_block(&s, t, before);
   if (is_good) {
     fill_model(&s);
-    prem_session *session = open_on(backend, schedule);
+    OWNED(prem_session) *session = open_on(backend, schedule);
     for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m)
       if (prem_backend_has_mode(prem_backend_find(backend), modes[m]))
         run(&s, session, modes[m], pick(&s, 1, MAX_HYPERPERIODS));
-    prem_session_close(session);
   }
   for (int t = 0; t < s.count; ++t)
     remove(text("%s/y%d.f32", s.folder, t));
   rmdir(s.folder);
-  prem_schedule_free(schedule);
   return is_good;
 }
 
@@ -347,7 +345,7 @@ TEST(runs_on_threads_equal_the_model) {
 
 /* Nobody knows yet how long the run will be: any version may be the last one. */
 TEST(poison_reaches_every_version) {
-  prem_schedule *schedule = prepared_schedule(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
       "  { name = \"m\"; type = \"f32\"; shape = [ 8 ]; versions = 3; } );"
@@ -355,7 +353,7 @@ TEST(poison_reaches_every_version) {
       "1000L;"
       "    arrays: { a = \"m\"; b = \"x\"; out = \"m\"; }; prefetch: { wcet_ns = 10L; };"
       "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; } );");
-  prem_arrays *arrays = NULL;
+  OWNED(prem_arrays) *arrays = NULL;
   ck_assert_int_eq(prem_arrays_new(schedule, &arrays, NULL), PREM_OK);
   const prem_storage *all = &arrays->storage[1];
   ck_assert_int_ge(all->slots, 3);
@@ -367,6 +365,4 @@ TEST(poison_reaches_every_version) {
     }
     prem_arrays_poison(arrays);
   }
-  prem_arrays_free(arrays);
-  prem_schedule_free(schedule);
 }

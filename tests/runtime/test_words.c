@@ -78,7 +78,7 @@ static const struct {
 };
 
 TESTS(rows_of_words, (int)(sizeof cases / sizeof *cases)) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"words\"; platform: { blocks = 1; };\narrays = ( "
            "{ name = \"x\"; type = \"u8\"; shape = [ 9, 64 ]; }, "
            "{ name = \"y\"; type = \"u8\"; shape = [ 9, 64 ]; }, "
@@ -88,7 +88,7 @@ TESTS(rows_of_words, (int)(sizeof cases / sizeof *cases)) {
            "{ name = \"h\"; type = \"f16\"; shape = [ 9, 17 ]; }, "
            "{ name = \"i\"; type = \"i32\"; shape = [ 9, 17 ]; } );\ntasks = ( %s );\n",
            cases[_i].tasks));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_status status = prem_judge_words(schedule, diag);
   if (!cases[_i].words) {
     print_problems(diag);
@@ -101,8 +101,6 @@ TESTS(rows_of_words, (int)(sizeof cases / sizeof *cases)) {
     prem_problem_format(prem_diag_at(diag, 0), line, sizeof line);
     ck_assert_msg(strstr(line, cases[_i].words) && strstr(line, "E031"), "%s", line);
   }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* Of windows as no kernel here has them: the first tile is in whole words, the next one is not. */
@@ -110,7 +108,7 @@ TESTS(windows_apart_and_over_each_other, 2) {
   static const int32_t steps[] = {6, 1};
   static const char *const words[] = {"tile 1 writes the elements 6 to 9 of",
                                       "tile 1 writes the elements 1 to 4 of"};
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"words\"; platform: { blocks = 1; };\n"
       "arrays = ( { name = \"x\"; type = \"u8\"; shape = [ 9, 64 ]; }, "
       "{ name = \"y\"; type = \"u8\"; shape = [ 9, 64 ]; } );\n"
@@ -121,21 +119,17 @@ TESTS(windows_apart_and_over_each_other, 2) {
   for (int k = 0; k < PREM_MAX_GRID; ++k)
     if (window->step[3][k] != 0)
       window->step[3][k] = steps[_i];
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_judge_words(schedule, diag), PREM_ERR_INVALID);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, words[_i]));
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* What is shipped with bytes runs on a GPU as well. */
 TESTS(schedules_that_a_gpu_runs, 2) {
   static const char *const files[] = {"schedules/examples/bytes.cfg", "tests/cuda/types.cfg"};
-  prem_schedule *schedule = planned_schedule(text("%s/%s", SOURCE_DIR, files[_i]));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = planned_schedule(text("%s/%s", SOURCE_DIR, files[_i]));
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_status status = prem_judge_words(schedule, diag);
   print_problems(diag);
   ck_assert_int_eq(status, PREM_OK);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }

@@ -181,7 +181,7 @@ TEST(keys_of_instants_are_refused) {
                                      "publish_ns = 100L;"};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) {
     prem_schedule *schedule = NULL;
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     ck_assert_int_eq(
         prem_schedule_load_text(
             "t",
@@ -192,7 +192,6 @@ TEST(keys_of_instants_are_refused) {
             &schedule, diag),
         PREM_ERR_PARSE);
     assert_says(diag, 5, "stands beside class = \"best_effort\"");
-    prem_diag_free(diag);
   }
 }
 
@@ -202,12 +201,12 @@ TEST(keys_of_instants_are_refused) {
 GROUP("parts");
 
 TEST(a_schedule_is_split_by_class) {
-  prem_schedule *whole = schedule_from_text(
+  OWNED(prem_schedule) *whole = schedule_from_text(
       file_of("blocks = 2; buffers = 1; clock_step_ns = 10L; scratch_bytes = 1000L;"
               "best_effort: { buffers = 4; block_threads = 64; scratch_bytes = 500L; };",
               CRITICAL ", " GOOD_LOAD, RUNS CLOSED));
   prem_schedule *critical = NULL, *load = NULL;
-  int32_t *tasks = NULL;
+  FREED int32_t *tasks = NULL;
   ck_assert_int_eq(prem_schedule_critical(whole, &critical, NULL), PREM_OK);
   ck_assert(critical->platform.best_effort.left_out && !whole->platform.best_effort.left_out);
   ck_assert_int_eq(prem_schedule_best_effort(whole, &load, &tasks), PREM_OK);
@@ -231,14 +230,12 @@ TEST(a_schedule_is_split_by_class) {
   ck_assert_int_eq(prem_plan_make(load, NULL, NULL, &plan, NULL), PREM_OK);
   prem_schedule_set_plan(load, plan);
   ck_assert_int_eq(prem_check(load, NULL, NULL), PREM_OK);
-  free(tasks);
   prem_schedule_free(load);
   prem_schedule_free(critical);
-  prem_schedule_free(whole);
 }
 
 TEST(planned_windows_are_read_back) {
-  prem_schedule *whole = schedule_from_text(
+  OWNED(prem_schedule) *whole = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ( %s, %s );", CRITICAL,
            GOOD_LOAD));
   prem_plan *plan = NULL;
@@ -248,15 +245,13 @@ TEST(planned_windows_are_read_back) {
   prem_schedule_set_plan(whole, plan);
   ck_assert_int_eq(prem_check(whole, NULL, NULL), PREM_OK);
   ck_assert_int_eq(prem_schedule_save(whole, path, NULL), PREM_OK);
-  prem_schedule *again = NULL;
+  OWNED(prem_schedule) *again = NULL;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &again, NULL), PREM_OK);
   ck_assert(again->plan->gates);
   ck_assert_int_eq(again->plan->open_ns, 109);
   ck_assert_int_eq(again->plan->closed_count, 2);
   ck_assert_int_eq(again->plan->closed[1].start_ns, 50);
   ck_assert_int_eq(again->plan->closed[1].end_ns, 60);
-  prem_schedule_free(again);
-  prem_schedule_free(whole);
   close(file);
   unlink(path);
 }
@@ -391,10 +386,9 @@ static void mutate(prem_plan *plan) {
 }
 
 static bool has_code(prem_schedule *schedule, int code) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_ne(prem_check(schedule, NULL, diag), PREM_ERR_MEMORY);
   const bool found = prem_diag_has(diag, code);
-  prem_diag_free(diag);
   return found;
 }
 
@@ -417,8 +411,8 @@ TEST(mutants_of_closed_windows_are_refused) {
   random_state = 11;
   for (int64_t p = 0; p < plans; ++p) {
     gated g;
-    prem_schedule *schedule = schedule_from_text(draw_file(&g));
-    prem_plan *due = prem_plan_new();
+    OWNED(prem_schedule) *schedule = schedule_from_text(draw_file(&g));
+    OWNED(prem_plan) *due = prem_plan_new();
     const int64_t longest = look(&g, due);
     copy_windows(due, schedule->plan);
     const bool never = longest < g.ahead_most;
@@ -434,8 +428,6 @@ TEST(mutants_of_closed_windows_are_refused) {
       ck_assert_msg(has_code(schedule, 54) == !same, "plan %d, mutant %d", (int)p, m);
       refused += !same;
     }
-    prem_plan_free(due);
-    prem_schedule_free(schedule);
   }
   printf("%d mutants of %d plans refused, %d wrap, %d never let best effort in\n", (int)refused,
          (int)plans, (int)wrapped, (int)impossible);
@@ -451,12 +443,12 @@ TEST(planned_windows_hold_instant_by_instant) {
   random_state = 12;
   for (int64_t i = 0; i < sets; ++i) {
     gated g;
-    prem_schedule *schedule = schedule_from_text(draw_file(&g));
+    OWNED(prem_schedule) *schedule = schedule_from_text(draw_file(&g));
     prem_plan *plan = NULL, *due = prem_plan_new();
     strcpy(schedule->policy.objective, draw(0, 1) ? "response" : "slack");
     prem_schedule_set_plan(schedule, NULL);
     if (prem_plan_make(schedule, NULL, NULL, &plan, NULL) == PREM_OK) {
-      prem_slot *slots = NULL;
+      FREED prem_slot *slots = NULL;
       int64_t count = 0;
       prem_schedule_set_plan(schedule, plan);
       ck_assert_int_eq(prem_plan_expand(schedule, plan, &slots, &count, NULL), PREM_OK);
@@ -478,10 +470,8 @@ TEST(planned_windows_hold_instant_by_instant) {
         ++planned;
       }
       ck_assert(!has_code(schedule, 54));
-      free(slots);
     }
     prem_plan_free(due);
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(planned, sets / 4);
 }

@@ -20,10 +20,9 @@ static int64_t bound_of(const prem_schedule *schedule) {
 }
 
 static void assert_bound(const char *platform, const char *tasks, int64_t expected_ns) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { %s }; tasks = ( %s );", platform, tasks));
   ck_assert_int_eq(bound_of(schedule), expected_ns);
-  prem_schedule_free(schedule);
 }
 
 /* ---- by hand -------------------------------------------------------------------------------- */
@@ -120,14 +119,14 @@ TEST(sums_of_the_longest_times_are_not_served) {
       " { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
       "   compute: { wcet_ns = 4611686018427387904L; }; } );"};
   for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
-    prem_schedule *schedule = schedule_from_text(text("version = 1; name = \"t\"; %s", sets[i]));
+    OWNED(prem_schedule) *schedule =
+        schedule_from_text(text("version = 1; name = \"t\"; %s", sets[i]));
     prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
     for (int relaxed = 0; relaxed < 2; ++relaxed) {
       prem_rules rules;
       ck_assert_int_eq(prem_rules_build(&planning, relaxed, NULL, INT32_MAX, &rules),
                        PREM_ERR_UNAVAILABLE);
     }
-    prem_schedule_free(schedule);
   }
 }
 
@@ -192,13 +191,12 @@ TEST(no_legal_plan_is_shorter) {
     if (seed == SET_OF_MANY_PLANS)
       continue;
     const char *source = tiny_set(seed, false);
-    prem_schedule *schedule = schedule_from_text(source);
+    OWNED(prem_schedule) *schedule = schedule_from_text(source);
     int64_t bound_ns = bound_of(schedule), step_ns = schedule->platform.clock_step_ns;
     ck_assert_int_gt(bound_ns, 0);
     if (brute_plan_exists(schedule, bound_ns - step_ns))
       ck_abort_msg("a plan is shorter than %d:\n%s", (int)bound_ns, source);
     tight += brute_plan_exists(schedule, bound_ns);
-    prem_schedule_free(schedule);
   }
   ck_assert_int_ge(tight, TINY_SETS / 2);
 }
@@ -213,27 +211,24 @@ TEST(a_full_channel_is_its_own_bound) {
     FILE *file = fdopen(mkstemps(path, 4), "w");
     planted_print(file, tiles, TILES, BLOCKS, seed);
     fclose(file);
-    prem_schedule *schedule = NULL;
+    OWNED(prem_schedule) *schedule = NULL;
     ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
     unlink(path);
     ck_assert_int_eq(bound_of(schedule), optimum_ns);
-    prem_schedule_free(schedule);
   }
 }
 
 /* ---- why there is no plan ------------------------------------------------------------------- */
 
 static bool explain(const char *source, char *line, size_t bytes) {
-  prem_schedule *schedule = schedule_from_text(source);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto", .diag = diag};
   bool proven = prem_planning_explain(&planning, INT64_C(5000000000), NULL);
   ck_assert_int_eq((int)prem_diag_count(diag), proven);
   ck_assert_int_eq(prem_diag_has(diag, 43), proven);
   if (proven)
     prem_problem_format(prem_diag_at(diag, 0), line, bytes);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
   return proven;
 }
 
@@ -351,7 +346,7 @@ TEST(a_resource_is_asked_for_too_much) {
 /* Proven is what is said of the whole set, and nothing else is a proof. */
 TEST(a_set_without_a_plan_is_told_as_such) {
   for (int due_ns = 45; due_ns <= 46; ++due_ns) {
-    prem_schedule *schedule = schedule_from_text(due(due_ns, due_ns));
+    OWNED(prem_schedule) *schedule = schedule_from_text(due(due_ns, due_ns));
     prem_diag *diag = prem_diag_new();
     prem_plan *plan = NULL;
     prem_plan_report report;
@@ -366,7 +361,6 @@ TEST(a_set_without_a_plan_is_told_as_such) {
                      PREM_ERR_INVALID);
     ck_assert_int_eq(report.verdict, PREM_PLAN_UNKNOWN);
     prem_diag_free(diag);
-    prem_schedule_free(schedule);
   }
 }
 

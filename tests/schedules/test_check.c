@@ -172,16 +172,15 @@ TEST(the_machine_has_a_coarser_clock) {
 /* No file can have it, for it names its tasks; who makes plans can. */
 TESTS(a_plan_of_a_task_that_is_not_there, 4) {
   for (int list = 0; list < 2; ++list) {
-    prem_schedule *schedule = schedule_from_text(list ? off_grid_array(40) : jobs_on_grid(40));
+    OWNED(prem_schedule) *schedule =
+        schedule_from_text(list ? off_grid_array(40) : jobs_on_grid(40));
     const int32_t tasks[] = {INT32_MIN, -1, schedule->task_count, INT32_MAX};
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_OK);
     int32_t *task = list ? &schedule->plan->starts[0].task : &schedule->plan->affine[0].task;
     *task = tasks[_i];
     ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_ERR_ARGUMENT);
     ck_assert_uint_eq(prem_diag_errors(diag), 0);
-    prem_diag_free(diag);
-    prem_schedule_free(schedule);
   }
 }
 
@@ -454,7 +453,7 @@ TEST(the_latest_job_is_of_the_hyperperiod_before) {
 GROUP("the report");
 
 TEST(all_problems_are_reported_in_one_go) {
-  prem_diag *diag = verdict_on(
+  OWNED(prem_diag) *diag = verdict_on(
       file_of("blocks = 2; clock_step_ns = 2L;",
               "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; deadline_ns = 30L;"
               " prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; };"
@@ -476,21 +475,19 @@ TEST(all_problems_are_reported_in_one_go) {
   assert_says(diag, 28, "tile 1 of task 'b' is missing");
   assert_says(diag, 21, "the last is compute of 'b' tile 0 on block 1, which ends at 80");
   ck_assert_uint_eq(prem_diag_errors(diag), 6);
-  prem_diag_free(diag);
 }
 
 TEST(a_problem_names_its_line_and_key) {
-  prem_diag *diag = verdict_on(file_of(one_block, tile_a, three_starts(0, 9, 30)));
+  OWNED(prem_diag) *diag = verdict_on(file_of(one_block, tile_a, three_starts(0, 9, 30)));
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   const prem_problem *problem = prem_diag_at(diag, 0);
   ck_assert_int_eq(problem->line, 8);
   ck_assert_str_eq(problem->key, "plan.runs[1]");
   ck_assert_ptr_nonnull(strstr(problem->file, ".cfg"));
-  prem_diag_free(diag);
 }
 
 TEST(a_plan_wrong_in_every_tile_stays_readable) {
-  prem_diag *diag = verdict_on(file_of(
+  OWNED(prem_diag) *diag = verdict_on(file_of(
       one_block,
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1000;"
       " prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; }; }",
@@ -499,12 +496,11 @@ TEST(a_plan_wrong_in_every_tile_stays_readable) {
       "{ task = \"a\"; phase = \"compute\"; start_ns = 9L; repeat = 1000; step_ns = 100L; } );"));
   ck_assert_uint_eq(prem_diag_errors(diag), 1000);
   ck_assert_uint_eq(prem_diag_count(diag), 20);
-  prem_diag_free(diag);
 }
 
 TEST(broken_tasks_are_skipped_and_the_rest_is_judged) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text_lenient(
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(
       file_of("blocks = 2;",
               "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
               " prefetch: { wcet_ns = -10L; }; },"
@@ -518,6 +514,4 @@ TEST(broken_tasks_are_skipped_and_the_rest_is_judged) {
   ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_ERR_INVALID);
   ck_assert_uint_eq(prem_diag_errors(diag), 2);
   assert_says(diag, 33, "prefetch of 'b' tile 0 on block 1 ends at 10");
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }

@@ -60,7 +60,7 @@ TEST(a_reader_is_told_of_a_writer_that_it_does_not_follow) {
 /* Each reads what the other one writes: `a` is told of `b` twice, first of what it touches first,
  * though its array stands behind the other one. */
 TEST(what_is_touched_first_is_said_first) {
-  prem_diag *diag = verdict_on(
+  OWNED(prem_diag) *diag = verdict_on(
       "version = 1; name = \"t\"; platform: { blocks = 2; precedence_ns = 60L; };"
       "arrays = ( { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },"
       "  { name = \"z\"; type = \"f32\"; shape = [ 8 ]; } );"
@@ -81,17 +81,15 @@ TEST(what_is_touched_first_is_said_first) {
                                "prefetch of 'a' tile 0 on block 0 starts at 0, 30 ns after a job"));
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 1)->reason,
                                "writeback of 'a' tile 0 on block 0 starts at 20, 50 ns after a"));
-  prem_diag_free(diag);
 }
 
 /* Warnings of a plan: how many, and what the first says. */
 static int64_t warnings_of(const char *source, char *out, size_t out_bytes) {
-  prem_diag *diag = verdict_on(source);
+  OWNED(prem_diag) *diag = verdict_on(source);
   int64_t count = 0;
   for (size_t i = 0; i < prem_diag_count(diag); ++i)
     if (prem_diag_at(diag, i)->severity == PREM_WARNING && ++count == 1)
       prem_problem_format(prem_diag_at(diag, i), out, out_bytes);
-  prem_diag_free(diag);
   return count;
 }
 
@@ -165,11 +163,10 @@ TEST(the_second_array_of_a_phase_is_warned_too) {
 }
 
 TEST(what_after_says_is_said_once) {
-  prem_diag *diag = verdict_on(periodic(34, 5));
+  OWNED(prem_diag) *diag = verdict_on(periodic(34, 5));
   assert_says(diag, 40,
               "prefetch of 'r' tile 0 on block 1 starts at 34, 4 ns after the job of 'w'");
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
-  prem_diag_free(diag);
 }
 
 TEST(the_machine_may_take_longer) {

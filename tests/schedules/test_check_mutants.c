@@ -171,12 +171,11 @@ TEST(every_mutant_of_a_plan_without_slack_is_refused) {
   for (int trial = 0; trial < 1200; ++trial) {
     mutation kind = (mutation)(trial % MUTATIONS);
     int plan = (int)draw(0, TIGHT - 1);
-    prem_schedule *schedule = schedule_from_text(tight[plan]);
+    OWNED(prem_schedule) *schedule = schedule_from_text(tight[plan]);
     bool changed = mutate(schedule, kind);
     if (changed && !refused(schedule))
       ck_abort_msg("mutation %d of plan '%s' (trial %d) was accepted", kind, schedule->name, trial);
     made[kind] += changed;
-    prem_schedule_free(schedule);
   }
   for (int kind = 0; kind < MUTATIONS; ++kind)
     ck_assert_int_gt(made[kind], 10);
@@ -404,13 +403,12 @@ static void compare_with_judge(bool with_guard, int trials) {
     abstract_plan plan = draw_plan(with_guard);
     const char *source = source_of(&plan);
     bool wrong = is_wrong(&plan);
-    prem_diag *diag = verdict_on(source);
+    OWNED(prem_diag) *diag = verdict_on(source);
     if ((prem_diag_errors(diag) > 0) != wrong) {
       print_problems(diag);
       ck_abort_msg("trial %d: %s\n%s", trial, wrong ? "accepted" : "refused", source);
     }
     legal += !wrong;
-    prem_diag_free(diag);
   }
   printf("%d of %d random plans are legal\n", legal, trials);
   ck_assert_int_gt(legal, trials / 50);

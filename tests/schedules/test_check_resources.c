@@ -130,11 +130,10 @@ TEST(a_capacity_is_exceeded) {
                "last of them at 10 or later",
                three_fetches(2, 9), three_fetches(2, 10));
   assert_legal(three_fetches(3, 6));
-  prem_diag *diag = verdict_on(three_fetches(1, 24));
+  OWNED(prem_diag) *diag = verdict_on(three_fetches(1, 24));
   assert_says(diag, 37, "memory: 2 in use in [5, 10)");
   assert_says(diag, 37, "memory: 2 in use in [24, 25)");
   ck_assert_uint_eq(prem_diag_errors(diag), 2);
-  prem_diag_free(diag);
 }
 
 /* b uses the bus for its compute, a for its prefetch beside the memory. */
@@ -496,10 +495,9 @@ TEST(warmup_tiles_wait_for_nobody) {
   assert_only(26, "leave policy.warmup_tiles or `after` out", unplanned_after(warm, a));
   assert_legal(unplanned_after(warm, ""));
   assert_legal(unplanned_after("warmup_ns = 50L;", a));
-  prem_diag *diag = verdict_on(unplanned_after(warm, a));
+  OWNED(prem_diag) *diag = verdict_on(unplanned_after(warm, a));
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, 4); /* where `after` stands */
   ck_assert_str_eq(prem_diag_at(diag, 0)->key, "tasks.b.after[0]");
-  prem_diag_free(diag);
 }
 
 /* ---- guards --------------------------------------------------------------------------------- */

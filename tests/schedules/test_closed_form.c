@@ -22,11 +22,10 @@ static const char *thesis_tasks(void) {
 }
 
 static prem_plan *make_plan(const prem_schedule *schedule) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
     abort_with("plan", diag);
-  prem_diag_free(diag);
   return plan;
 }
 
@@ -34,7 +33,7 @@ static prem_plan *make_plan(const prem_schedule *schedule) {
 typedef int64_t (*formula)(int64_t k, int64_t b, int64_t n, prem_phase phase);
 
 static void assert_formula(const char *policy, formula expected, int64_t hyperperiod_ns) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       policy_file("resources = ( { name = \"memory\"; capacity = 8; } );", thesis_tasks(), policy));
   prem_plan *plan = make_plan(schedule);
   ck_assert_int_eq(plan->hyperperiod_ns, hyperperiod_ns);
@@ -60,7 +59,6 @@ static void assert_formula(const char *policy, formula expected, int64_t hyperpe
   free(slots);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
-  prem_schedule_free(schedule);
 }
 
 static int64_t behind(prem_phase phase) {
@@ -156,7 +154,7 @@ static const char *two_tasks(const char *more) {
 }
 
 TEST(without_warmup_the_first_tile_has_a_start) {
-  prem_schedule *schedule = schedule_from_text(policy_file(
+  OWNED(prem_schedule) *schedule = schedule_from_text(policy_file(
       "resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );", two_tasks(""),
       "use = \"tile_kernelwise\"; prefetch_offset_ns = 3000L;"
       " warmup_ns = 700L;"));
@@ -167,18 +165,16 @@ TEST(without_warmup_the_first_tile_has_a_start) {
   ck_assert_int_eq(start_of(schedule, plan, 0, 2, PREM_COMPUTE).flags, PREM_SLOT_CHAINED);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_cycle_is_one_tile_at_least) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       policy_file("guard_ns = 10L; resources = ( { name = \"memory\"; capacity = 9; } );",
                   two_tasks(""), "use = \"tile_kernelwise\"; prefetch_offset_ns = 100L;"));
   prem_plan *plan = make_plan(schedule);
   ck_assert_int_eq(start_of(schedule, plan, 1, 2, PREM_PREFETCH).planned_ns, 100 + TILE + 10);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
-  prem_schedule_free(schedule);
 }
 
 /* What the text of the thesis asks for: T_WB / (nk - 1). */
@@ -191,24 +187,21 @@ TEST(writebacks_that_all_meet_are_noted) {
     char policy[128];
     snprintf(policy, sizeof policy, "use = \"phase_blockwise\"; writeback_offset_ns = %s;",
              cases[i].offset);
-    prem_schedule *schedule = schedule_from_text(policy_file(
+    OWNED(prem_schedule) *schedule = schedule_from_text(policy_file(
         "resources = ( { name = \"memory\"; capacity = 9; } );", two_tasks(""), policy));
-    prem_diag *diag = prem_diag_new();
-    prem_plan *plan = NULL;
+    OWNED(prem_diag) *diag = prem_diag_new();
+    OWNED(prem_plan) *plan = NULL;
     ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_OK);
     bool noted = false;
     for (size_t n = 0; n < prem_diag_count(diag); ++n)
       noted |= strstr(prem_diag_at(diag, n)->reason, "all writebacks of a round meet") != NULL &&
                strstr(prem_diag_at(diag, n)->reason, "from 141 ns on") != NULL;
     ck_assert_int_eq(noted, cases[i].noted);
-    prem_diag_free(diag);
-    prem_plan_free(plan);
-    prem_schedule_free(schedule);
   }
 }
 
 TEST(offsets_not_given_are_a_phase_with_its_guard) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       policy_file("guard_ns = 19L;", two_tasks(""), "use = \"phase_blockwise\";"));
   prem_plan *plan = make_plan(schedule);
   ck_assert_int_eq(start_of(schedule, plan, 0, 1, PREM_PREFETCH).planned_ns, 1800);
@@ -220,11 +213,10 @@ TEST(offsets_not_given_are_a_phase_with_its_guard) {
                    first + 3 * 440 + T_WB + 19);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
-  prem_schedule_free(schedule);
 }
 
 TEST(tasks_of_different_lengths_get_the_longest_slots) {
-  prem_schedule *schedule = schedule_from_text(policy_file(
+  OWNED(prem_schedule) *schedule = schedule_from_text(policy_file(
       "resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
       "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 5; prefetch: { wcet_ns = 10L; };"
       "  compute: { wcet_ns = 90L; }; },"
@@ -238,30 +230,26 @@ TEST(tasks_of_different_lengths_get_the_longest_slots) {
   ck_assert_int_eq(start_of(schedule, plan, 0, 4, PREM_PREFETCH).block, 0);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
-  prem_schedule_free(schedule);
 }
 
 TEST(more_warmup_than_tiles_leaves_nothing_to_plan) {
-  prem_schedule *schedule = schedule_from_text(policy_file(
+  OWNED(prem_schedule) *schedule = schedule_from_text(policy_file(
       "", two_tasks(""), "use = \"tile_kernelwise\"; warmup_tiles = 3; warmup_ns = 9000L;"));
-  prem_plan *plan = make_plan(schedule);
+  OWNED(prem_plan) *plan = make_plan(schedule);
   ck_assert_int_eq(plan->affine_count, 0);
   ck_assert_int_eq(plan->hyperperiod_ns, 9000);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
 }
 
 /* ---- the clock grid ------------------------------------------------------------------------- */
 
 static prem_status plan_of(const char *source, prem_diag *diag) {
-  prem_schedule *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
   prem_plan *plan = NULL;
   prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
   ck_assert((plan != NULL) == (status == PREM_OK));
   prem_schedule_set_plan(schedule, plan);
   if (plan)
     assert_checked(schedule);
-  prem_schedule_free(schedule);
   return status;
 }
 
@@ -314,7 +302,7 @@ TEST(exact_offsets_off_the_grid_are_refused) {
 TEST(offsets_beyond_all_times_are_not_rounded) {
   static const char *const aligns[] = {"align = \"exact\";", "align = \"up\";"};
   for (int i = 0; i < 2; ++i) {
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     ck_assert_int_eq(
         plan_of(
             policy_file("clock_step_ns = 1000L; resources = ( { name = \"memory\"; capacity = 8; "
@@ -327,20 +315,17 @@ TEST(offsets_beyond_all_times_are_not_rounded) {
         PREM_ERR_INVALID);
     ck_assert_uint_eq(prem_diag_errors(diag), 1);
     ck_assert(prem_diag_has(diag, 18));
-    prem_diag_free(diag);
   }
 }
 
 TEST(the_coarser_clock_counts) {
-  prem_schedule *schedule = schedule_from_text(on_grid("", 1408));
+  OWNED(prem_schedule) *schedule = schedule_from_text(on_grid("", 1408));
   prem_machine machine = {.clock_step_ns = 1024};
-  prem_plan *plan;
+  OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, &machine, NULL, &plan, NULL), PREM_OK);
   ck_assert_int_eq(plan->clock_step_ns, 1024);
   ck_assert_int_eq(plan->affine[1].start_ns, 2048);
   ck_assert_int_eq(plan->affine[1].step_ns, 4096);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
 }
 
 /* ---- refused, each with its legal twin ------------------------------------------------------ */

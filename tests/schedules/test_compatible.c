@@ -20,7 +20,7 @@ static const char *parts(const char *of_compute, const char *of_walk, const char
 }
 
 TEST(it_is_one_compute_that_takes_memory) {
-  prem_schedule *schedule = schedule_from_text(parts("", "", ""));
+  OWNED(prem_schedule) *schedule = schedule_from_text(parts("", "", ""));
   const prem_task *walk = &schedule->tasks[0];
   ck_assert(!walk->phase[PREM_PREFETCH].exists && !walk->phase[PREM_WRITEBACK].exists);
   ck_assert(walk->phase[PREM_COMPUTE].exists);
@@ -28,7 +28,6 @@ TEST(it_is_one_compute_that_takes_memory) {
   ck_assert_int_eq(schedule->tasks[1].phase[PREM_COMPUTE].demand[0], 0);
   ck_assert_int_eq(walk->tile_count, 4);
   ck_assert_int_eq(prem_block_scratch_bytes(schedule, 0), 0);
-  prem_schedule_free(schedule);
 }
 
 static const struct {
@@ -39,13 +38,12 @@ static const struct {
 };
 
 TESTS(it_has_no_memory_phases, sizeof refusals / sizeof *refusals) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text_lenient(parts("", refusals[_i].more, ""), diag);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule =
+      schedule_from_text_lenient(parts("", refusals[_i].more, ""), diag);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 29);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, refusals[_i].reason));
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 /* ---- a kernel whose windows leave its array -------------------------------------------------- */
@@ -103,8 +101,8 @@ static const char *reason_of(prem_status (*bind)(prem_bind *), const char *shape
                               .compatible = true};
   const prem_kernel *const kernels[] = {&kernel};
   const prem_registry registry = {kernels, 1};
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
   ck_assert_int_eq(
       prem_schedule_load_text(
           "t",
@@ -118,8 +116,6 @@ static const char *reason_of(prem_status (*bind)(prem_bind *), const char *shape
   const prem_status status = prem_schedule_bind(schedule, &registry, diag);
   ck_assert_int_eq(status, prem_diag_errors(diag) > 0 ? PREM_ERR_INVALID : PREM_OK);
   snprintf(reason, sizeof reason, "%s", status ? prem_diag_at(diag, 0)->reason : "");
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
   return reason;
 }
 
@@ -188,9 +184,9 @@ TEST(pitches_lead_through_four_dimensions) {
                                         .compatible = true};
   static const prem_kernel *const kernels[] = {&hypercube};
   static const prem_registry registry = {kernels, 1};
-  prem_schedule *schedule = NULL;
+  OWNED(prem_schedule) *schedule = NULL;
   prem_verdict verdict;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_schedule_load_text(
           "t",
           "version = 1; name = \"t\"; platform: { blocks = 1; };"
@@ -201,14 +197,11 @@ TEST(pitches_lead_through_four_dimensions) {
           &schedule, diag) != PREM_OK ||
       prem_prepare(schedule, &registry, NULL, NULL, diag) != PREM_OK)
     abort_with("prepare", diag);
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_session) *session = open_on("sim", schedule);
   ck_assert_int_eq(prem_session_poison(session), PREM_OK);
   prem_trace_free(run_in(session, schedule, PREM_MODE_TT, 1));
   ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
   ck_assert(verdict.ok);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 /* ---- plans and runs -------------------------------------------------------------------------- */
@@ -224,14 +217,12 @@ static size_t problems_beside(int64_t prefetch_ns) {
       "{ task = \"inc\"; phase = \"writeback\"; start_ns = %lldL; repeat = 4;"
       "  step_ns = 10000L; } ); };",
       (long long)prefetch_ns, (long long)prefetch_ns + 1500, (long long)prefetch_ns + 2500);
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text_lenient(parts("", "", plan), diag);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(parts("", "", plan), diag);
   prem_check(schedule, NULL, diag);
   const size_t problems = prem_diag_errors(diag);
   if (problems > 0)
     ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "memory"));
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
   return problems;
 }
 
@@ -267,35 +258,30 @@ TEST(nobody_is_at_the_memory_beside_it) {
     prem_mode mode;
     bool meets;
   } modes[] = {{PREM_MODE_TT, false}, {PREM_MODE_LOCK, false}, {PREM_MODE_FREE, true}};
-  prem_schedule *schedule = planned_text(parts("", "", ""));
+  OWNED(prem_schedule) *schedule = planned_text(parts("", "", ""));
   for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
-    prem_trace *trace = simulate(schedule, modes[m].mode, 1);
+    OWNED(prem_trace) *trace = simulate(schedule, modes[m].mode, 1);
     int64_t certain, possible;
     ck_assert_int_eq(met(trace) > 0, modes[m].meets);
     ck_assert_int_eq(prem_violations(schedule, trace, 0, 0, &certain, &possible), PREM_OK);
     ck_assert_int_eq(certain > 0, modes[m].meets);
-    prem_trace_free(trace);
   }
-  prem_schedule_free(schedule);
 }
 
 TEST(a_core_gets_the_arrays_themselves) {
-  prem_schedule *schedule = planned_text(parts("", "", ""));
+  OWNED(prem_schedule) *schedule = planned_text(parts("", "", ""));
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_LEGACY};
   static const char *const backends[] = {"sim", "cpu"};
   for (int b = 0; b < 2; ++b) {
-    prem_session *session = open_on(backends[b], schedule);
+    OWNED(prem_session) *session = open_on(backends[b], schedule);
     for (size_t m = 0; m < sizeof modes / sizeof *modes - (b == 0); ++m) {
       prem_verdict verdict;
       ck_assert_int_eq(prem_session_poison(session), PREM_OK);
-      prem_trace *trace = run_in(session, schedule, modes[m], 2);
+      OWNED(prem_trace) *trace = run_in(session, schedule, modes[m], 2);
       if (modes[m] == PREM_MODE_LOCK)
         ck_assert_int_eq(met(trace), 0);
       ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
       ck_assert_msg(verdict.ok, "%s, %s", backends[b], prem_mode_name(modes[m]));
-      prem_trace_free(trace);
     }
-    prem_session_close(session);
   }
-  prem_schedule_free(schedule);
 }

@@ -53,31 +53,29 @@ static const char one_task[] =
 GROUP("by_hand");
 
 TEST(one_buffer_holds_a_tile_at_a_time) {
-  prem_schedule *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L;", one_task));
+  OWNED(prem_schedule) *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L;", one_task));
   assert_start(schedule, "a", 0, 0, PREM_PREFETCH, 0);
   assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 12);
   assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 44);
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 51);
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 2 * 51 + 49);
-  prem_schedule_free(schedule);
 }
 
 TEST(two_buffers_fetch_ahead) {
-  prem_schedule *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L; buffers = 2;", one_task));
+  OWNED(prem_schedule) *schedule =
+      plan_text(file_of("blocks = 1; guard_ns = 2L; buffers = 2;", one_task));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 12);
   assert_start(schedule, "a", 0, 1, PREM_COMPUTE, 44);
   assert_start(schedule, "a", 0, 2, PREM_PREFETCH, 51); /* the memory unit is busy from 44 to 49 */
   assert_start(schedule, "a", 0, 2, PREM_COMPUTE, 76);
-  prem_schedule_free(schedule);
 }
 
 TEST(starts_lie_on_the_clock_grid) {
-  prem_schedule *schedule = plan_text(file_of("blocks = 1; clock_step_ns = 32L;", one_task));
+  OWNED(prem_schedule) *schedule = plan_text(file_of("blocks = 1; clock_step_ns = 32L;", one_task));
   assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 32);
   assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 64);
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 96);
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 3 * 96);
-  prem_schedule_free(schedule);
 }
 
 static const char *fetchers(const char *settings, const char *of_each) {
@@ -88,12 +86,11 @@ static const char *fetchers(const char *settings, const char *of_each) {
 }
 
 TEST(a_resource_is_used_up_to_its_capacity) {
-  prem_schedule *schedule = plan_text(fetchers(
+  OWNED(prem_schedule) *schedule = plan_text(fetchers(
       "resources = ( { name = \"memory\"; capacity = 3; } );", "prefetch: { wcet_ns = 10L; };"));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 0);
   assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 0);
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 11);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_phase_holds_its_resources_while_busy_only) {
@@ -145,22 +142,20 @@ TEST(a_job_follows_its_predecessor_by_what_telling_it_takes) {
       "},"
       "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
       "  prefetch: { wcet_ns = 4L; }; after = ( { task = \"a\"; lag_ns = 8L; } ); }";
-  prem_schedule *schedule = plan_text(file_of("blocks = 2; precedence_ns = 9L;", tasks));
+  OWNED(prem_schedule) *schedule = plan_text(file_of("blocks = 2; precedence_ns = 9L;", tasks));
   assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 10 + 9);
   prem_machine machine;
   prem_schedule_machine(schedule, &machine);
   ck_assert_int_eq(machine.precedence_ns, 9);
   machine.precedence_ns = 11;
-  prem_plan *plan = NULL;
+  OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, &machine, NULL, &plan, NULL), PREM_OK);
   ck_assert_int_eq(plan->hyperperiod_ns, 10 + 11 + 4);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
 }
 
 TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
   /* slow would keep the block busy for 60 at a time if it were placed first */
-  prem_schedule *schedule = plan_text(
+  OWNED(prem_schedule) *schedule = plan_text(
       file_of("blocks = 1;",
               "{ name = \"slow\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3; period_ns = 400L;"
               "  compute: { wcet_ns = 60L; }; },"
@@ -172,11 +167,10 @@ TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
   assert_start(schedule, "slow", 0, 1, PREM_COMPUTE, 120);
   assert_start(schedule, "slow", 0, 2, PREM_COMPUTE, 220);
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 400);
-  prem_schedule_free(schedule);
 }
 
 TEST(latest_joins_jobs_of_unequal_periods) {
-  prem_schedule *schedule = plan_text(
+  OWNED(prem_schedule) *schedule = plan_text(
       file_of("blocks = 2;",
               "{ name = \"fast\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
               "  prefetch: { wcet_ns = 20L; }; },"
@@ -184,11 +178,10 @@ TEST(latest_joins_jobs_of_unequal_periods) {
               "  release_ns = 150L; compute: { wcet_ns = 20L; };"
               "  after = ( { task = \"fast\"; instance = \"latest\"; lag_ns = 40L; } ); }"));
   assert_start(schedule, "slow", 0, 0, PREM_COMPUTE, 160);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_one_shot_beside_periodic_tasks_runs_once) {
-  prem_schedule *schedule = plan_text(
+  OWNED(prem_schedule) *schedule = plan_text(
       file_of("blocks = 1;",
               "{ name = \"p\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 50L;"
               "  deadline_ns = 20L; prefetch: { wcet_ns = 20L; }; },"
@@ -198,7 +191,6 @@ TEST(a_one_shot_beside_periodic_tasks_runs_once) {
               "  prefetch: { wcet_ns = 30L; }; }"));
   assert_start(schedule, "q", 0, 0, PREM_PREFETCH, 20);
   assert_start(schedule, "once", 0, 0, PREM_PREFETCH, 70);
-  prem_schedule_free(schedule);
 }
 
 TEST(nothing_starts_before_the_warmup_is_over) {
@@ -216,7 +208,7 @@ TEST(nothing_starts_before_the_warmup_is_over) {
 /* ---- refused, each with its legal twin ------------------------------------------------------ */
 
 static prem_status try_plan(const char *source, prem_diag *diag) {
-  prem_schedule *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
   prem_plan *plan = NULL;
   prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
   ck_assert((plan != NULL) == (status == PREM_OK));
@@ -224,7 +216,6 @@ static prem_status try_plan(const char *source, prem_diag *diag) {
   prem_schedule_set_plan(schedule, plan);
   if (plan)
     assert_checked(schedule);
-  prem_schedule_free(schedule);
   return status;
 }
 
@@ -360,25 +351,23 @@ TEST(many_tasks_without_times) {
       tasks = text("%s%s{ name = \"t%d\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
                    " compute: { }; }",
                    tasks, t ? ", " : "", t);
-    prem_schedule *schedule = schedule_from_text(file_of("blocks = 1;", tasks));
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule = schedule_from_text(file_of("blocks = 1;", tasks));
+    OWNED(prem_diag) *diag = prem_diag_new();
     prem_plan *plan = NULL;
     ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_ERR_INVALID);
     const char *reason = prem_diag_at(diag, 0)->reason;
     const size_t length = strlen(reason), last = strlen(more[i]);
     ck_assert_uint_gt(length, last);
     ck_assert_str_eq(reason + length - last, more[i]);
-    prem_diag_free(diag);
-    prem_schedule_free(schedule);
   }
 }
 
 TEST(a_policy_that_does_not_exist) {
   const char *form = "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
                      "policy: { use = \"auto\"; };";
-  prem_schedule *schedule = schedule_from_text(text(form, one_task));
-  prem_diag *diag = prem_diag_new();
-  prem_plan *plan = NULL;
+  OWNED(prem_schedule) *schedule = schedule_from_text(text(form, one_task));
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_plan) *plan = NULL;
   prem_plan_options options = {.policy = "tile_kernelwize"};
   ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, diag), PREM_ERR_INVALID);
   ck_assert_ptr_null(plan);
@@ -386,9 +375,6 @@ TEST(a_policy_that_does_not_exist) {
   options.policy = "tile_kernelwise";
   ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, diag), PREM_OK);
   ck_assert_str_eq(plan->policy, "tile_kernelwise");
-  prem_plan_free(plan);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* ---- random sets against the checker -------------------------------------------------------- */
@@ -396,13 +382,12 @@ TEST(a_policy_that_does_not_exist) {
 enum { SETS = ROUNDS(400) };
 
 static void assert_passes(const char *source, prem_schedule *schedule, prem_plan *plan) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule_set_plan(schedule, plan);
   if (prem_check(schedule, NULL, diag) != PREM_OK) {
     printf("%s\n", source);
     abort_with("check", diag);
   }
-  prem_diag_free(diag);
 }
 
 /* A search finds no less than what it begins with, nothing that the checker refuses, and nothing
@@ -435,8 +420,8 @@ TESTS(random_sets_pass_the_checker, 4) {
   for (int i = 0; i < SETS; ++i) {
     const random_set set = random_set_draw((uint32_t)(_i * SETS + i));
     const char *source = random_set_text(&set);
-    prem_schedule *schedule = schedule_from_text(source);
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule = schedule_from_text(source);
+    OWNED(prem_diag) *diag = prem_diag_new();
     prem_plan *plan = NULL;
     prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
     if (status != PREM_OK && status != PREM_ERR_INFEASIBLE)
@@ -446,8 +431,6 @@ TESTS(random_sets_pass_the_checker, 4) {
       assert_passes(source, schedule, plan);
     planned += plan != NULL;
     search_from(source, schedule, plan != NULL);
-    prem_diag_free(diag);
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(planned, SETS / 2);
 }
@@ -467,13 +450,12 @@ static void copy_with_pictures(const char *pattern, const char *folder) {
 
 /* Its times are measured on the machine that it is for, and nobody has done so yet. */
 static bool waits_for_its_profile(const char *path) {
-  prem_schedule *schedule = NULL;
+  OWNED(prem_schedule) *schedule = NULL;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
   ck_assert_int_eq(prem_schedule_bind(schedule, prem_registry_builtin(), NULL), PREM_OK);
   bool waits = false;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     waits |= schedule->tasks[t].profile[0] && !prem_task_profiled(&schedule->tasks[t]);
-  prem_schedule_free(schedule);
   return waits;
 }
 

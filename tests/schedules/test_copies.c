@@ -51,7 +51,7 @@ static bool meet(int64_t a, int64_t la, int64_t b, int64_t lb, int64_t length_ns
 
 /* Phases of the memory that begin in a window of a copy or reach into one. */
 static int64_t count_meetings(const prem_schedule *schedule, const prem_plan *plan) {
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0, meetings = 0, period_ns;
   ck_assert_int_eq(prem_plan_expand(schedule, plan, &slots, &count, NULL), PREM_OK);
   for (int32_t p = 0; p < schedule->live_count; ++p) {
@@ -65,7 +65,6 @@ static int64_t count_meetings(const prem_schedule *schedule, const prem_plan *pl
                        port->copy.wcet_ns, plan->hyperperiod_ns);
     }
   }
-  free(slots);
   return meetings;
 }
 
@@ -93,7 +92,7 @@ static const char *drawn_set(uint64_t seed) {
 TEST(plans_leave_copies_their_windows) {
   int64_t planned = 0;
   for (uint64_t seed = 1; seed <= SETS; ++seed) {
-    prem_schedule *schedule = schedule_from_text(drawn_set(seed));
+    OWNED(prem_schedule) *schedule = schedule_from_text(drawn_set(seed));
     prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = seed % 2 ? 1 : 60};
     prem_plan_report report;
     prem_plan *plan = NULL;
@@ -107,7 +106,6 @@ TEST(plans_leave_copies_their_windows) {
       ck_assert_int_eq(count_meetings(schedule, plan), 0);
       assert_checked(schedule);
     }
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(planned, SETS / 2);
 }
@@ -117,10 +115,9 @@ static int64_t smallest_slack(const char *live) {
       schedule_from_text(two_tasks("period_ns = 1000L;", "period_ns = 1000L;", live));
   prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = 200};
   prem_plan_report report;
-  prem_plan *plan = NULL;
+  OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
                    PREM_OK);
-  prem_plan_free(plan);
   prem_schedule_free(schedule);
   return report.min_slack_ns;
 }
@@ -136,7 +133,7 @@ TEST(copies_have_no_slack) {
 
 /* The copy of a slow port comes in its own periods alone. */
 TEST(a_copy_comes_in_each_period) {
-  prem_schedule *schedule = prepared_schedule(two_tasks(
+  OWNED(prem_schedule) *schedule = prepared_schedule(two_tasks(
       "period_ns = 1000L;", "period_ns = 2000L;",
       text("inputs = ( %s ); outputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"),
            port_of("z", "publish_ns = 1800L;", 120, 1, "d2h"))));
@@ -164,7 +161,6 @@ TEST(a_copy_comes_in_each_period) {
   ck_assert_int_eq(schedule->tasks[1].publish_ns, 1800);
   prem_copies_free(with_copies);
   ck_assert_int_eq(count_meetings(schedule, schedule->plan), 0);
-  prem_schedule_free(schedule);
 }
 
 /* Of a name that leaves no room for what it is put behind, what has room. */
@@ -173,7 +169,7 @@ TEST(a_copy_of_a_long_name_is_cut) {
   char *at, *source = strdup(
                 two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
                           text("inputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"))));
-  char *all = NULL;
+  FREED char *all = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&all, &bytes);
   const char *from = source;
@@ -186,7 +182,6 @@ TEST(a_copy_of_a_long_name_is_cut) {
   ck_assert_str_eq(with_copies->tasks[2].name, text("copy of %.55s", name));
   prem_copies_free(with_copies);
   prem_schedule_free(schedule);
-  free(all);
   free(source);
 }
 
@@ -200,7 +195,7 @@ static const char *moded(void) {
 }
 
 TEST(plans_of_modes_leave_them_too) {
-  prem_schedule *schedule = prepared_schedule(moded());
+  OWNED(prem_schedule) *schedule = prepared_schedule(moded());
   ck_assert_int_eq(schedule->plan->mode_count, 1);
   ck_assert_int_eq(count_meetings(schedule, schedule->plan), 0);
   ck_assert_int_eq(count_meetings(schedule, schedule->plan->modes[0]), 0);
@@ -209,7 +204,6 @@ TEST(plans_of_modes_leave_them_too) {
   first->start_ns[0] = 310; /* where x is copied */
   ck_assert_int_gt(count_meetings(schedule, schedule->plan->modes[0]), 0);
   ck_assert_int_eq(prem_check(schedule, NULL, NULL), PREM_ERR_INVALID);
-  prem_schedule_free(schedule);
 }
 
 /* Planned anew with one thing changed, all else stays, and copies are not counted. */
@@ -217,7 +211,7 @@ TEST(an_older_plan_is_kept_beside_copies) {
   const char *live = text("inputs = ( %s );", port_of("x", "lead_ns = 300L;", 100, 1, "h2d"));
   prem_schedule *old =
       prepared_schedule(two_tasks("period_ns = 1000L;", "period_ns = 1000L;", live));
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       two_tasks("period_ns = 1000L;", "period_ns = 1000L; deadline_ns = 999L;", live));
   prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = 40, .keep = old};
   prem_plan_report report;
@@ -228,7 +222,6 @@ TEST(an_older_plan_is_kept_beside_copies) {
   ck_assert_int_eq(report.kept, 24);
   ck_assert_int_eq(report.moved + report.added + report.removed, 0);
   assert_checked(schedule);
-  prem_schedule_free(schedule);
   prem_schedule_free(old);
 }
 
@@ -249,7 +242,7 @@ static void move(prem_schedule *schedule, int64_t *instant_ns, int64_t *met, int
 }
 
 TEST(whatever_meets_a_copy_is_refused) {
-  prem_schedule *schedule = prepared_schedule(drawn_set(3));
+  OWNED(prem_schedule) *schedule = prepared_schedule(drawn_set(3));
   prem_plan *plan = schedule->plan;
   int64_t met = 0, refused = 0;
   for (int32_t i = 0; i < plan->affine_count; ++i)
@@ -262,7 +255,6 @@ TEST(whatever_meets_a_copy_is_refused) {
   ck_assert_int_gt(met, 0);
   ck_assert_int_gt(refused, met); /* phases meet each other as well */
   assert_checked(schedule);
-  prem_schedule_free(schedule);
 }
 
 static const struct {
@@ -289,8 +281,8 @@ static const struct {
      "never start"}};
 
 TESTS(wrong_copies_are_refused, (int)(sizeof wrong / sizeof *wrong)) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text_lenient(
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(
       two_tasks("period_ns = 1000L;", "period_ns = 1000L;", wrong[_i].live), diag);
   if (prem_diag_errors(diag) == 0)
     prem_check(schedule, NULL, diag);
@@ -298,8 +290,6 @@ TESTS(wrong_copies_are_refused, (int)(sizeof wrong / sizeof *wrong)) {
   const prem_problem *problem = prem_diag_at(diag, 0);
   ck_assert_str_eq(text("E%03d: %s: %s", problem->code, problem->key, problem->reason),
                    wrong[_i].problem);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 static const struct {
@@ -309,13 +299,13 @@ static const struct {
 
 /* Where its start is, and where its end; the clock steps by 10. */
 TESTS(copies_begin_and_end_on_the_grid, (int)(sizeof on_grid / sizeof *on_grid)) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *source =
       two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
                 text("inputs = ( { array = \"x\"; lead_ns = %dL; copy: { wcet_ns = %dL; }; } );",
                      on_grid[_i].lead_ns, on_grid[_i].wcet_ns));
   const char *at = strstr(source, "blocks = 2;");
-  prem_schedule *schedule = schedule_from_text_lenient(
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(
       text("%.*sclock_step_ns = 10L; %s", (int)(at - source), source, at), diag);
   if (prem_diag_errors(diag) == 0)
     prem_check(schedule, NULL, diag);
@@ -323,8 +313,6 @@ TESTS(copies_begin_and_end_on_the_grid, (int)(sizeof on_grid / sizeof *on_grid))
   if (!on_grid[_i].is_legal)
     ck_assert_ptr_nonnull(
         strstr(prem_diag_at(diag, 0)->reason, "which is not on the grid of clock_step_ns = 10 ns"));
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* Periods, the lead and the time of the copy; what is wrong. The clock steps by 2. */
@@ -343,7 +331,7 @@ static const struct {
     {778, 778, 0, 20, ""}};
 
 TESTS(periods_off_the_grid_are_told, sizeof off_grid / sizeof *off_grid) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *source =
       two_tasks(text("period_ns = %dL;", off_grid[_i].period_ns),
                 text("period_ns = %dL;", off_grid[_i].other_ns),
@@ -351,7 +339,7 @@ TESTS(periods_off_the_grid_are_told, sizeof off_grid / sizeof *off_grid) {
                      off_grid[_i].lead_ns, off_grid[_i].wcet_ns));
   const char *at = strstr(source, "blocks = 2;");
   prem_plan *plan = NULL;
-  prem_schedule *schedule = schedule_from_text_lenient(
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(
       text("%.*sclock_step_ns = 2L; %s", (int)(at - source), source, at), diag);
   if (!*off_grid[_i].problem) {
     const prem_plan_options options = {.step_limit = 1};
@@ -363,20 +351,18 @@ TESTS(periods_off_the_grid_are_told, sizeof off_grid / sizeof *off_grid) {
     ck_assert_int_eq(prem_diag_at(diag, 0)->code, 47);
     ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, off_grid[_i].problem));
   }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* On a GPU frames are copied, whether a plan knows of it or not. */
 TEST(copies_that_no_plan_holds_are_told) {
   prem_machine machine;
-  prem_schedule *schedule = prepared_schedule(two_tasks(
+  OWNED(prem_schedule) *schedule = prepared_schedule(two_tasks(
       "period_ns = 1000L;", "period_ns = 1000L;",
       text("inputs = ( %s ); outputs = ( { array = \"y\"; } );", port_of("x", "", 100, 1, "h2d"))));
   prem_schedule_machine(schedule, &machine);
   for (int32_t gpu = 0; gpu < 2; ++gpu)
     for (int32_t capacity = 1; capacity < 3; ++capacity) {
-      prem_diag *diag = prem_diag_new();
+      OWNED(prem_diag) *diag = prem_diag_new();
       strcpy(machine.backend, gpu ? "cuda" : "cpu");
       schedule->platform.resources[0].capacity = capacity;
       ck_assert_int_eq(prem_check(schedule, &machine, diag), PREM_OK);
@@ -386,9 +372,7 @@ TEST(copies_that_no_plan_holds_are_told) {
                          "frames of 'y' are copied at no instant of the plan: phases may meet the "
                          "copies at the memory, of which the plan gives to one task at a time; say "
                          "how long a `copy` takes, or keep the frames on the GPU");
-      prem_diag_free(diag);
     }
-  prem_schedule_free(schedule);
 }
 
 /* The copies take no block of the machine's, also where a plan is kept. */
@@ -404,14 +388,12 @@ TEST(copies_take_no_block_of_the_machine) {
     for (int kept = 0; kept < 2; ++kept) {
       const prem_plan_options options = {.keep = kept ? schedule : NULL};
       prem_plan_report report;
-      prem_plan *plan = NULL;
-      prem_diag *diag = prem_diag_new();
+      OWNED(prem_plan) *plan = NULL;
+      OWNED(prem_diag) *diag = prem_diag_new();
       ck_assert_int_eq(prem_plan_make_reported(schedule, &machine, &options, &plan, &report, diag),
                        PREM_OK);
       ck_assert_uint_eq(prem_diag_count(diag), 0);
       ck_assert_int_eq(report.moved + report.added + report.removed, 0);
-      prem_plan_free(plan);
-      prem_diag_free(diag);
     }
   }
   prem_schedule_free(schedule);
@@ -443,11 +425,11 @@ static float value_at(prem_live *live, int64_t until_ns, prem_frame *frame) {
 
 /* Frames are chosen when their copies begin, 130 ns before a release; releases are at 130, 1130. */
 TEST(a_frame_is_chosen_before_it_is_copied) {
-  prem_schedule *schedule = prepared_schedule(two_tasks(
+  OWNED(prem_schedule) *schedule = prepared_schedule(two_tasks(
       "period_ns = 1000L;", "period_ns = 1000L;",
       text("inputs = ( %s ); outputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"),
            port_of("y", "publish_ns = 700L;", 120, 1, "d2h"))));
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   prem_frame frame;
   start_live(live, &(prem_live_request){.mode = PREM_MODE_TT});
   prem_live_sleep_until(live, 999);
@@ -458,17 +440,15 @@ TEST(a_frame_is_chosen_before_it_is_copied) {
   ck_assert_int_eq(frame.published_ns, 1830);
   ck_assert_float_eq(value_at(live, 2830, &frame), 3);
   ck_assert_int_eq(frame.published_ns, 2830);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* A job that ends while its result should be copied is late, if it is over when that is shown. */
 TEST(a_result_that_misses_its_copy_is_late) {
-  prem_schedule *schedule = prepared_schedule(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       two_tasks("period_ns = 1000L; deadline_ns = 950L;", "period_ns = 1000L;",
                 text("inputs = ( { array = \"x\"; missing = \"wait\"; } ); outputs = ( %s );",
                      port_of("y", "publish_ns = 700L;", 120, 1, "d2h"))));
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   prem_frame frame;
   prem_live_counts counts;
   start_live(live, &(prem_live_request){.mode = PREM_MODE_TT});
@@ -480,19 +460,15 @@ TEST(a_result_that_misses_its_copy_is_late) {
   ck_assert_int_gt(over_ns, 580);
   prem_live_count(live, prem_live_find(live, "y"), &counts);
   ck_assert_uint_eq(counts.late, 1);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* No file has it: the reader takes a step of 1 ns where the file says none. */
 TEST(a_clock_without_steps_has_no_grid) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
                 text("inputs = ( %s );", port_of("x", "lead_ns = 20L;", 50, 1, "h2d"))));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   schedule->platform.clock_step_ns = 0;
   ck_assert(prem_judge_live(schedule, diag));
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }

@@ -49,13 +49,12 @@ TEST(a_periodic_writer_is_moved) {
   for (int i = 0; i < 2; ++i) {
     prem_schedule *schedule =
         planned(sharing(text(form, 5 + 5 * i), "period_ns = 100L;", reader, ""), 0);
-    prem_slot *slots;
+    FREED prem_slot *slots = NULL;
     int64_t count;
     ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
     for (int64_t s = 0; s < count; ++s)
       if (slots[s].task == 0 && slots[s].job == 1 && slots[s].phase == PREM_PREFETCH)
         ck_assert_int_eq(slots[s].planned_ns, starts_ns[i]);
-    free(slots);
     prem_schedule_free(schedule);
   }
 }
@@ -74,7 +73,7 @@ TESTS(waiting_for_an_array_is_a_cause, 2) {
                        "  period_ns = 200L; release_ns = 120L; deadline_ns = 30L;"
                        "  compute: { wcet_ns = 30L; }; }"
                      : "";
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; precedence_ns = 10L;"
            "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
            "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; },"
@@ -86,7 +85,7 @@ TESTS(waiting_for_an_array_is_a_cause, 2) {
            "    release_ns = 85L; after = ( { task = \"w\"; instance = \"latest\"; } );"
            "    arrays: { in = \"y\"; out = \"new\"; }; tile = [ 64 ]; %s } %s );",
            _i ? 69 : 34, phases, phases, z));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_ERR_INFEASIBLE);
   bool is_said = false;
@@ -94,8 +93,6 @@ TESTS(waiting_for_an_array_is_a_cause, 2) {
     is_said |= strstr(prem_diag_at(diag, i)->reason, causes[_i]) != NULL;
   if (!is_said)
     abort_with(causes[_i], diag);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* A phase says the same whether it stands among the placements of a draft or, as those of chains
@@ -143,20 +140,19 @@ TEST(slots_of_a_draft_count_as_placements_do) {
 /* ---- whatever the set ------------------------------------------------------------------------ */
 
 static void assert_as_planned(const prem_schedule *schedule, uint64_t seed) {
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 3);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 3);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *r = &trace->records[i];
     if (r->release_ns != PREM_NO_RELEASE)
       ck_assert_msg(r->start_ns == r->release_ns, "seed %" PRIu64 ": late", seed);
   }
-  prem_trace_free(trace);
 }
 
 static bool is_planned(prem_schedule *schedule, const prem_schedule *keep, int64_t steps,
                        uint64_t seed) {
   const prem_plan_options options = {
       .time_limit_ns = steps ? PREM_MAX_NS : 0, .step_limit = steps, .keep = keep};
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   prem_status status = prem_plan_make_reported(schedule, NULL, &options, &plan, &report, diag);
   if (status == PREM_OK) {
@@ -168,7 +164,6 @@ static bool is_planned(prem_schedule *schedule, const prem_schedule *keep, int64
     random_schedule_print(stdout, seed);
     abort_with("plan", diag);
   }
-  prem_diag_free(diag);
   return status == PREM_OK;
 }
 
@@ -210,12 +205,11 @@ static const char *chain(uint32_t seed, bool periodic) {
 TESTS(random_chains_leave_time_to_tell, 2) {
   int plans = 0;
   for (uint32_t seed = 0; seed < SETS; ++seed) {
-    prem_schedule *schedule = schedule_from_text(chain(seed, _i == 0));
+    OWNED(prem_schedule) *schedule = schedule_from_text(chain(seed, _i == 0));
     bool made = is_planned(schedule, NULL, seed % 2 ? STEPS : 0, seed);
     plans += made;
     if (made)
       assert_as_planned(schedule, seed);
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(plans, SETS / 2);
 }
@@ -223,7 +217,7 @@ TESTS(random_chains_leave_time_to_tell, 2) {
 TEST(the_exact_engine_leaves_time_to_tell) {
   int shorter = 0;
   for (uint32_t seed = 0; seed < SETS / 10 && prem_solver_name(); ++seed) {
-    prem_schedule *schedule = schedule_from_text(chain(seed, false));
+    OWNED(prem_schedule) *schedule = schedule_from_text(chain(seed, false));
     const prem_planning planning = {
         .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
     prem_plan *plan = prem_plan_new();
@@ -239,7 +233,6 @@ TEST(the_exact_engine_leaves_time_to_tell) {
     assert_as_planned(schedule, seed);
     ck_assert_int_le(plan->hyperperiod_ns, constructive_ns);
     shorter += plan->hyperperiod_ns < constructive_ns;
-    prem_schedule_free(schedule);
   }
   ck_assert(!prem_solver_name() || shorter > 0); /* its own plans were judged */
 }

@@ -47,7 +47,7 @@ START_TEST(what_is_optimal_no_plan_is_shorter_than) {
   int optimal = 0, infeasible = 0;
   for (uint32_t seed = 1000; seed < 1000 + ONE_SHOT_SETS; ++seed) {
     const char *source = tiny_set(seed, false);
-    prem_schedule *schedule = schedule_from_text(source);
+    OWNED(prem_schedule) *schedule = schedule_from_text(source);
     prem_exact_verdict verdict = plan_exactly(schedule, source);
     int64_t step_ns = schedule->platform.clock_step_ns;
     if (verdict.verdict == PREM_PLAN_FEASIBLE) {
@@ -61,7 +61,6 @@ START_TEST(what_is_optimal_no_plan_is_shorter_than) {
         ck_abort_msg("there is a plan:\n%s", source);
       ++infeasible;
     }
-    prem_schedule_free(schedule);
   }
   ck_assert_int_ge(optimal, ONE_SHOT_SETS / 3);
   ck_assert_int_ge(infeasible, 2);
@@ -72,7 +71,7 @@ START_TEST(periodic_sets_have_a_plan_or_have_none) {
   int feasible = 0, infeasible = 0;
   for (uint32_t seed = 2000; seed < 2000 + PERIODIC_SETS; ++seed) {
     const char *source = tiny_set(seed, true);
-    prem_schedule *schedule = schedule_from_text(source);
+    OWNED(prem_schedule) *schedule = schedule_from_text(source);
     prem_exact_verdict verdict = plan_exactly(schedule, source);
     bool refuted = verdict.verdict == PREM_PLAN_INFEASIBLE;
     if (refuted && brute_plan_exists(schedule, schedule->period_lcm_ns - 1))
@@ -83,7 +82,6 @@ START_TEST(periodic_sets_have_a_plan_or_have_none) {
       ck_abort_msg("explained, and yet there is a plan:\n%s", source);
     feasible += verdict.verdict == PREM_PLAN_FEASIBLE;
     infeasible += refuted;
-    prem_schedule_free(schedule);
   }
   ck_assert_int_ge(feasible, PERIODIC_SETS / 4);
   ck_assert_int_ge(infeasible, PERIODIC_SETS / 8);
@@ -115,43 +113,38 @@ START_TEST(a_planted_optimum_is_reached) {
   FILE *file = fdopen(mkstemps(path, 4), "w");
   planted_print(file, tiles, TILES, BLOCKS, 5);
   fclose(file);
-  prem_schedule *schedule = NULL;
+  OWNED(prem_schedule) *schedule = NULL;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
   unlink(path);
   prem_exact_verdict verdict = plan_exactly(schedule, "planted");
   ck_assert_int_eq(verdict.makespan_ns, optimum_ns);
   ck_assert(verdict.optimal);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
 START_TEST(it_stops_when_it_is_told) {
   const char *source = tiny_set(7, false);
-  prem_schedule *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
   prem_planning planning = planning_of(schedule);
-  prem_plan *plan = prem_plan_new();
+  OWNED(prem_plan) *plan = prem_plan_new();
   prem_exact_verdict verdict;
   const volatile sig_atomic_t stop = 1;
   ck_assert_int_eq(prem_plan_exact(&planning, LIMIT_NS, &stop, plan, &verdict), PREM_OK);
   ck_assert_int_ne(verdict.verdict, PREM_PLAN_INFEASIBLE);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
 }
 END_TEST
 
 /* Tiles that one unit takes turns with, all of which may come before each other. */
 static prem_status take_turns(int32_t tiles) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"turns\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
            " kernel = \"none\"; blocks = 1; tiles = %d; compute: { wcet_ns = 9L; }; } );",
            tiles));
   prem_planning planning = planning_of(schedule);
-  prem_plan *plan = prem_plan_new();
+  OWNED(prem_plan) *plan = prem_plan_new();
   prem_exact_verdict verdict;
   const volatile sig_atomic_t stop = 1;
   const prem_status status = prem_plan_exact(&planning, 0, &stop, plan, &verdict);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
   return status;
 }
 
@@ -188,7 +181,7 @@ START_TEST(a_question_without_an_answer_is_asked_again) {
   int asked = 0;
   for (uint32_t seed = 1000; seed < 1000 + ONE_SHOT_SETS; ++seed) {
     const char *source = tiny_set(seed, false);
-    prem_schedule *schedule = schedule_from_text(source);
+    OWNED(prem_schedule) *schedule = schedule_from_text(source);
     const prem_exact_verdict known = plan_after(0, schedule, source);
     if (questions > 0 && known.optimal) {
       const prem_exact_verdict verdict = plan_after(1, schedule, source);
@@ -197,7 +190,6 @@ START_TEST(a_question_without_an_answer_is_asked_again) {
       ck_assert_int_eq(verdict.makespan_ns, known.makespan_ns);
       ++asked;
     }
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(asked, 0);
 }
@@ -240,16 +232,14 @@ static void stop_now(int signal) {
 
 /* @return  when it began */
 static double raise_slack(int64_t limit_ns) {
-  prem_schedule *schedule = much_to_digest();
+  OWNED(prem_schedule) *schedule = much_to_digest();
   prem_planning planning = planning_of(schedule);
-  prem_plan *plan = prem_plan_new();
+  OWNED(prem_plan) *plan = prem_plan_new();
   prem_exact_verdict verdict;
   double began_s = processor_s();
   ck_assert_int_eq(prem_plan_exact_slack(&planning, limit_ns, &told_to_stop, 0, plan, &verdict),
                    PREM_OK);
   ck_assert_int_ne(verdict.verdict, PREM_PLAN_INFEASIBLE);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
   return began_s;
 }
 

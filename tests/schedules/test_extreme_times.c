@@ -124,8 +124,8 @@ TEST(times_may_be_as_large_as_the_format_says) {
   for (int64_t seed = 0; seed < sets; ++seed) {
     random_state = (uint64_t)seed + 1;
     const char *source = a_set();
-    prem_diag *diag = prem_diag_new();
-    prem_schedule *schedule = schedule_from_text_lenient(source, diag);
+    OWNED(prem_diag) *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule = schedule_from_text_lenient(source, diag);
     if (prem_diag_errors(diag) == 0 && is_small(schedule) &&
         prem_check(schedule, NULL, diag) == PREM_OK &&
         plan(schedule, NULL, chance(50) ? 0 : STEPS)) {
@@ -137,8 +137,6 @@ TEST(times_may_be_as_large_as_the_format_says) {
       prem_diag_free(again);
       prem_schedule_free(longer);
     }
-    prem_diag_free(diag);
-    prem_schedule_free(schedule);
   }
   printf("%" PRId64 " sets, %" PRId64 " plans\n", sets, made);
   ck_assert_int_gt(made, sets / 20);
@@ -148,7 +146,7 @@ TEST(times_may_be_as_large_as_the_format_says) {
 TEST(demands_may_be_as_large_as_capacities) {
   static const int64_t steps[] = {0, STEPS};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; ++i) {
-    prem_schedule *schedule = schedule_from_text(
+    OWNED(prem_schedule) *schedule = schedule_from_text(
         "version = 1; name = \"t\"; platform: { blocks = 3; buffers = 16; resources ="
         " ( { name = \"memory\"; capacity = 2147483646; per = \"task\"; } ); }; tasks = ("
         "{ name = \"a\"; kernel = \"none\"; blocks = [ 1, 2 ]; tiles = 4; period_ns = 1000L;"
@@ -159,6 +157,5 @@ TEST(demands_may_be_as_large_as_capacities) {
         "};"
         " compute: { wcet_ns = 44L; }; } );");
     ck_assert(plan(schedule, NULL, steps[i]));
-    prem_schedule_free(schedule);
   }
 }

@@ -114,16 +114,14 @@ GROUP("random");
 TEST(what_has_not_changed_is_not_moved) {
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed);
-    prem_schedule *old = planned(random_set_text(&set));
-    prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+    OWNED(prem_schedule) *old = planned(random_set_text(&set));
+    OWNED(prem_schedule) *schedule = schedule_from_text(random_set_text(&set));
     prem_plan_report report;
     if (old->plan) {
       ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
       ck_assert_int_eq(report.moved + report.added + report.removed, 0);
       assert_equal_plans(schedule, old);
     }
-    prem_schedule_free(schedule);
-    prem_schedule_free(old);
   }
 }
 
@@ -132,10 +130,10 @@ static void change_count(int32_t by) {
   int compared = 0;
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     random_set set = random_set_draw(seed);
-    prem_schedule *old = planned(random_set_text(&set));
+    OWNED(prem_schedule) *old = planned(random_set_text(&set));
     set.tasks += by;
     if (old->plan && set.tasks > 0) {
-      prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+      OWNED(prem_schedule) *schedule = schedule_from_text(random_set_text(&set));
       prem_plan_report report;
       prem_status status = replan(schedule, old, &report);
       ck_assert(by > 0 || status == PREM_OK);
@@ -147,9 +145,7 @@ static void change_count(int32_t by) {
       }
       if (!status && by < 0 && one_hyperperiod(schedule, old))
         ck_assert_int_eq(report.moved, 0);
-      prem_schedule_free(schedule);
     }
-    prem_schedule_free(old);
   }
   ck_assert_int_gt(compared, SETS / 10);
 }
@@ -175,7 +171,7 @@ TEST(a_longer_precedence_moves_those_that_follow) {
       "  after = ( { task = \"a\"; } ); },"
       "{ name = \"c\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 3; prefetch: { wcet_ns = 10L; }; "
       "} );";
-  prem_schedule *old = planned(text(form, 2));
+  OWNED(prem_schedule) *old = planned(text(form, 2));
   prem_schedule *schedule = schedule_from_text(text(form, 3));
   prem_plan_report report;
   ck_assert_int_eq(old->plan->hyperperiod_ns, 30);
@@ -187,7 +183,6 @@ TEST(a_longer_precedence_moves_those_that_follow) {
   ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
   ck_assert_int_eq(report.moved, 0);
   prem_schedule_free(schedule);
-  prem_schedule_free(old);
 }
 
 /* A task takes longer, or is another one altogether: others have to move, but not all. */
@@ -195,23 +190,21 @@ static void change_one(bool other) {
   int64_t kept = 0, moved = 0;
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     random_set set = random_set_draw(seed);
-    prem_schedule *old = planned(random_set_text(&set));
+    OWNED(prem_schedule) *old = planned(random_set_text(&set));
     int32_t which = (int32_t)seed % set.tasks;
     if (other)
       set.version[which] = 1;
     else
       set.longer_ns[which] = 1 + (int32_t)seed % 20;
     if (old->plan) {
-      prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+      OWNED(prem_schedule) *schedule = schedule_from_text(random_set_text(&set));
       prem_plan_report report;
       if (replan(schedule, old, &report) == PREM_OK && one_hyperperiod(schedule, old)) {
         assert_counts(schedule, old, &report);
         kept += report.kept;
         moved += report.moved;
       }
-      prem_schedule_free(schedule);
     }
-    prem_schedule_free(old);
   }
   ck_assert_int_gt(kept, 2 * moved);
   ck_assert_int_gt(moved, 0);
@@ -331,12 +324,11 @@ static prem_plan_report replanned(const char *before, const char *after, int64_t
   prem_plan_report report;
   ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
   assert_counts(schedule, old, &report);
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
   for (int64_t i = 0; i < count; ++i)
     start_ns[slots[i].task] = slots[i].planned_ns;
-  free(slots);
   prem_schedule_free(schedule);
   prem_schedule_free(old);
   return report;
@@ -402,13 +394,13 @@ TEST(windows_of_late_jobs_that_overlap_are_one) {
     starts = text("%s%s{ task = \"%s\"; phase = \"prefetch\"; block = 0; start_ns = [ %dL ]; }",
                   starts, t ? "," : "", tasks[t].name, tasks[t].start_ns);
   }
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = %d; }; tasks = ( %s );\n"
            "plan: { hyperperiod_ns = 200L; starts = ( %s ); };\n",
            TASKS, set, starts));
   const prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
   const bool changed[TASKS] = {false};
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   prem_repair *repair = NULL;
   int64_t count = 0, yielding = 0, jobs = 0, expected = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
@@ -425,8 +417,6 @@ TEST(windows_of_late_jobs_that_overlap_are_one) {
   }
   ck_assert_int_eq(yielding, expected);
   prem_repair_free(repair);
-  free(slots);
-  prem_schedule_free(schedule);
 }
 
 /* a is fetched elsewhere, and b takes longer: the compute of a makes room, so that c may stay. */
@@ -481,7 +471,7 @@ TEST(a_longer_hyperperiod_repeats_the_older_one) {
                            "{ task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 25L ]; },"
                            "{ task = \"b\"; phase = \"prefetch\"; block = 0; start_ns = [ 3L, 60L "
                            "]; } ); };";
-  prem_schedule *old = checked_schedule(before);
+  OWNED(prem_schedule) *old = checked_schedule(before);
   prem_schedule *schedule =
       schedule_from_text(SET(TASK("c", "2", "5L", "period_ns = 300L;") "," TASK(
           "b", "1", "20L", "period_ns = 50L;") "," TASK("a", "0", "10L", "period_ns = 100L;")));
@@ -491,7 +481,6 @@ TEST(a_longer_hyperperiod_repeats_the_older_one) {
   ck_assert_int_eq(report.moved, 0);
   ck_assert_int_eq(report.added, 1);
   prem_schedule_free(schedule);
-  prem_schedule_free(old);
 }
 
 /* Two tiles a block: chains of whole tiles, and pairs joined by hand. */
@@ -509,8 +498,8 @@ TEST(chains_and_joined_pairs_stay_together) {
       "  repeat = 2; step_ns = 40L; },"
       "{ task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 100L; repeat = 3;"
       "  step_ns = 40L; join: { tile = -1; }; } ); };";
-  prem_schedule *old = checked_schedule(text(tasks, "", plan));
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *old = checked_schedule(text(tasks, "", plan));
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text(tasks,
            ", { name = \"c\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: {"
            " wcet_ns = 10L; }; }",
@@ -520,8 +509,6 @@ TEST(chains_and_joined_pairs_stay_together) {
   ck_assert_int_eq(report.kept, 12);
   ck_assert_int_eq(report.added, 1);
   assert_counts(schedule, old, &report);
-  prem_schedule_free(schedule);
-  prem_schedule_free(old);
 }
 
 /* The start of tile 1 has four phases: its own, and the writeback of the tile before. One tile of
@@ -540,15 +527,13 @@ TEST(a_pair_keeps_all_that_is_chained_to_it) {
       "30L;"
       "  tile = 1; join: { tile = 0; }; },"
       "{ task = \"b\"; phase = \"compute\"; start_ns = 70L; } ); };";
-  prem_schedule *old = checked_schedule(text(tasks, 1, plan));
-  prem_schedule *schedule = schedule_from_text(text(tasks, 2, ""));
+  OWNED(prem_schedule) *old = checked_schedule(text(tasks, 1, plan));
+  OWNED(prem_schedule) *schedule = schedule_from_text(text(tasks, 2, ""));
   prem_plan_report report;
   ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
   ck_assert_int_eq(report.kept, 7);
   ck_assert_int_eq(report.added, 1);
   assert_counts(schedule, old, &report);
-  prem_schedule_free(schedule);
-  prem_schedule_free(old);
 }
 
 /* Fetches of b take 12 instead of 10, so that computes chained to them begin 2 later: the first one
@@ -566,10 +551,10 @@ TEST(what_is_chained_to_a_longer_pair_begins_later) {
       "{ task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 100L; repeat = 3;"
       "  step_ns = 50L; join: { tile = -1; }; },"
       "{ task = \"e\"; phase = \"compute\"; start_ns = 190L; } ); };";
-  prem_schedule *old = checked_schedule(text(tasks, 10, plan));
-  prem_schedule *schedule = schedule_from_text(text(tasks, 12, ""));
+  OWNED(prem_schedule) *old = checked_schedule(text(tasks, 10, plan));
+  OWNED(prem_schedule) *schedule = schedule_from_text(text(tasks, 12, ""));
   prem_plan_report report;
-  prem_slot *slots;
+  FREED prem_slot *slots = NULL;
   int64_t count;
   ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
   ck_assert_int_eq(report.moved, 3);
@@ -581,9 +566,6 @@ TEST(what_is_chained_to_a_longer_pair_begins_later) {
     else if (s->tile == 0 && s->phase != PREM_WRITEBACK)
       ck_assert_int_eq(s->planned_ns, s->phase == PREM_PREFETCH ? 100 : 112);
   }
-  free(slots);
-  prem_schedule_free(schedule);
-  prem_schedule_free(old);
 }
 
 /* The pair begins when `c` may begin; what computes 5 longer than before moves the writeback alone.
@@ -607,10 +589,10 @@ TEST(a_pair_that_begins_at_the_earliest_instant_stays) {
       "{ task = \"c\"; phase = \"compute\"; start_ns = 60L; },"
       "{ task = \"c\"; phase = \"writeback\"; start_ns = 80L; } ); };";
   for (int late_ns = -1; late_ns <= 0; ++late_ns) {
-    prem_schedule *old = checked_schedule(text(form, 40 + late_ns, 20, plan));
-    prem_schedule *schedule = schedule_from_text(text(form, 40 + late_ns, 25, ""));
+    OWNED(prem_schedule) *old = checked_schedule(text(form, 40 + late_ns, 20, plan));
+    OWNED(prem_schedule) *schedule = schedule_from_text(text(form, 40 + late_ns, 25, ""));
     prem_plan_report report;
-    prem_slot *slots;
+    FREED prem_slot *slots = NULL;
     int64_t count, joined = 0;
     ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
     assert_counts(schedule, old, &report);
@@ -619,8 +601,5 @@ TEST(a_pair_that_begins_at_the_earliest_instant_stays) {
     for (int64_t i = 0; i < count; ++i)
       joined += (slots[i].flags & PREM_SLOT_JOINED) != 0;
     ck_assert_int_eq(joined, 2);
-    free(slots);
-    prem_schedule_free(schedule);
-    prem_schedule_free(old);
   }
 }

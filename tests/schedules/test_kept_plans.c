@@ -178,7 +178,7 @@ TEST(whatever_is_kept_the_plan_is_legal) {
     random_state = seed + 1;
     const random_set set = random_set_draw(seed);
     prem_schedule *old = schedule_from_text(random_set_text(&set)), *schedule = changed(set);
-    prem_plan *first = NULL;
+    OWNED(prem_plan) *first = NULL;
     plan.slots = NULL;
     plan.schedule = old;
     if (prem_plan_make(old, NULL, NULL, &first, NULL) == PREM_OK) {
@@ -192,7 +192,6 @@ TEST(whatever_is_kept_the_plan_is_legal) {
       }
     }
     free(plan.slots);
-    prem_plan_free(first);
     prem_schedule_free(schedule);
     prem_schedule_free(old);
   }

@@ -132,8 +132,8 @@ static const char *equal_set(int seed) {
 static int planned; /* sets */
 
 static void try_policies(const char *source, int seed) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text_lenient(source, diag);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(source, diag);
   for (int coarse = 0; coarse < 2 && prem_diag_errors(diag) == 0; ++coarse) {
     prem_machine machine;
     prem_schedule_machine(schedule, &machine);
@@ -148,8 +148,6 @@ static void try_policies(const char *source, int seed) {
         free(plan);
       }
   }
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 GROUP("equal");
@@ -188,16 +186,13 @@ GROUP("searched");
 TEST(of_searches) {
   for (uint32_t seed = 0; seed < SEARCHED; ++seed) {
     const random_set set = random_set_draw(seed);
-    prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+    OWNED(prem_schedule) *schedule = schedule_from_text(random_set_text(&set));
     prem_plan_report before, now;
-    char *start = made(schedule, NULL, &(prem_plan_options){0}, &before);
-    char *plan = start ? made_twice(schedule, NULL, &searched, &now) : NULL;
+    FREED char *start = made(schedule, NULL, &(prem_plan_options){0}, &before);
+    FREED char *plan = start ? made_twice(schedule, NULL, &searched, &now) : NULL;
     ck_assert_int_eq(start != NULL, plan != NULL);
     if (plan)
       assert_no_worse(&now, &before);
-    free(start);
-    free(plan);
-    prem_schedule_free(schedule);
   }
 }
 
@@ -232,19 +227,16 @@ TEST(beside_an_older_plan) {
   enum { CHANGES = 10 };
   int kept = 0;
   for (uint64_t seed = 0; seed < DATA; ++seed) {
-    prem_schedule *old = NULL;
+    OWNED(prem_schedule) *old = NULL;
     const bool has_plan = random_schedule_plan(seed, NULL, &old, NULL) == PREM_OK;
     for (int how = 0; has_plan && how < CHANGES; ++how) {
-      prem_schedule *schedule = load_changed(seed, how);
+      OWNED(prem_schedule) *schedule = load_changed(seed, how);
       prem_plan_report report;
-      char *plan = made_twice(schedule, NULL, &(prem_plan_options){.keep = old}, &report);
+      FREED char *plan = made_twice(schedule, NULL, &(prem_plan_options){.keep = old}, &report);
       kept += plan && report.keeps && report.kept > 0;
       if (how == 0)
         ck_assert(plan && report.moved + report.added + report.removed == 0);
-      free(plan);
-      prem_schedule_free(schedule);
     }
-    prem_schedule_free(old);
   }
   ck_assert_int_ge(kept, DATA);
 }
@@ -252,16 +244,13 @@ TEST(beside_an_older_plan) {
 /* ---- what is judged before any of them ------------------------------------------------------- */
 
 static void assert_said(const char *source, prem_status expected, const char *words) {
-  prem_schedule *schedule = schedule_from_text(source);
-  prem_diag *diag = prem_diag_new();
-  prem_plan *plan = NULL;
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), expected);
   ck_assert_uint_eq(prem_diag_count(diag), words ? 1 : 0);
   if (words)
     ck_assert_str_eq(prem_diag_at(diag, 0)->reason, words);
-  prem_plan_free(plan);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 static const char *unprofiled(int tasks) {

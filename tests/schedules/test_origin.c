@@ -74,7 +74,7 @@ TEST(times_of_another_profile_are_told) {
       {"", text(said, "the file")}, {"GPU B", text(said, "\"GPU B\"")}, {"GPU A", NULL}};
   for (int wrong = 0; wrong < 2; ++wrong)
     for (int p = 0; p < 3; ++p) {
-      prem_diag *found = prem_diag_new();
+      OWNED(prem_diag) *found = prem_diag_new();
       load(32, "1.0", "machine = \"GPU A\";");
       strcpy(schedule->profiled_on, profiles[p].judged_by);
       schedule->tasks[0].phase[PREM_COMPUTE].wcet_ns += wrong;
@@ -83,7 +83,6 @@ TEST(times_of_another_profile_are_told) {
       ck_assert_uint_eq(all - errors, wrong && profiles[p].said);
       if (wrong && profiles[p].said)
         ck_assert_str_eq(prem_diag_at(found, all - 1)->reason, profiles[p].said);
-      prem_diag_free(found);
     }
 }
 
@@ -102,7 +101,7 @@ TEST(a_plan_is_judged_by_its_times) {
                {"nowhere", "", true, true, -1}, /* the reader has said so */
                {"", "fedcba9876543210", false, true, 44}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    prem_diag *found = prem_diag_new();
+    OWNED(prem_diag) *found = prem_diag_new();
     load(32, "1.0", "profile = \"here\"; times = \"0123456789abcdef\";");
     strcpy(schedule->profile, cases[i].profile);
     strcpy(schedule->profile_times, cases[i].times);
@@ -116,7 +115,6 @@ TEST(a_plan_is_judged_by_its_times) {
       ck_assert_uint_eq(prem_diag_count(found), cases[i].code >= 0);
     if (cases[i].code == 44 || cases[i].code == 0)
       ck_assert_int_eq(prem_diag_at(found, 0)->code, cases[i].code);
-    prem_diag_free(found);
   }
 }
 
@@ -159,12 +157,11 @@ TEST(a_signed_plan_is_saved_and_read) {
   strcpy(schedule->profile_times, "0123456789abcdef");
   prem_plan_sign(schedule, schedule->plan);
   ck_assert_int_eq(prem_schedule_save(schedule, path, diag), PREM_OK);
-  prem_schedule *again = NULL;
+  OWNED(prem_schedule) *again = NULL;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &again, diag), PREM_OK);
   unlink(path);
   ck_assert_str_eq(again->plan->profile, "here");
   ck_assert_str_eq(again->plan->times, "0123456789abcdef");
   ck_assert_str_eq(again->plan->machine, "GPU \"A\"");
   ck_assert_str_eq(again->plan->kernels, kernels);
-  prem_schedule_free(again);
 }

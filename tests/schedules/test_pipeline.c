@@ -46,10 +46,9 @@ TEST(joined_phases_shorten_a_regular_plan) {
 
 TEST(a_guard_less_is_worth_it) {
   prem_plan_report report;
-  prem_schedule *schedule = planned(text(regular, 2, 10, 60, ""), &report);
+  OWNED(prem_schedule) *schedule = planned(text(regular, 2, 10, 60, ""), &report);
   ck_assert_str_eq(report.method, "pipelines");
   ck_assert_int_le(report.makespan_ns, 600 * 45 + 600); /* apart: 600 x 55 */
-  prem_schedule_free(schedule);
 }
 
 TEST(where_nothing_is_gained_nothing_is_joined) {
@@ -94,13 +93,12 @@ TEST(random_pipelines_pass_the_checker) {
   int served = 0;
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed + 5000);
-    prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+    OWNED(prem_schedule) *schedule = schedule_from_text(random_set_text(&set));
     const prem_planning planning = {
         .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
     bool plannable = schedule->policy.warmup_tiles == 0 && prem_planning_supplied(&planning);
     for (int32_t depth = 2; depth <= schedule->platform.buffers && plannable; ++depth)
       served += judge_pipelines(schedule, &planning, depth);
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(served, SETS / 20);
 }

@@ -35,8 +35,8 @@ static prem_status judge(prem_schedule *schedule, bool ends_within, int64_t grid
 TEST(a_periodic_plan_that_reaches_over_the_end_is_refused) {
   for (int64_t guard_ns = 0; guard_ns <= 3; guard_ns += 3)
     for (int64_t start_ns = 70; start_ns <= 85; ++start_ns) {
-      prem_schedule *schedule = with_end(start_ns, "period_ns = 100L;", (int)guard_ns);
-      prem_diag *diag = prem_diag_new();
+      OWNED(prem_schedule) *schedule = with_end(start_ns, "period_ns = 100L;", (int)guard_ns);
+      OWNED(prem_diag) *diag = prem_diag_new();
       const bool fits = start_ns + 20 + guard_ns <= 100;
       ck_assert_int_eq(judge(schedule, true, 1, diag), fits ? PREM_OK : PREM_ERR_INFEASIBLE);
       ck_assert_uint_eq(prem_diag_errors(diag), !fits);
@@ -54,8 +54,6 @@ TEST(a_periodic_plan_that_reaches_over_the_end_is_refused) {
       }
       ck_assert_int_eq(schedule->plan->hyperperiod_ns, 100);
       ck_assert_int_eq(judge(schedule, false, 1, diag), PREM_OK); /* the only plan */
-      prem_diag_free(diag);
-      prem_schedule_free(schedule);
     }
 }
 
@@ -63,8 +61,8 @@ TEST(a_one_shot_plan_gets_longer) {
   for (int64_t guard_ns = 0; guard_ns <= 3; guard_ns += 3)
     for (int64_t start_ns = 70; start_ns <= 95; ++start_ns)
       for (int64_t grid_ns = 1; grid_ns <= 8; grid_ns += 7) {
-        prem_schedule *schedule = with_end(start_ns, "", (int)guard_ns);
-        prem_diag *diag = prem_diag_new();
+        OWNED(prem_schedule) *schedule = with_end(start_ns, "", (int)guard_ns);
+        OWNED(prem_diag) *diag = prem_diag_new();
         ck_assert_int_eq(judge(schedule, false, grid_ns, diag), PREM_OK);
         ck_assert_int_eq(schedule->plan->hyperperiod_ns, 100);
         ck_assert_int_eq(judge(schedule, true, grid_ns, diag), PREM_OK);
@@ -72,8 +70,6 @@ TEST(a_one_shot_plan_gets_longer) {
         ck_assert_int_eq(schedule->plan->hyperperiod_ns,
                          end_ns <= 100 ? 100 : (end_ns + grid_ns - 1) / grid_ns * grid_ns);
         ck_assert_uint_eq(prem_diag_count(diag), 0);
-        prem_diag_free(diag);
-        prem_schedule_free(schedule);
       }
 }
 

@@ -25,10 +25,9 @@ static const char *file_of(const char *policy, int precedence, const char *of_w,
 
 static prem_schedule *plan(const char *file, const prem_plan_options *options) {
   prem_schedule *schedule = schedule_from_text(file);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_prepare(schedule, prem_registry_builtin(), NULL, options, diag) != PREM_OK)
     abort_with(file, diag);
-  prem_diag_free(diag);
   return schedule;
 }
 
@@ -39,16 +38,14 @@ static const int precedences[] = {0, 7, 300, 20000};
 TESTS(one_task_is_told_of_its_last_job, sizeof policies / sizeof *policies) {
   for (size_t p = 0; p < sizeof precedences / sizeof *precedences; ++p) {
     const char *file = file_of(policies[_i], precedences[p], "", NULL);
-    prem_schedule *schedule = plan(file, NULL);
+    OWNED(prem_schedule) *schedule = plan(file, NULL);
     int64_t count, end_ns = 0;
-    prem_slot *slots;
+    FREED prem_slot *slots = NULL;
     ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
     for (int64_t i = 0; i < count; ++i)
       if (slots[i].planned_ns + slots[i].length_ns > end_ns)
         end_ns = slots[i].planned_ns + slots[i].length_ns;
     ck_assert_int_ge(schedule->plan->hyperperiod_ns, end_ns + precedences[p]);
-    free(slots);
-    prem_schedule_free(schedule);
   }
 }
 
@@ -75,11 +72,10 @@ TEST(readers_before_and_behind_have_their_time) {
 }
 
 TEST(what_cannot_be_in_time_is_refused) {
-  prem_schedule *schedule = schedule_from_text(file_of("auto", 20000, "period_ns = 6000L;", NULL));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule =
+      schedule_from_text(file_of("auto", 20000, "period_ns = 6000L;", NULL));
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag),
                    PREM_ERR_INFEASIBLE);
   ck_assert_uint_gt(prem_diag_errors(diag), 0);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }

@@ -104,12 +104,11 @@ static prem_status plan_with(FILE *told, const prem_plan_options *options) {
     const bool is_beside = schedule->tasks[0].joined.exists; /* pipelines: they may be left out */
     if (options->step_limit == 0 && !is_beside) {
       fprintf(told, "%s %" PRId64 " ns:", report.method, report.makespan_ns);
-      prem_slot *slots = NULL;
+      FREED prem_slot *slots = NULL;
       int64_t count = 0;
       ck_assert_int_eq(prem_plan_expand(schedule, plan, &slots, &count, NULL), PREM_OK);
       for (int64_t i = 0; i < count; ++i)
         fprintf(told, " %" PRId64, slots[i].planned_ns);
-      free(slots);
     }
     if (!options->policy) /* formulas ask for offsets that fit */
       ck_assert_int_eq(prem_check(schedule, NULL, NULL), PREM_OK);

@@ -33,7 +33,7 @@ int clock_gettime(clockid_t clock, struct timespec *out) {
 /* Jobs on machines one after the other, too many for a proof. */
 static prem_schedule *shop(const char *modes) {
   enum { JOBS = 9, MACHINES = 5 };
-  char *source = NULL;
+  FREED char *source = NULL;
   size_t bytes = 0;
   uint64_t state = 10;
   FILE *file = open_memstream(&source, &bytes);
@@ -55,13 +55,12 @@ static prem_schedule *shop(const char *modes) {
   fprintf(file, "\n);\nlive: { %s };\n", modes);
   fclose(file);
   prem_schedule *schedule = schedule_from_text(source);
-  free(source);
   return schedule;
 }
 
 static int64_t steps_within(const char *modes, int64_t limit_ns) {
-  prem_schedule *schedule = shop(modes);
-  prem_plan *plan = NULL;
+  OWNED(prem_schedule) *schedule = shop(modes);
+  OWNED(prem_plan) *plan = NULL;
   prem_plan_report report;
   const prem_plan_options options = {.time_limit_ns = limit_ns};
   is_made_up = true;
@@ -70,8 +69,6 @@ static int64_t steps_within(const char *modes, int64_t limit_ns) {
       prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL);
   is_made_up = false;
   ck_assert_int_eq(status, PREM_OK);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
   return report.steps;
 }
 
@@ -104,7 +101,7 @@ TEST(modes_with_plans_share_the_time) {
 
 /* Tasks of one block, each with its own numbers. */
 static prem_schedule *many(int32_t tasks, int32_t tiles, const char *more) {
-  char *source = NULL;
+  FREED char *source = NULL;
   size_t bytes = 0;
   uint64_t state = 3;
   FILE *file = open_memstream(&source, &bytes);
@@ -119,7 +116,6 @@ static prem_schedule *many(int32_t tasks, int32_t tiles, const char *more) {
   fputs("\n);\n", file);
   fclose(file);
   prem_schedule *schedule = schedule_from_text(source);
-  free(source);
   return schedule;
 }
 
@@ -138,20 +134,19 @@ static prem_plan_report plan_within(const prem_schedule *schedule, int64_t limit
   const prem_plan_options options = {
       .time_limit_ns = limit_ns, .progress = note, .progress_context = what};
   prem_plan_report report;
-  prem_plan *plan = NULL;
+  OWNED(prem_plan) *plan = NULL;
   is_made_up = true;
   now_ns = 0;
   const prem_status status =
       prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL);
   is_made_up = false;
   ck_assert_int_eq(status, PREM_OK);
-  prem_plan_free(plan);
   return report;
 }
 
 /* Some 12 looks for the first plan, and a microsecond for each of its 24 000 phases. */
 TEST(a_first_plan_beyond_the_limit_is_told) {
-  prem_schedule *schedule = many(40, 300, "");
+  OWNED(prem_schedule) *schedule = many(40, 300, "");
   told what = {0};
   prem_plan_report report = plan_within(schedule, 8 * LOOK_NS, &what);
   ck_assert_int_eq(what.times, 1);
@@ -163,12 +158,11 @@ TEST(a_first_plan_beyond_the_limit_is_told) {
   ck_assert_int_eq(what.times, 0);
   ck_assert_int_gt(report.steps, 0);
   ck_assert_ptr_null(report.unsearched);
-  prem_schedule_free(schedule);
 }
 
 /* Without a search as well: a look takes 0.1 s here. */
 TEST(a_first_plan_of_seconds_is_told_without_a_limit) {
-  prem_schedule *schedule = many(40, 300, "");
+  OWNED(prem_schedule) *schedule = many(40, 300, "");
   told what = {0};
   look_ns = 100 * LOOK_NS;
   plan_within(schedule, 0, &what);
@@ -178,18 +172,16 @@ TEST(a_first_plan_of_seconds_is_told_without_a_limit) {
   what = (told){0};
   plan_within(schedule, 0, &what); /* the same, within a second */
   ck_assert_int_eq(what.times, 0);
-  prem_schedule_free(schedule);
 }
 
 /* All of planning ends by the limit, looks in the midst of schedules included. */
 TEST(the_limit_holds_for_all_that_follows_the_first_plan) {
-  prem_schedule *schedule = many(40, 300, "");
+  OWNED(prem_schedule) *schedule = many(40, 300, "");
   for (int64_t looks = 80; looks <= 160; looks *= 2) {
     told what = {0};
     plan_within(schedule, looks * LOOK_NS, &what);
     ck_assert_int_lt(now_ns, looks * LOOK_NS * 12 / 10);
   }
-  prem_schedule_free(schedule);
 }
 
 TEST(what_cannot_be_searched_says_why) {
@@ -204,13 +196,11 @@ TEST(what_cannot_be_searched_says_why) {
 }
 
 static double cpu_s_of(int32_t tasks) {
-  prem_schedule *schedule = many(tasks, 1, "");
-  prem_plan *plan = NULL;
+  OWNED(prem_schedule) *schedule = many(tasks, 1, "");
+  OWNED(prem_plan) *plan = NULL;
   const clock_t began = clock();
   ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
   const double took_s = (double)(clock() - began) / CLOCKS_PER_SEC;
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
   return took_s;
 }
 

@@ -21,18 +21,15 @@ static void tell_problems(FILE *file, const prem_diag *diag) {
 
 /* Plans are compared elsewhere. */
 static void tell_set(FILE *file, uint32_t seed, const random_set *set) {
-  prem_schedule *schedule = schedule_from_text(random_set_text(set));
-  prem_diag *diag = prem_diag_new();
-  prem_plan *plan = NULL;
+  OWNED(prem_schedule) *schedule = schedule_from_text(random_set_text(set));
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_plan) *plan = NULL;
   const prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS};
   const prem_status status = prem_plan_make(schedule, NULL, &options, &plan, diag);
   if (status != PREM_OK) {
     fprintf(file, "set %" PRIu32 ": %s\n", seed, prem_status_text(status));
     tell_problems(file, diag);
   }
-  prem_plan_free(plan);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 GROUP("overloaded");

@@ -28,8 +28,8 @@ static int64_t draw(int64_t from, int64_t to) {
 static void assert_starts(int buffers, const char *more, const int64_t due[3][PREM_PHASE_COUNT]) {
   const char *source =
       file_of(text("blocks = 1; buffers = %d; %s", buffers, more), THREE_TILES, JOB);
-  prem_schedule *schedule = schedule_from_text(source);
-  prem_slot *slots = NULL;
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
+  FREED prem_slot *slots = NULL;
   int64_t count = 0;
   assert_legal(source);
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
@@ -39,8 +39,6 @@ static void assert_starts(int buffers, const char *more, const int64_t due[3][PR
     ck_assert_int_eq(slots[i].head_ns, 7);
     ck_assert_int_eq(slots[i].flags, i ? PREM_SLOT_CHAINED : 0);
   }
-  free(slots);
-  prem_schedule_free(schedule);
 }
 
 GROUP("chains");
@@ -103,12 +101,11 @@ TEST(a_chain_of_a_job_is_judged) {
 
 static void assert_unreadable(int code, const char *fragment, const char *plan) {
   prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(
       prem_schedule_load_text("t", file_of("blocks = 1;", THREE_TILES, plan), &schedule, diag),
       PREM_ERR_PARSE);
   assert_says(diag, code, fragment);
-  prem_diag_free(diag);
 }
 
 TEST(a_chain_of_a_job_is_read) {
@@ -219,8 +216,8 @@ TEST(random_sets_are_legal_and_never_end_later) {
   int planned = 0, chains = 0;
   random_state = 21;
   for (int i = 0; i < sets; ++i) {
-    prem_schedule *schedule = draw_set();
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule = draw_set();
+    OWNED(prem_diag) *diag = prem_diag_new();
     prem_plan *plan = NULL;
     const prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
     ck_assert(status == PREM_OK || (status == PREM_ERR_INFEASIBLE && prem_diag_errors(diag) > 0));
@@ -240,8 +237,6 @@ TEST(random_sets_are_legal_and_never_end_later) {
       for (int32_t r = 0; r < plan->affine_count; ++r)
         chains += (plan->affine[r].chain & PREM_CHAIN_JOB) != 0;
     }
-    prem_diag_free(diag);
-    prem_schedule_free(schedule);
   }
   printf("%d of %d sets planned, %d runs of jobs\n", planned, sets, chains);
   ck_assert_int_gt(planned, sets / 2);
@@ -259,7 +254,7 @@ TEST(a_late_job_is_told_what_may_help) {
        "due at 90; what may help: a later publish_ns (this job takes 105), or objective"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    prem_schedule *schedule = schedule_from_text(
+    OWNED(prem_schedule) *schedule = schedule_from_text(
         text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = (\n"
              "{ name = \"first\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 400L;"
              " deadline_ns = 60L; prefetch: { wcet_ns = 60L; }; },\n"
@@ -269,12 +264,10 @@ TEST(a_late_job_is_told_what_may_help) {
              " ); policy: { objective = \"response\"; };",
              cases[i].task));
     prem_plan *plan = NULL;
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_ERR_INFEASIBLE);
     ck_assert_ptr_null(plan);
     assert_says(diag, 33, cases[i].said);
-    prem_diag_free(diag);
-    prem_schedule_free(schedule);
   }
 }
 
@@ -398,7 +391,7 @@ TEST(tiny_sets_have_the_best_worst_responses) {
                   t.found ? "has a plan" : "has none");
     if (t.found) {
       tiny made = t;
-      prem_slot *slots = NULL;
+      FREED prem_slot *slots = NULL;
       int64_t count = 0;
       made.found = false;
       ck_assert_int_eq(prem_plan_expand(t.schedule, plan, &slots, &count, NULL), PREM_OK);
@@ -413,7 +406,6 @@ TEST(tiny_sets_have_the_best_worst_responses) {
       ++feasible;
       for (int k = 0; k < t.schedule->task_count; ++k)
         beaten += t.best[k] > t.length_ns[k];
-      free(slots);
     }
     prem_plan_free(plan);
     prem_schedule_free(t.schedule);

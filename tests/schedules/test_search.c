@@ -29,11 +29,10 @@ static prem_schedule *end_file(FILE *file, const char *path) {
 static prem_schedule *planted_schedule(int32_t tiles, int32_t blocks, int64_t *optimum_ns) {
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
   FILE *file = begin_file(path);
-  planted_tile *drawn = (planted_tile *)malloc((size_t)tiles * sizeof *drawn);
+  FREED planted_tile *drawn = (planted_tile *)malloc((size_t)tiles * sizeof *drawn);
   ck_assert(drawn);
   *optimum_ns = planted_draw(drawn, tiles, blocks, 11);
   planted_print(file, drawn, tiles, blocks, 5);
-  free(drawn);
   return end_file(file, path);
 }
 
@@ -54,7 +53,7 @@ static prem_plan_report searched(prem_schedule *schedule, int64_t steps, uint64_
 
 static void assert_near(int32_t tiles, int32_t blocks, int64_t steps, double max_pct) {
   int64_t optimum_ns;
-  prem_schedule *schedule = planted_schedule(tiles, blocks, &optimum_ns);
+  OWNED(prem_schedule) *schedule = planted_schedule(tiles, blocks, &optimum_ns);
   prem_plan_report report = searched(schedule, steps, 1);
   ck_assert_int_le(report.lower_bound_ns, optimum_ns);
   ck_assert_int_ge(report.makespan_ns, optimum_ns);
@@ -63,7 +62,6 @@ static void assert_near(int32_t tiles, int32_t blocks, int64_t steps, double max
   double gap_pct = 100.0 * (double)(report.makespan_ns - optimum_ns) / (double)optimum_ns;
   if (gap_pct > max_pct)
     ck_abort_msg("%d tiles on %d blocks: %.3f %% above the optimum", tiles, blocks, gap_pct);
-  prem_schedule_free(schedule);
 }
 
 GROUP("optima");
@@ -85,11 +83,10 @@ static prem_schedule *planted_gangs_schedule(const planted_gangs *set) {
 }
 
 static double gang_gap_pct(const planted_gangs *set, int64_t steps) {
-  prem_schedule *schedule = planted_gangs_schedule(set);
+  OWNED(prem_schedule) *schedule = planted_gangs_schedule(set);
   prem_plan_report report = searched(schedule, steps, 1);
   ck_assert_int_le(report.lower_bound_ns, set->optimum_ns);
   ck_assert_int_ge(report.makespan_ns, set->optimum_ns);
-  prem_schedule_free(schedule);
   return 100.0 * (double)(report.makespan_ns - set->optimum_ns) / (double)set->optimum_ns;
 }
 
@@ -113,13 +110,12 @@ TEST(gangs_with_a_second_resource_come_near_their_optima) {
 }
 
 static int64_t constructed_ns(const char *text) {
-  prem_schedule *schedule = schedule_from_text(text);
+  OWNED(prem_schedule) *schedule = schedule_from_text(text);
   prem_plan *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
   int64_t length_ns = plan->hyperperiod_ns;
-  prem_schedule_free(schedule);
   return length_ns;
 }
 
@@ -166,8 +162,8 @@ static const char project[] =
 
 TEST(equal_seeds_and_steps_give_equal_plans) {
   int64_t optimum_ns;
-  prem_schedule *one = planted_schedule(60, 5, &optimum_ns);
-  prem_schedule *other = planted_schedule(60, 5, &optimum_ns);
+  OWNED(prem_schedule) *one = planted_schedule(60, 5, &optimum_ns);
+  OWNED(prem_schedule) *other = planted_schedule(60, 5, &optimum_ns);
   ck_assert_int_eq(searched(one, 500, 3).makespan_ns, searched(other, 500, 3).makespan_ns);
   prem_slot *slots[2];
   int64_t count[2];
@@ -178,16 +174,13 @@ TEST(equal_seeds_and_steps_give_equal_plans) {
     ck_assert_int_eq(slots[0][i].planned_ns, slots[1][i].planned_ns);
   free(slots[0]);
   free(slots[1]);
-  prem_schedule_free(one);
-  prem_schedule_free(other);
 }
 
 TEST(a_project_is_planned_to_its_optimum) {
-  prem_schedule *schedule = schedule_from_text(project);
+  OWNED(prem_schedule) *schedule = schedule_from_text(project);
   prem_plan_report report = searched(schedule, 2000, 0);
   ck_assert_int_eq(report.makespan_ns, 13); /* 12 would leave one unit of memory idle in all */
   ck_assert(!report.due);
-  prem_schedule_free(schedule);
 }
 
 /* Lawrence 1984, 10 x 5, number 3: machine and length of each operation. */
@@ -222,34 +215,30 @@ static prem_schedule *job_shop_schedule(void) {
 /* Without a way out of local optima 603 is as far as a hundred thousand schedules get. */
 TEST(job_shops_do_not_stick) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
-    prem_schedule *schedule = job_shop_schedule();
+    OWNED(prem_schedule) *schedule = job_shop_schedule();
     ck_assert_int_eq(searched(schedule, 40000, seed).makespan_ns, 597);
-    prem_schedule_free(schedule);
   }
 }
 
 /* No operator goes on for long behind the limit, which is looked at every 64 moves, 16 steps. */
 TEST(steps_are_limited) {
-  prem_schedule *schedule = job_shop_schedule();
+  OWNED(prem_schedule) *schedule = job_shop_schedule();
   for (int64_t limit = 50; limit <= 1000; limit += 50) {
     const int64_t steps = searched(schedule, limit, 1).steps;
     ck_assert_int_ge(steps, limit);
     ck_assert_int_le(steps, limit + 16);
   }
-  prem_schedule_free(schedule);
 }
 
 TEST(without_time_there_is_no_search) {
-  prem_schedule *schedule = schedule_from_text(project);
+  OWNED(prem_schedule) *schedule = schedule_from_text(project);
   prem_plan_options options = {.step_limit = 1000};
   prem_plan_report report;
-  prem_plan *plan = NULL;
+  OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
                    PREM_OK);
   ck_assert_int_eq(report.steps, 0);
   ck_assert_str_eq(report.method, "constructive");
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
 }
 
 static void stop_it(void *context, const prem_plan_progress *progress) {
@@ -260,7 +249,7 @@ static void stop_it(void *context, const prem_plan_progress *progress) {
 TEST(a_search_that_is_stopped_keeps_its_best_plan) {
   int64_t optimum_ns;
   volatile sig_atomic_t stop = 0;
-  prem_schedule *schedule = planted_schedule(600, 6, &optimum_ns);
+  OWNED(prem_schedule) *schedule = planted_schedule(600, 6, &optimum_ns);
   prem_plan_options options = {.time_limit_ns = PREM_MAX_NS,
                                .stop = &stop,
                                .progress = stop_it,
@@ -272,7 +261,6 @@ TEST(a_search_that_is_stopped_keeps_its_best_plan) {
   ck_assert(stop || report.optimal);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
-  prem_schedule_free(schedule);
 }
 
 static prem_schedule *text_of(const char *text) {
@@ -290,7 +278,7 @@ TEST(a_stop_is_seen_before_there_is_a_plan) {
       "};"
       "  compute: { wcet_ns = 40L; }; writeback: { wcet_ns = 20L; }; }\n);\n";
   volatile sig_atomic_t stop = 1;
-  prem_schedule *schedule = text_of(many);
+  OWNED(prem_schedule) *schedule = text_of(many);
   prem_plan_options options = {.stop = &stop};
   prem_plan_report report;
   prem_plan *plan;
@@ -300,21 +288,18 @@ TEST(a_stop_is_seen_before_there_is_a_plan) {
   ck_assert_msg(report.seconds < 5, "after %.1f s",
                 report.seconds); /* a second, if nobody else works */
   ck_assert(report.verdict == PREM_PLAN_UNKNOWN);
-  prem_schedule_free(schedule);
 }
 
 /** What takes no half second is made all the same. */
 TEST(a_stop_from_the_start_leaves_the_constructive_plan) {
   volatile sig_atomic_t stop = 1;
-  prem_schedule *schedule = text_of(
+  OWNED(prem_schedule) *schedule = text_of(
       "version = 1; name = \"t\"; platform: { blocks = 2; };\ntasks = (\n"
       "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 8; prefetch: { wcet_ns = 30L; }; }"
       "\n);\n");
   prem_plan_options options = {.stop = &stop, .time_limit_ns = 1000000000};
-  prem_plan *plan;
+  OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, NULL), PREM_OK);
-  prem_plan_free(plan);
-  prem_schedule_free(schedule);
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
@@ -330,16 +315,15 @@ static const char late[] =
     "  prefetch: { wcet_ns = 10L; }; } );";
 
 TEST(deadlines_come_before_the_makespan) {
-  prem_schedule *schedule = schedule_from_text(late);
+  OWNED(prem_schedule) *schedule = schedule_from_text(late);
   prem_plan_report report = searched(schedule, 500, 0);
   ck_assert(report.due);
   ck_assert_int_ge(report.min_slack_ns, 0);
   ck_assert_int_eq(report.makespan_ns, 50);
-  prem_schedule_free(schedule);
 }
 
 TEST(periodic_sets_get_the_largest_slack) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };\ntasks = (\n"
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
       "  deadline_ns = 100L; prefetch: { wcet_ns = 30L; }; },"
@@ -349,18 +333,16 @@ TEST(periodic_sets_get_the_largest_slack) {
   ck_assert(report.periodic && report.due);
   ck_assert_int_eq(report.min_slack_ns, 70); /* a needs 30 of its 100 */
   ck_assert(report.optimal);
-  prem_schedule_free(schedule);
 }
 
 TEST(equal_tiles_keep_a_regular_plan) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 4; };\ntasks = ( { name = \"a\";"
       " kernel = \"none\"; blocks = 4; tiles = 400; prefetch: { wcet_ns = 10L; };"
       " compute: { wcet_ns = 45L; }; writeback: { wcet_ns = 5L; }; } );");
   searched(schedule, 300, 0);
   ck_assert_int_le(schedule->plan->affine_count, 40);
   ck_assert_int_eq(schedule->plan->starts_count, 0);
-  prem_schedule_free(schedule);
 }
 
 /* The gang goes together across the end of the hyperperiod alone, which only the exact engine
@@ -395,7 +377,7 @@ TEST(a_gang_that_was_solved_stays_together) {
 static prem_status modelled(int before, int behind) {
   const char *form = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = %d;"
                      " period_ns = 2000L; release_ns = %dL; prefetch: { wcet_ns = 1L; }; %s }";
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ( %s, %s );",
            text(form, "a", 0, before, 10, ""),
            text(form, "b", 1, behind, 0, "after = ( { task = \"a\"; instance = \"latest\"; } );")));
@@ -411,7 +393,6 @@ static prem_status modelled(int before, int behind) {
   }
   free(draft.placements);
   free(draft.slots);
-  prem_schedule_free(schedule);
   return status;
 }
 

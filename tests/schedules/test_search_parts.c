@@ -200,7 +200,7 @@ static void try_proofs(const prem_planning *planning, const prem_plan *plan, uin
 
 /* How many sets the graph served. */
 static int try_set(const char *source, uint64_t seed) {
-  prem_schedule *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
   parts of = {.planning = {.schedule = schedule,
                            .grid_ns = prem_max_i64(1, schedule->platform.clock_step_ns),
                            .policy = "auto",
@@ -219,7 +219,6 @@ static int try_set(const char *source, uint64_t seed) {
   }
   free(of.draft.placements);
   free(of.draft.slots);
-  prem_schedule_free(schedule);
   return served;
 }
 
@@ -273,9 +272,8 @@ GROUP("shops");
 TEST(of_shops) {
   int served = 0;
   for (uint64_t seed = 0; seed < SHOPS; ++seed) {
-    char *source = shop_text(seed, (int32_t)(seed / 2 % 4));
+    FREED char *source = shop_text(seed, (int32_t)(seed / 2 % 4));
     served += try_set(source, seed);
-    free(source);
   }
   ck_assert_int_ge(served, SHOPS / 4);
 }
@@ -292,7 +290,7 @@ static bool is_served(const prem_model *model) {
 /* One thing more that it knows nothing of, and it serves the set no longer. */
 TEST(a_graph_serves_what_it_knows) {
   char *source = shop_text(2, 0);
-  prem_schedule *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
   free(source);
   const prem_planning planning = {
       .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
@@ -330,5 +328,4 @@ TEST(a_graph_serves_what_it_knows) {
   prem_model_free(&model);
   free(draft.placements);
   free(draft.slots);
-  prem_schedule_free(schedule);
 }

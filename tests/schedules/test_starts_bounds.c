@@ -7,21 +7,18 @@
 /* ---- starts ---------------------------------------------------------------------------------- */
 
 static prem_status expand_starts(int tiles, int block, int *problems) {
-  prem_schedule *schedule = schedule_from_text(text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; tiles = %d;"
       "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; }; } );"
       "plan: { hyperperiod_ns = 1000L; warmup_tiles = 2; warmup_ns = 80L;"
       "  starts = ( { task = \"a\"; phase = \"prefetch\"; block = %d; start_ns = [ 90L ]; } ); };",
       tiles, block));
-  prem_diag *diag = prem_diag_new();
-  prem_slot *slots = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  FREED prem_slot *slots = NULL;
   int64_t count = 0;
   const prem_status status = prem_plan_expand(schedule, schedule->plan, &slots, &count, diag);
   *problems = (int)prem_diag_has(diag, 30);
-  free(slots);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
   return status;
 }
 
@@ -38,14 +35,13 @@ TEST(a_block_of_warm_up_alone_has_no_starts) {
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
 static int64_t bound_of(const char *platform, const char *tasks) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { %s }; tasks = ( %s );", platform, tasks));
   prem_planning planning = {
       .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
   int64_t bound_ns = -1;
   ck_assert(prem_planning_lower_bound(&planning, &bound_ns));
   prem_planning_raise_bound(&planning, INT64_MAX, NULL, &bound_ns);
-  prem_schedule_free(schedule);
   return bound_ns;
 }
 

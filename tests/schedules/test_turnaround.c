@@ -62,13 +62,12 @@ TEST(every_planner_keeps_them) {
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed);
     for (size_t way = 0; way < sizeof ways / sizeof ways[0]; ++way) {
-      prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+      OWNED(prem_schedule) *schedule = schedule_from_text(random_set_text(&set));
       draw_turnarounds(schedule, seed);
       if (plan_with(schedule, &ways[way]) == PREM_OK) {
         assert_kept(schedule);
         ++planned;
       }
-      prem_schedule_free(schedule);
     }
   }
   ck_assert_int_gt(planned, SETS);
@@ -79,8 +78,8 @@ TEST(an_older_plan_is_moved_until_it_keeps_them) {
   int moved = 0;
   for (uint32_t seed = 0; seed < SETS; ++seed) {
     const random_set set = random_set_draw(seed);
-    prem_schedule *old = schedule_from_text(random_set_text(&set));
-    prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+    OWNED(prem_schedule) *old = schedule_from_text(random_set_text(&set));
+    OWNED(prem_schedule) *schedule = schedule_from_text(random_set_text(&set));
     draw_turnarounds(schedule, seed);
     const prem_plan_options options = {
         .time_limit_ns = PREM_MAX_NS, .step_limit = STEPS, .keep = old};
@@ -89,8 +88,6 @@ TEST(an_older_plan_is_moved_until_it_keeps_them) {
       prem_schedule_set_plan(old, NULL);
       ++moved;
     }
-    prem_schedule_free(old);
-    prem_schedule_free(schedule);
   }
   ck_assert_int_gt(moved, SETS / 4);
 }
@@ -98,20 +95,19 @@ TEST(an_older_plan_is_moved_until_it_keeps_them) {
 /* ---- the least that is asked for ------------------------------------------------------------- */
 
 static int64_t planned_ns(const prem_schedule *schedule, int32_t tile, prem_phase phase) {
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0, ns = -1;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
   for (int64_t i = 0; i < count; ++i)
     if (slots[i].tile == tile && slots[i].phase == phase)
       ns = slots[i].planned_ns;
-  free(slots);
   return ns;
 }
 
 /* What follows in a plan: 100, 50 and 30 ns long, the first tile's writeback behind its compute and
  * the second tile's prefetch behind that. */
 TEST(nothing_but_what_follows_moves) {
-  prem_schedule *schedule = block_of(1, 0, 1, "");
+  OWNED(prem_schedule) *schedule = block_of(1, 0, 1, "");
   schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 7;
   schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns = 11;
   ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
@@ -120,22 +116,20 @@ TEST(nothing_but_what_follows_moves) {
   ck_assert_int_eq(planned_ns(schedule, 1, PREM_PREFETCH), 198);
   ck_assert_int_eq(planned_ns(schedule, 1, PREM_WRITEBACK), 355);
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 396); /* the next one finds the block ready */
-  prem_schedule_free(schedule);
 }
 
 TEST(the_guard_is_no_addition) {
-  prem_schedule *schedule = block_of(1, 9, 1, "");
+  OWNED(prem_schedule) *schedule = block_of(1, 9, 1, "");
   schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 7;
   schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns = 11;
   ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
   ck_assert_int_eq(planned_ns(schedule, 0, PREM_WRITEBACK), 168);
   ck_assert_int_eq(planned_ns(schedule, 1, PREM_PREFETCH), 209);
-  prem_schedule_free(schedule);
 }
 
 /* The memory is free as soon as the writeback ends: another block's prefetch begins there. */
 TEST(resources_are_not_kept) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"two\"; platform: { blocks = 2; clock_step_ns = 1L; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
       "  writeback: { wcet_ns = 30L; }; },"
@@ -151,32 +145,29 @@ TEST(resources_are_not_kept) {
   ck_assert_int_eq(llabs(slots[0].planned_ns - slots[1].planned_ns), 30);
   free(slots);
   assert_kept(schedule);
-  prem_schedule_free(schedule);
 }
 
 /* ---- the checker ----------------------------------------------------------------------------- */
 
 static void assert_refused(const prem_schedule *schedule, const char *words) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   bool found = false;
   ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_ERR_INVALID);
   for (size_t i = 0; i < prem_diag_count(diag); ++i)
     found |= prem_diag_at(diag, i)->code == 40 && strstr(prem_diag_at(diag, i)->reason, words);
   if (!found)
     abort_with(words, diag);
-  prem_diag_free(diag);
 }
 
 /* A plan for turnarounds of a ns less is refused, whichever phase asks for the longer one. */
 static void assert_exact(int buffers, const char *period, prem_phase phase, const char *words) {
-  prem_schedule *schedule = block_of(buffers, 0, 1, period);
+  OWNED(prem_schedule) *schedule = block_of(buffers, 0, 1, period);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     schedule->tasks[0].phase[p].turnaround_ns = 20;
   ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
   assert_kept(schedule);
   schedule->tasks[0].phase[phase].turnaround_ns = 21;
   assert_refused(schedule, words);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_gap_below_a_turnaround_is_refused) {
@@ -192,24 +183,22 @@ TEST(a_gap_below_a_turnaround_is_refused) {
 }
 
 TESTS(a_turnaround_of_one_is_one, 2 * PREM_PHASE_COUNT) {
-  prem_schedule *schedule = block_of(1 + _i / PREM_PHASE_COUNT, 0, 1, "");
+  OWNED(prem_schedule) *schedule = block_of(1 + _i / PREM_PHASE_COUNT, 0, 1, "");
   ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
   assert_kept(schedule);
   schedule->tasks[0].phase[_i % PREM_PHASE_COUNT].turnaround_ns = 1;
   assert_refused(schedule, "turnaround_ns = 1 at least");
-  prem_schedule_free(schedule);
 }
 
 /* Two tiles of 220 ns and the last turnaround: 460 and 20. */
 TEST(a_hyperperiod_ends_ready_for_the_next) {
   for (int period_ns = 479; period_ns <= 480; ++period_ns) {
-    prem_schedule *schedule = block_of(1, 0, 1, text("period_ns = %dL;", period_ns));
+    OWNED(prem_schedule) *schedule = block_of(1, 0, 1, text("period_ns = %dL;", period_ns));
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       schedule->tasks[0].phase[p].turnaround_ns = 20;
     ck_assert_int_eq(plan_with(schedule, NULL), period_ns < 480 ? PREM_ERR_INFEASIBLE : PREM_OK);
     if (period_ns == 480)
       assert_kept(schedule);
-    prem_schedule_free(schedule);
   }
 }
 
@@ -217,7 +206,7 @@ TEST(a_hyperperiod_ends_ready_for_the_next) {
  * at 110. */
 TEST(a_buffer_is_kept_as_well) {
   for (int gap_ns = 0; gap_ns <= 5; gap_ns += 5) {
-    prem_schedule *schedule = checked_schedule(text(
+    OWNED(prem_schedule) *schedule = checked_schedule(text(
         "version = 1; name = \"b\"; platform: { blocks = 1; buffers = 2; };"
         "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3;"
         "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 100L; }; } );"
@@ -234,7 +223,6 @@ TEST(a_buffer_is_kept_as_well) {
                         "%d ns after the end of compute of 'a' tile 0 on block 0: the gap must be "
                         "turnaround_ns = %d at least",
                         110 + gap_ns, gap_ns, gap_ns + 1));
-    prem_schedule_free(schedule);
   }
 }
 
@@ -275,7 +263,7 @@ TEST(a_job_s_last_is_followed_later_from_the_first_on) {
     const int i = n % 2;
     const char *start = "{ task = \"%s\"; phase = \"%s\"; block = 0; start_ns = [ %dL ]; }";
     const char *of_a = text(start, "a", names[i], 20), *of_b = text(start, "b", names[i], 45);
-    prem_schedule *schedule = checked_schedule(
+    OWNED(prem_schedule) *schedule = checked_schedule(
         text("version = 1; name = \"f\"; platform: { blocks = 2; buffers = 2; };"
              "tasks = ( { name = \"o\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
              "  compute: { wcet_ns = 5L; }; },"
@@ -295,7 +283,6 @@ TEST(a_job_s_last_is_followed_later_from_the_first_on) {
                                       "job_turnaround_ns = 16 at least"
                                     : "the last prefetch of its job on the block, and waits for "
                                       "other jobs: it must be job_prefetch_ns = 26 at least");
-    prem_schedule_free(schedule);
   }
 }
 
@@ -338,7 +325,7 @@ TEST(a_job_s_first_prefetch_finds_time_to_ask) {
 /* From the hyperperiod's last compute to the next one's first there are 27: the unit's gap is one
  * within a hyperperiod. */
 TEST(the_next_hyperperiod_s_compute_is_not_concerned) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       "version = 1; name = \"c\"; platform: { blocks = 1; buffers = 2; };"
       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; period_ns = 157L;"
       "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 50L; };"
@@ -351,7 +338,6 @@ TEST(the_next_hyperperiod_s_compute_is_not_concerned) {
   assert_checked(schedule);
   schedule->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 31;
   assert_refused(schedule, "the gap must be unit_turnaround_ns = 31 at least");
-  prem_schedule_free(schedule);
 }
 
 /* Two computes that follow each other, and a writeback that the longer gap does not concern. */
@@ -365,7 +351,7 @@ TEST(the_next_compute_finds_its_unit_ready) {
       "  { task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 0L, 10L ]; },"
       "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 10L, 85L ]; },"
       "  { task = \"a\"; phase = \"writeback\"; block = 0; start_ns = [ 67L, 142L ]; } ); };";
-  prem_schedule *schedule = checked_schedule(source);
+  OWNED(prem_schedule) *schedule = checked_schedule(source);
   schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 7;
   schedule->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 25;
   assert_checked(schedule);
@@ -382,7 +368,6 @@ TEST(the_next_compute_finds_its_unit_ready) {
   ck_assert_int_eq(planned_ns(schedule, 1, PREM_COMPUTE), 67);
   schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 8;
   assert_refused(schedule, "the gap must be turnaround_ns = 8 at least");
-  prem_schedule_free(schedule);
 }
 
 /* By a formula as well, whose rounds are so far apart. */

@@ -240,7 +240,7 @@ TEST(quick_is_one_plan) {
 
 static void assert_saved_is_the_same(const char *source) {
   char file[] = "/tmp/ttprem-fit-XXXXXX", profile[sizeof file + 8];
-  prem_schedule *again = NULL;
+  OWNED(prem_schedule) *again = NULL;
   assert_fits("cpu", source);
   close(mkstemp(file));
   snprintf(profile, sizeof profile, "%s.times", file);
@@ -255,7 +255,6 @@ static void assert_saved_is_the_same(const char *source) {
   ck_assert_str_eq(again->profile, PREM_FIT_PROFILE);
   ck_assert_str_eq(again->profile_times, schedule->profile_times);
   assert_checked(again);
-  prem_schedule_free(again);
   unlink(profile);
   unlink(file);
 }

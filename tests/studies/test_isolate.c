@@ -105,11 +105,9 @@ static char *printed(const prem_findings *findings) {
 }
 
 static void assert_says(const char *words, bool wanted) {
-  prem_findings *findings = prem_isolation_findings(isolation, schedule);
-  char *text = printed(findings);
+  OWNED(prem_findings) *findings = prem_isolation_findings(isolation, schedule);
+  FREED char *text = printed(findings);
   ck_assert_msg((strstr(text, words) != NULL) == wanted, "%s: %s", words, text);
-  free(text);
-  prem_findings_free(findings);
 }
 
 /* ---- a backend that can do less, or other things, than the simulator ------------------------- */
@@ -599,10 +597,9 @@ TEST(wrong_outputs_are_not_certified) {
 
 /** The findings say that the promise is kept. */
 static bool is_kept(void) {
-  prem_findings *findings = prem_isolation_findings(isolation, schedule);
+  OWNED(prem_findings) *findings = prem_isolation_findings(isolation, schedule);
   ck_assert(findings->promised);
   const bool kept = !findings->broken;
-  prem_findings_free(findings);
   return kept;
 }
 
@@ -651,11 +648,9 @@ TEST(the_rule_of_three_is_told) {
 
 TEST(the_verdict_names_the_numbers) {
   isolate(pair);
-  prem_findings *findings = prem_isolation_findings(isolation, schedule);
-  char *text = printed(findings);
+  OWNED(prem_findings) *findings = prem_isolation_findings(isolation, schedule);
+  FREED char *text = printed(findings);
   ck_assert_ptr_nonnull(strstr(text, "tt: response times moved by at most 0 ns (0.0 clock steps)"));
   ck_assert_ptr_nonnull(strstr(text, "free: response times moved by at most 30 ns (30.0 clock"));
   ck_assert_ptr_nonnull(strstr(text, "to 2.00 and 2.00 times"));
-  free(text);
-  prem_findings_free(findings);
 }

@@ -206,14 +206,13 @@ TESTS(those_that_differ_are_tried_each, 5) {
                {"writeback: { wcet_ns = 50L", "writeback: { wcet_ns = 51L"},
                {"vector_increment\"", "vector_sum\"      "},
                {"", ""}};
-  char *source = strdup(copies("scratch_bytes = 65536L;", 2, tile, false));
+  FREED char *source = strdup(copies("scratch_bytes = 65536L;", 2, tile, false));
   const char *second = strstr(source, "name = \"b\"");
   char *at = second ? strstr(source + (second - source), cases[_i].from) : NULL;
   ck_assert_ptr_nonnull(at);
   memcpy(at, cases[_i].to, strlen(cases[_i].to));
   size_all(source);
   ck_assert_int_eq(made_up.opened, _i == 4 ? 1 : 2);
-  free(source);
 }
 
 /* Of `floats` that take so much of their window each time: cut by it, four times at most. */

@@ -24,8 +24,8 @@ static char *printed(const prem_findings *findings) {
 }
 
 static void tell_findings(const prem_findings *findings, const prem_machine *machine) {
-  prem_diag *diag = prem_diag_new();
-  prem_findings *again = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_findings) *again = NULL;
   const char *path = golden_path("f.json");
   if (prem_findings_write(findings, machine, "", path, diag) != PREM_OK ||
       prem_findings_read(path, &again, diag) != PREM_OK ||
@@ -37,8 +37,6 @@ static void tell_findings(const prem_findings *findings, const prem_machine *mac
     fprintf(told, "%s\n", before);
   free(before);
   free(now);
-  prem_findings_free(again);
-  prem_diag_free(diag);
 }
 
 static void tell_profile(const prem_backend *backend, const prem_machine *machine,
@@ -61,10 +59,9 @@ static void tell_profile(const prem_backend *backend, const prem_machine *machin
       prem_profile_write(profile, golden_path("p.cfg"), diag) != PREM_OK)
     abort_with("profile", diag);
   tell_findings(profile->findings, machine);
-  char *all = golden_take(golden_path("p.cfg")); /* its first lines name the build */
+  FREED char *all = golden_take(golden_path("p.cfg")); /* its first lines name the build */
   if (told)
     fprintf(told, "%s\n", strstr(all, "version = 1;"));
-  free(all);
   prem_profile_free(profile);
   prem_diag_free(diag);
 }
@@ -84,9 +81,8 @@ static void tell_isolation(const prem_backend *backend, const prem_machine *mach
   prem_diag *diag = prem_diag_new();
   if (prem_isolate(schedule, backend, &options, &isolation, diag) != PREM_OK)
     abort_with("isolate", diag);
-  prem_findings *findings = prem_isolation_findings(isolation, schedule);
+  OWNED(prem_findings) *findings = prem_isolation_findings(isolation, schedule);
   tell_findings(findings, machine);
-  prem_findings_free(findings);
   prem_isolation_free(isolation);
   prem_diag_free(diag);
 }
@@ -144,7 +140,7 @@ TEST(of_random_schedules) {
   ck_assert_int_eq(delayed.probe(&machine, NULL), PREM_OK);
   told = open_memstream(&found, &bytes);
   for (int seed = 0, done = 0; seed < SEEDS; ++seed) {
-    prem_schedule *schedule = NULL;
+    OWNED(prem_schedule) *schedule = NULL;
     if (random_schedule_plan((uint64_t)seed, NULL, &schedule, NULL) == PREM_OK) {
       delayed_seed = (uint64_t)seed;
       tell_profile(&delayed, &machine, schedule, seed);
@@ -156,7 +152,6 @@ TEST(of_random_schedules) {
         golden_judge("studies.txt", found);
       }
     }
-    prem_schedule_free(schedule);
   }
   ck_assert_ptr_null(told);
 }

@@ -206,27 +206,25 @@ TESTS(a_wrong_output_of_anybody_ends_the_tuning, 4) {
   backend.verify = verify_noted;
   opened_count = 0;
   wrong_variant = _i - 1;
-  prem_schedule *schedule = two_kernels();
+  OWNED(prem_schedule) *schedule = two_kernels();
   const prem_tune_try_options how = {.sampling.scenario = PREM_RELAUNCH,
                                      .sampling.samples = 2,
                                      .sampling.rounds = 1,
                                      .sampling.max_records = 1000};
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_tune_trial *trial = NULL;
   ck_assert_int_eq(prem_tune_trial_open(schedule, &backend, &how, &trial, diag), PREM_OK);
   ck_assert_int_eq(opened_count, 3);
   prem_tune_point point = {0};
   ck_assert_int_eq(prem_tune_trial_run(trial, &point, diag), _i ? PREM_ERR_WRONG : PREM_OK);
   prem_tune_trial_close(trial);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* On the simulator nobody moves: beside its neighbour a task takes what it takes alone. Tails need
  * ten thousand samples. */
 TEST(isolation_has_a_tail_where_there_are_enough_samples) {
   for (int many = 0; many < 2; ++many) {
-    prem_schedule *schedule = two_kernels();
+    OWNED(prem_schedule) *schedule = two_kernels();
     const prem_tune_try_options how = {.sampling.scenario = PREM_RESIDENT,
                                        .sampling.samples = many ? 11000 : 9000,
                                        .sampling.rounds = 1,
@@ -243,7 +241,6 @@ TEST(isolation_has_a_tail_where_there_are_enough_samples) {
     else
       ck_assert(isnan(point.isolation_p999));
     prem_tune_trial_close(trial);
-    prem_schedule_free(schedule);
   }
 }
 
@@ -251,7 +248,7 @@ TEST(isolation_has_a_tail_where_there_are_enough_samples) {
 TEST(an_offset_without_samples_has_no_times) {
   prem_tune_point point = {.offset_ns = 32, .planned = true, .kept = true, .tries = 1};
   prem_tune_search search = {.key = "k", .result = {&point, 1, 0, -1}};
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
       " kernel = \"none\"; blocks = 1; tiles = 1; compute: { wcet_ns = 5L; }; } );");
   prem_findings *findings = prem_tune_findings(schedule, &search, 1, "");
@@ -268,7 +265,6 @@ TEST(an_offset_without_samples_has_no_times) {
     ck_assert(!isnan(prem_value_number(prem_table_value(table, 0, column))));
   ck_assert_double_eq(prem_value_number(prem_table_value(table, 0, 6)), 7);
   prem_findings_free(findings);
-  prem_schedule_free(schedule);
 }
 
 GROUP("search");
@@ -281,11 +277,9 @@ TEST(many_searches_are_told) {
   prem_tune_search searches[SEARCHES];
   for (int i = 0; i < SEARCHES; ++i)
     searches[i] = (prem_tune_search){.key = "prefetch_offset_ns", .result = {&point, 1, 0, 0}};
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
       " kernel = \"none\"; blocks = 1; tiles = 1; compute: { wcet_ns = 5L; }; } );");
-  prem_findings *findings = prem_tune_findings(schedule, searches, SEARCHES, "");
+  OWNED(prem_findings) *findings = prem_tune_findings(schedule, searches, SEARCHES, "");
   ck_assert_int_eq(strncmp(findings->verdict, "prefetch_offset_ns: 32 ns is", 28), 0);
-  prem_findings_free(findings);
-  prem_schedule_free(schedule);
 }
