@@ -3,6 +3,7 @@
 #include "measure/handovers.h"
 
 #include "measure/predecessors.h"
+#include "measure/slot_order.h"
 #include "prem/base/numbers.h"
 
 #include <stdlib.h>
@@ -11,24 +12,6 @@
 typedef struct met_job {
   int32_t block, hyperperiod, job;
 } met_job;
-
-static int by_block_and_start(const void *left, const void *right) {
-  const prem_trace_record *a = *(const prem_trace_record *const *)left,
-                          *b = *(const prem_trace_record *const *)right;
-  if (a->block != b->block)
-    return a->block < b->block ? -1 : 1;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-static const prem_trace_record **in_order(const prem_trace *trace) {
-  const size_t place_bytes = sizeof(const prem_trace_record *);
-  const prem_trace_record **places = malloc(((size_t)trace->record_count + 1) * place_bytes);
-  for (int64_t i = 0; places && i < trace->record_count; ++i)
-    places[i] = &trace->records[i];
-  if (places)
-    qsort(places, (size_t)trace->record_count, place_bytes, by_block_and_start);
-  return places;
-}
 
 static bool is_between(int64_t ns, int64_t from_ns, const prem_trace_record *first) {
   return ns > from_ns && ns <= first->ready_ns;
@@ -88,7 +71,7 @@ prem_status prem_handovers_add(const prem_schedule *schedule, const prem_trace *
   const prem_status status = prem_predecessors_new(schedule, trace, &predecessors);
   if (status != PREM_OK)
     return status;
-  const prem_trace_record **places = in_order(trace);
+  const prem_trace_record **places = prem_records_by_block(trace);
   met_job *met = calloc((size_t)schedule->task_count + 1, sizeof *met);
   const bool room = places && met && add_all(schedule, trace, from, predecessors, places, met, of);
   prem_predecessors_free(predecessors);

@@ -5,11 +5,7 @@
 #include <stdlib.h>
 
 #include "prem/base/numbers.h"
-
-static int by_value(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
+#include "prem/base/sorting.h"
 
 static bool is_disturbed(const int64_t *away_ns, int64_t i) {
   return away_ns && away_ns[i] > 0;
@@ -22,7 +18,7 @@ static int64_t take_trained(const int64_t *values, const int64_t *away_ns, int64
   for (int64_t i = 0; i < half; ++i)
     if (!is_disturbed(away_ns, i))
       trained[count++] = values[i];
-  qsort(trained, (size_t)count, sizeof *trained, by_value);
+  qsort(trained, (size_t)count, sizeof *trained, prem_by_i64);
   return count;
 }
 

@@ -2,6 +2,8 @@
 /* Extreme values, or why there are none: see pwcet.h. */
 #include "measure/pwcet.h"
 
+#include "prem/base/sorting.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,11 +15,6 @@ enum { MIN_RUNS = 300, MIN_EXCESSES = 20, MIN_VALUES = 10 };
 static const double normal_99 = 2.576;     /* two-sided 1 % of a normal distribution */
 static const double normal_95 = 1.645;     /* one-sided 5 % */
 static const double kolmogorov_99 = 1.628; /* 1 % of Kolmogorov's distribution */
-
-static int by_value(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
 
 static bool PREM_PRINTF(2, 3) no_estimate(prem_pwcet *pwcet, const char *format, ...) {
   va_list args;
@@ -34,8 +31,8 @@ static int64_t *sorted_copy(const int64_t *values, int64_t count, bool by_halves
   if (!copy)
     return NULL;
   memcpy(copy, values, (size_t)count * sizeof *copy);
-  qsort(copy, (size_t)first, sizeof *copy, by_value);
-  qsort(copy + first, (size_t)(count - first), sizeof *copy, by_value);
+  qsort(copy, (size_t)first, sizeof *copy, prem_by_i64);
+  qsort(copy + first, (size_t)(count - first), sizeof *copy, prem_by_i64);
   return copy;
 }
 

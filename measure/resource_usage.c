@@ -2,6 +2,8 @@
 /* The use of a resource over time: holds of the planned phases, summed by a sweep. */
 #include "measure/resource_usage.h"
 
+#include "prem/base/sorting.h"
+
 #include <stdlib.h>
 
 /** At an instant a task begins (positive) or ends (negative) to hold a demand. */
@@ -171,11 +173,6 @@ static int by_task_and_instant(const void *a, const void *b) {
   return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 }
 
-static int by_size(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /** How many blocks of one task hold each of the demands that it has. */
 typedef struct gang {
   int64_t *demands, *holders;
@@ -187,7 +184,7 @@ static void find_demands(gang *task, const change *list, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     if (list[i].amount > 0)
       task->demands[all++] = list[i].amount;
-  qsort(task->demands, (size_t)all, sizeof *task->demands, by_size);
+  qsort(task->demands, (size_t)all, sizeof *task->demands, prem_by_i64);
   task->count = 0;
   for (int64_t i = 0; i < all; ++i)
     if (i == 0 || task->demands[i] != task->demands[i - 1]) {
@@ -199,7 +196,7 @@ static void find_demands(gang *task, const change *list, int64_t count) {
 static void count_holder(gang *task, int64_t amount) {
   int64_t demand = amount < 0 ? -amount : amount;
   int64_t *found =
-      bsearch(&demand, task->demands, (size_t)task->count, sizeof *task->demands, by_size);
+      bsearch(&demand, task->demands, (size_t)task->count, sizeof *task->demands, prem_by_i64);
   task->holders[found - task->demands] += amount < 0 ? -1 : 1;
 }
 

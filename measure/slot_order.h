@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Finding the planned slot of a recorded phase. */
+/** Finding the planned slot of a recorded phase, and what ran before it on its block. */
 #ifndef TTPREM_MEASURE_SLOT_ORDER_H
 #define TTPREM_MEASURE_SLOT_ORDER_H
 
@@ -27,6 +27,28 @@ static inline const prem_slot *prem_slot_find(const prem_slot *slots, int64_t co
   if (count == 0)
     return NULL;
   return bsearch(&key, slots, (size_t)count, sizeof key, prem_slot_order);
+}
+
+/** For qsort() of pointers: block after block, by start and end. */
+static inline int prem_record_order(const void *left, const void *right) {
+  const prem_trace_record *a = *(const prem_trace_record *const *)left,
+                          *b = *(const prem_trace_record *const *)right;
+  if (a->block != b->block)
+    return a->block < b->block ? -1 : 1;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+/** All records in that order, to be freed; NULL when out of memory. */
+static inline const prem_trace_record **prem_records_by_block(const prem_trace *trace) {
+  const size_t place_bytes = sizeof(const prem_trace_record *);
+  const prem_trace_record **places = malloc(((size_t)trace->record_count + 1) * place_bytes);
+  for (int64_t i = 0; places && i < trace->record_count; ++i)
+    places[i] = &trace->records[i];
+  if (places)
+    qsort(places, (size_t)trace->record_count, place_bytes, prem_record_order);
+  return places;
 }
 
 #endif

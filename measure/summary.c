@@ -4,12 +4,9 @@
 
 #include "ttprem/measure.h"
 
-enum { P99_SAMPLES = 1000, P999_SAMPLES = 10000, P9999_SAMPLES = 100000 };
+#include "prem/base/sorting.h"
 
-static int by_value(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
+enum { P99_SAMPLES = 1000, P999_SAMPLES = 10000, P9999_SAMPLES = 100000 };
 
 /** The nearest-rank percentile of sorted values: the smallest that so many of `of` of them do not
  *  exceed. */
@@ -32,7 +29,7 @@ void prem_summarise(int64_t *values, int64_t count, prem_summary *out) {
       .count = count > 0 ? count : 0, .p99 = INT64_MIN, .p999 = INT64_MIN, .p9999 = INT64_MIN};
   if (count <= 0)
     return;
-  qsort(values, (size_t)count, sizeof *values, by_value);
+  qsort(values, (size_t)count, sizeof *values, prem_by_i64);
   out->min = values[0];
   out->p50 = nearest_rank(values, count, 500, 1000);
   if (count >= P99_SAMPLES)

@@ -3,6 +3,7 @@
 #include "measure/turnarounds.h"
 
 #include "measure/predecessors.h"
+#include "measure/slot_order.h"
 #include "prem/base/numbers.h"
 
 #include <stdlib.h>
@@ -23,26 +24,6 @@ typedef struct turning {
   int64_t look_back;                /* more records than can hold one up */
   int64_t until;                    /* the first hyperperiod of which records are lost */
 } turning;
-
-static int by_block_and_start(const void *left, const void *right) {
-  const prem_trace_record *a = *(const prem_trace_record *const *)left,
-                          *b = *(const prem_trace_record *const *)right;
-  if (a->block != b->block)
-    return a->block < b->block ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
-}
-
-static const prem_trace_record **in_order(const prem_trace *trace) {
-  const size_t place_bytes = sizeof(const prem_trace_record *);
-  const prem_trace_record **places = malloc(((size_t)trace->record_count + 1) * place_bytes);
-  for (int64_t i = 0; places && i < trace->record_count; ++i)
-    places[i] = &trace->records[i];
-  if (places)
-    qsort(places, (size_t)trace->record_count, place_bytes, by_block_and_start);
-  return places;
-}
 
 /* What happened last on the block before a phase began: an end, or the start of a prefetch, behind
  * which a unit hands on what it has handed on in order. NULL: a start, or nothing. */
@@ -268,7 +249,7 @@ prem_status prem_turnarounds_add(const prem_turnarounds_of *run, const prem_turn
   const prem_status status = prem_predecessors_new(run->schedule, run->trace, &all.predecessors);
   if (status != PREM_OK)
     return status;
-  all.places = in_order(run->trace);
+  all.places = prem_records_by_block(run->trace);
   all.met = calloc(kinds + 1, sizeof *all.met);
   const bool room = all.places && all.met && find_until(&all) && add_all(&all, out);
   prem_predecessors_free(all.predecessors);

@@ -4,6 +4,7 @@
 #define TTPREM_PREM_BASE_CSV_QUOTE_H
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ttprem/text.h"
 
@@ -17,6 +18,14 @@ static inline void prem_csv_quote(FILE *file, const char *bytes) {
     fputc(*bytes, file);
   }
   fputc('"', file);
+}
+
+/** As a field: quoted where it has to be. */
+static inline void prem_csv_name(FILE *file, const char *name) {
+  if (strpbrk(name, ",\"") || prem_text_is_formula(name))
+    prem_csv_quote(file, name);
+  else
+    fputs(name, file);
 }
 
 #endif

@@ -20,16 +20,10 @@ static bool follows(const prem_task *task, int32_t before) {
   return false;
 }
 
-static bool uses(const prem_task *task, int32_t array, prem_access access) {
-  for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-    if (task->arrays[p] == array && task->definition->ports[p].access == access)
-      return true;
-  return false;
-}
-
 static bool reads_from(const prem_task *reader, const prem_task *writer) {
   for (int32_t p = 0; writer->definition && p < writer->definition->port_count; ++p)
-    if (writer->definition->ports[p].access == PREM_OUT && uses(reader, writer->arrays[p], PREM_IN))
+    if (writer->definition->ports[p].access == PREM_OUT &&
+        prem_task_uses(reader, writer->arrays[p], PREM_IN))
       return true;
   return false;
 }

@@ -10,13 +10,6 @@
 
 /* ---- when they come ------------------------------------------------------------------------- */
 
-static bool uses(const prem_task *task, int32_t array, prem_access access) {
-  for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-    if (task->arrays[p] == array && task->definition->ports[p].access == access)
-      return true;
-  return false;
-}
-
 int32_t prem_copy_count(const prem_schedule *schedule) {
   int32_t count = 0;
   for (int32_t i = 0; schedule->bound && i < schedule->live_count; ++i)
@@ -31,7 +24,7 @@ int64_t prem_copy_start_ns(const prem_schedule *schedule, const prem_live_port *
   *period_ns = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
-    if (!uses(task, port->array, port->is_output ? PREM_OUT : PREM_IN))
+    if (!prem_task_uses(task, port->array, port->is_output ? PREM_OUT : PREM_IN))
       continue;
     if (task->period_ns > 0 && (*period_ns == 0 || task->period_ns < *period_ns))
       *period_ns = task->period_ns;
@@ -92,7 +85,7 @@ static void free_copy(prem_task *task) {
 static void end_writer_sooner(const prem_schedule *schedule, const prem_live_port *port,
                               prem_task *tasks) {
   for (int32_t t = 0; port->is_output && t < schedule->task_count; ++t)
-    if (uses(&tasks[t], port->array, PREM_OUT))
+    if (prem_task_uses(&tasks[t], port->array, PREM_OUT))
       tasks[t].publish_ns = port->publish_ns - port->copy.wcet_ns;
 }
 

@@ -21,17 +21,10 @@ typedef struct users {
   int32_t count, task;
 } users;
 
-static bool uses(const prem_task *task, int32_t array, prem_access access) {
-  for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-    if (task->arrays[p] == array && task->definition->ports[p].access == access)
-      return true;
-  return false;
-}
-
 static users users_of(const prem_schedule *schedule, int32_t array, prem_access access) {
   users found = {.task = -1};
   for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (uses(&schedule->tasks[t], array, access)) {
+    if (prem_task_uses(&schedule->tasks[t], array, access)) {
       ++found.count;
       found.task = t;
     }
@@ -111,7 +104,7 @@ static int64_t shortest_period_ns(const prem_schedule *schedule, int32_t array) 
   int64_t shortest_ns = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
-    if (task->period_ns > 0 && uses(task, array, PREM_IN) &&
+    if (task->period_ns > 0 && prem_task_uses(task, array, PREM_IN) &&
         (shortest_ns == 0 || task->period_ns < shortest_ns))
       shortest_ns = task->period_ns;
   }
@@ -134,7 +127,7 @@ static bool judge_trigger(const prem_schedule *schedule, const prem_live_port *p
                   "array '%s' starts the hyperperiod already; make one of the two \"queuing\"",
                   schedule->arrays[other->array].name);
   for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (uses(&schedule->tasks[t], port->array, PREM_IN) &&
+    if (prem_task_uses(&schedule->tasks[t], port->array, PREM_IN) &&
         prem_task_jobs(schedule, &schedule->tasks[t]) != 1)
       return refuse(schedule, port, diag, "kind",
                     "a frame starts a hyperperiod, but task '%s' has %" PRId64

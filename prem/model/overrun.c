@@ -86,16 +86,10 @@ static int32_t port_count(const prem_task *task) {
   return task->definition && task->arrays ? task->definition->port_count : 0;
 }
 
-static bool uses(const prem_task *task, int32_t array, prem_access access) {
-  for (int32_t p = 0; p < port_count(task); ++p)
-    if (task->arrays[p] == array && task->definition->ports[p].access == access)
-      return true;
-  return false;
-}
-
 static bool passes_data(const prem_task *from, const prem_task *to) {
   for (int32_t p = 0; p < port_count(from); ++p)
-    if (from->definition->ports[p].access == PREM_OUT && uses(to, from->arrays[p], PREM_IN))
+    if (from->definition->ports[p].access == PREM_OUT &&
+        prem_task_uses(to, from->arrays[p], PREM_IN))
       return true;
   return false;
 }
@@ -259,7 +253,7 @@ static const char *passed_array(const prem_schedule *schedule, const passing *of
   for (int32_t p = 0; p < from->definition->port_count; ++p)
     if (from->definition->ports[p].access == PREM_OUT &&
         !prem_array_is_state(&schedule->arrays[from->arrays[p]]) &&
-        uses(to, from->arrays[p], PREM_IN))
+        prem_task_uses(to, from->arrays[p], PREM_IN))
       array = from->arrays[p];
   return schedule->arrays[array].name;
 }

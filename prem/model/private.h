@@ -24,6 +24,8 @@ const char *prem_schedule_intern(prem_schedule *schedule, const char *file);
 prem_schedule *prem_schedule_new(void);
 /** The entry of `profiles` of this name; NULL: there is none. */
 const prem_profile_ref *prem_schedule_find_profile(const prem_schedule *schedule, const char *name);
+/** Does one of its bound kernel's ports read or write the array? */
+bool prem_task_uses(const prem_task *task, int32_t array, prem_access access);
 /** Build the lookup table behind prem_schedule_find_task(). */
 prem_status prem_schedule_index(prem_schedule *schedule);
 

@@ -151,6 +151,13 @@ prem_status prem_schedule_index(prem_schedule *schedule) {
   return PREM_OK;
 }
 
+bool prem_task_uses(const prem_task *task, int32_t array, prem_access access) {
+  for (int32_t p = 0; task->definition && task->arrays && p < task->definition->port_count; ++p)
+    if (task->arrays[p] == array && task->definition->ports[p].access == access)
+      return true;
+  return false;
+}
+
 int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name) {
   const int32_t *by_name = schedule->private_data->by_name;
   if (!by_name) /* there was no memory for it */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "prem/base/list.h"
+#include "prem/base/sorting.h"
 #include "report/json_pieces.h"
 #include "report/traces/csv_reader.h"
 #include "report/traces/gzip_file.h"
@@ -64,14 +65,10 @@ static bool append(series *to, int64_t value) {
   return true;
 }
 
-static int by_value(const void *a, const void *b) {
-  return (*(const int64_t *)a > *(const int64_t *)b) - (*(const int64_t *)a < *(const int64_t *)b);
-}
-
 /** Sort, and keep each value once: values[i], and upto[i] samples are not longer. */
 static int64_t accumulate(series *samples, int64_t *upto) {
   int64_t distinct = 0;
-  qsort(samples->values, (size_t)samples->count, sizeof *samples->values, by_value);
+  qsort(samples->values, (size_t)samples->count, sizeof *samples->values, prem_by_i64);
   for (int64_t i = 0; i < samples->count; ++i) {
     if (i == 0 || samples->values[i] != samples->values[distinct - 1])
       samples->values[distinct++] = samples->values[i];

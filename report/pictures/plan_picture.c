@@ -12,6 +12,7 @@
 
 #include "measure/resource_usage.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "report/pictures/drawing.h"
 #include "ttprem/measure.h"
 
@@ -89,11 +90,6 @@ static int by_start(const void *a, const void *b) {
   return (x->block > y->block) - (x->block < y->block);
 }
 
-static int by_size(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static int64_t phases_across(const excerpt *shown) {
   return shown->page.is_column ? PHASES_ACROSS * 2 / 5 : PHASES_ACROSS;
 }
@@ -105,7 +101,7 @@ static bool find_common_length(excerpt *shown) {
     return false;
   for (int64_t i = 0; i < count; ++i)
     lengths[i] = shown->slots[i].length_ns;
-  qsort(lengths, (size_t)count, sizeof *lengths, by_size);
+  qsort(lengths, (size_t)count, sizeof *lengths, prem_by_i64);
   shown->common_ns = prem_max_i64(lengths[count / 2], 1);
   free(lengths);
   return true;

@@ -204,13 +204,6 @@ static bool is_chosen(const converter *work, const line_record *record) {
 
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
-static void write_name(FILE *out, const char *name) {
-  if (strpbrk(name, ",\"") || prem_text_is_formula(name))
-    prem_csv_quote(out, name);
-  else
-    fputs(name, out);
-}
-
 static void write_csv_header(int32_t count, FILE *out) {
   for (int i = 0; i < count; ++i)
     fprintf(out, "%s%s", i ? "," : "", columns[i]);
@@ -223,7 +216,7 @@ static void write_csv(const prem_csv *csv, FILE *out) {
     if (i > 0)
       putc_unlocked(',', out);
     if (i == 1)
-      write_name(out, csv->fields[i]);
+      prem_csv_name(out, csv->fields[i]);
     else
       fputs_unlocked(csv->fields[i], out);
   }

@@ -80,19 +80,12 @@ static uint8_t follows_of(const prem_plan *plan, const prem_slot *slot) {
   return of_job ? FOLLOWS_JOB : FOLLOWS_TILE;
 }
 
-static void put_name(FILE *file, const char *name) {
-  if (strpbrk(name, ",\"") || prem_text_is_formula(name))
-    prem_csv_quote(file, name);
-  else
-    fputs(name, file);
-}
-
 static void put_row(const prem_schedule *schedule, const plan_row *row, const char *mode,
                     FILE *file) {
   const prem_slot *slot = &row->slot;
   const prem_task *task = &schedule->tasks[slot->task];
   const int64_t release_ns = task->release_ns + slot->job * task->period_ns;
-  put_name(file, task->name);
+  prem_csv_name(file, task->name);
   fprintf(file, ",%" PRId32 ",%" PRId32 ",%s,%" PRId32 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",",
           slot->job, slot->tile, row_names[slot->phase], slot->block, slot->planned_ns,
           slot->length_ns, release_ns);
@@ -102,7 +95,7 @@ static void put_row(const prem_schedule *schedule, const plan_row *row, const ch
   if (row->follows)
     fprintf(file, "%" PRId64, slot->head_ns);
   fputs(slot->flags & PREM_SLOT_JOINED ? ",1," : ",,", file);
-  put_name(file, mode);
+  prem_csv_name(file, mode);
   fputc('\n', file);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "runtime/core/record_rules.h"
 
 enum {
@@ -93,12 +94,6 @@ typedef struct timed_job {
   int64_t *away_ns; /* the trace's */
 } timed_job;
 
-/* Absences by their begin, jobs by their end: what comes first in either. */
-static int by_first(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static void list_jobs(const prem_program *program, int64_t hyperperiods, prem_trace *trace,
                       timed_job *jobs) {
   int64_t count = 0;
@@ -133,7 +128,7 @@ static void find_overlaps(const prem_cpu_absence *absences, const int64_t *reach
 /* A job can have waited only for jobs that ended after its release and before its own end. */
 static void carry_on(timed_job *jobs, int64_t count) {
   const timed_job *last = NULL;
-  qsort(jobs, (size_t)count, sizeof *jobs, by_first);
+  qsort(jobs, (size_t)count, sizeof *jobs, prem_by_i64); /* by their ends */
   for (int64_t i = 0; i < count; ++i) {
     if (last && *jobs[i].away_ns == 0 && last->end_ns > jobs[i].release_ns)
       *jobs[i].away_ns = *last->away_ns;
@@ -153,7 +148,7 @@ prem_status prem_cpu_away_judge(const prem_program *program, int64_t hyperperiod
   timed_job *jobs = malloc((size_t)job_count * sizeof *jobs);
   const prem_status status = reach_ns && jobs ? PREM_OK : PREM_ERR_MEMORY;
   if (status == PREM_OK) {
-    qsort(absences, (size_t)count, sizeof *absences, by_first);
+    qsort(absences, (size_t)count, sizeof *absences, prem_by_i64); /* by begin */
     for (int64_t i = 0; i < count; ++i)
       reach_ns[i] = prem_max_i64(absences[i].end_ns, i > 0 ? reach_ns[i - 1] : 0);
     list_jobs(program, hyperperiods, trace, jobs);

@@ -3,6 +3,8 @@
  */
 #include "runtime/session/telling.h"
 
+#include "prem/base/sorting.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,13 +84,8 @@ static void read_starts(telling *t) {
   }
 }
 
-static int ascending(const void *left, const void *right) {
-  const int64_t *a = left, *b = right;
-  return (*a > *b) - (*a < *b);
-}
-
 static prem_latencies summarize(int64_t *times_ns, int64_t count) {
-  qsort(times_ns, (size_t)count, sizeof *times_ns, ascending);
+  qsort(times_ns, (size_t)count, sizeof *times_ns, prem_by_i64);
   return (prem_latencies){.p50_ns = times_ns[(count - 1) / 2],
                           .p99_ns = times_ns[(count * 99 + 99) / 100 - 1],
                           .max_ns = times_ns[count - 1]};

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/sorting.h"
 #include "runtime/cuda/baselines/native_round.h"
 #include "runtime/cuda/baselines/native_tiles.h"
 #include "runtime/cuda/device/verify.h"
@@ -154,11 +155,6 @@ static prem_status add_ways(sweep *at, int32_t t) {
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 
-static int compare_times(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static prem_status time_once(sweep *at, const prem_untiled_order *order, int64_t *makespan_ns) {
   prem_native_round round = {.order = order,
                              .gated = true,
@@ -189,7 +185,7 @@ static prem_status time_order(sweep *at, const prem_untiled_order *order, int64_
   }
   if (status != PREM_OK)
     return status;
-  qsort(times_ns, (size_t)count, sizeof *times_ns, compare_times);
+  qsort(times_ns, (size_t)count, sizeof *times_ns, prem_by_i64);
   *median_ns = times_ns[count / 2];
   return PREM_OK;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 enum { MAX_BODIES = 160, MAX_CLIQUES = 24, ROUNDS = 4 };
 
@@ -159,13 +160,8 @@ static bool supply_interval(prem_refuter *r, const team *t, const piece *pieces,
   return true;
 }
 
-static int by_value(const void *left, const void *right) {
-  int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-  return (a > b) - (a < b);
-}
-
 static int32_t sort_distinct(int64_t *values, int32_t count) {
-  qsort(values, (size_t)count, sizeof *values, by_value);
+  qsort(values, (size_t)count, sizeof *values, prem_by_i64);
   int32_t kept = 0;
   for (int32_t i = 0; i < count; ++i)
     if (i == 0 || values[i] != values[kept - 1])
