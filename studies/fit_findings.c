@@ -1,52 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a fit chose, turn by turn, and what the plan costs beside free and ordinary kernels. */
 #include "studies/fit_parts.h"
+#include "studies/tables.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-static void name_columns(prem_table *table, const char *const *columns) {
-  for (; *columns; columns += 2)
-    prem_table_column(table, columns[0], columns[1]);
-}
-
 static double late_pct(int64_t late, int64_t releases) {
   return releases > 0 ? 100.0 * (double)late / (double)releases : 0;
-}
-
-static void add_known(prem_table *table, bool known, int64_t value) {
-  if (known)
-    prem_table_add_int(table, value);
-  else
-    prem_table_add_real(table, (double)NAN);
 }
 
 static void add_turn(prem_table *table, const prem_fit *fit, int32_t number) {
   const prem_fit_turn *turn = &fit->turns[number];
   const bool has_gap = turn->report.lower_bound_ns > 0;
-  prem_table_add_int(table, number + 1);
-  prem_table_add_text(table, prem_fit_times_name(turn->times));
-  prem_table_add_real(table, turn->times == PREM_FIT_FILE ? (double)NAN : 100 * turn->margin);
-  prem_table_add_int(table, turn->hyperperiod_ns);
-  prem_table_add_real(table, has_gap ? turn->report.gap_pct : (double)NAN);
-  add_known(table, turn->makespan_ns.count > 0, turn->makespan_ns.max);
-  add_known(table, turn->is_measured, turn->releases);
-  add_known(table, turn->is_measured, turn->late);
-  add_known(table, turn->is_measured && turn->lateness_max_ns != INT64_MIN, turn->lateness_max_ns);
-  add_known(table, turn->raised >= 0, turn->raised);
-  prem_table_add_real(table, turn->report.seconds);
-  prem_table_add_real(table, turn->measured_s);
-  prem_table_add_text(table, number == fit->best ? "taken" : "");
+  prem_study_row(
+      table, INT(number + 1), TEXT(prem_fit_times_name(turn->times)),
+      REAL(turn->times == PREM_FIT_FILE ? (double)NAN : 100 * turn->margin),
+      INT(turn->hyperperiod_ns), REAL_IF(has_gap, turn->report.gap_pct),
+      INT_IF(turn->makespan_ns.count > 0, turn->makespan_ns.max),
+      INT_IF(turn->is_measured, turn->releases), INT_IF(turn->is_measured, turn->late),
+      INT_IF(turn->is_measured && turn->lateness_max_ns != INT64_MIN, turn->lateness_max_ns),
+      INT_IF(turn->raised >= 0, turn->raised), REAL(turn->report.seconds), REAL(turn->measured_s),
+      TEXT(number == fit->best ? "taken" : ""));
 }
 
 static void add_turns(prem_findings *findings, const prem_fit *fit) {
-  static const char *const columns[] = {
-      "plan",   "",        "times",  "",         "margin",   "%",    "planned", "ns",    "gap",
-      "%",      "longest", "ns",     "releases", "",         "late", "",        "worst", "ns",
-      "raised", "",        "search", "s",        "measured", "s",    "verdict", "",      NULL};
-  prem_table *table = prem_findings_table(findings, "turns", "The plans, in turn", NULL);
-  name_columns(table, columns);
+  prem_table *table =
+      prem_study_table(findings, "turns", "The plans, in turn",
+                       "plan; times; margin [%]; planned [ns]; gap [%]; longest [ns]; releases; "
+                       "late; worst [ns]; raised; search [s]; measured [s]; verdict");
   for (int32_t i = 0; i < fit->count; ++i)
     add_turn(table, fit, i);
 }
@@ -58,8 +41,6 @@ static double planned_ns(const prem_result *result) {
 }
 
 static void add_modes(prem_findings *findings, const prem_result *result) {
-  static const char *const columns[] = {"mode",    "",   "runs",  "",  "median", "ns",
-                                        "longest", "ns", "tt_is", "x", NULL};
   const double tt_ns = planned_ns(result);
   prem_table *table = NULL;
   for (int32_t i = 0; i < result->row_count; ++i) {
@@ -67,17 +48,13 @@ static void add_modes(prem_findings *findings, const prem_result *result) {
     if (row->makespan_ns.count == 0)
       continue;
     if (!table) {
-      table =
-          prem_findings_table(findings, "modes", "What it costs: the plan beside other ways", NULL);
-      name_columns(table, columns);
+      table = prem_study_table(findings, "modes", "What it costs: the plan beside other ways",
+                               "mode; runs; median [ns]; longest [ns]; tt_is [x]");
     }
-    prem_table_add_text(table, prem_mode_name(row->mode));
-    prem_table_add_int(table, row->makespan_ns.count);
-    prem_table_add_int(table, row->makespan_ns.p50);
-    prem_table_add_int(table, row->makespan_ns.max);
-    prem_table_add_real(table, row->makespan_ns.p50 > 0 && tt_ns > 0
-                                   ? tt_ns / (double)row->makespan_ns.p50
-                                   : (double)NAN);
+    prem_study_row(
+        table, TEXT(prem_mode_name(row->mode)), INT(row->makespan_ns.count),
+        INT(row->makespan_ns.p50), INT(row->makespan_ns.max),
+        REAL_IF(row->makespan_ns.p50 > 0 && tt_ns > 0, tt_ns / (double)row->makespan_ns.p50));
     prem_findings_output(findings, !row->output_checked || row->output_ok);
   }
   for (int32_t i = 0; i < result->left_out_count; ++i)

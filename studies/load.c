@@ -3,6 +3,7 @@
 #include "measure/disturbance.h"
 #include "measure/interleave.h"
 #include "prem/base/numbers.h"
+#include "studies/tables.h"
 #include "ttprem/isolation.h"
 
 #include <inttypes.h>
@@ -216,11 +217,6 @@ static bool next_row(const load_study *study, int *at, load_row *row) {
   return false;
 }
 
-static void name_columns(prem_table *table, const char *const *columns) {
-  for (; *columns; columns += 2)
-    prem_table_column(table, columns[0], columns[1]);
-}
-
 static const prem_variant_times *observed_in(const load_study *study, load_row row) {
   return &study->variants[row.company].observed[row.mode];
 }
@@ -249,13 +245,6 @@ static prem_summary alone_in_fastest(const load_study *study, const char *task) 
   return best;
 }
 
-static void add_known(prem_table *table, int64_t ns) {
-  if (ns == INT64_MIN)
-    prem_table_add_real(table, (double)NAN);
-  else
-    prem_table_add_int(table, ns);
-}
-
 static double ratio(int64_t of, int64_t to) {
   return of > 0 && to > 0 ? (double)of / (double)to : (double)NAN;
 }
@@ -270,29 +259,18 @@ static void add_response(const load_study *study, prem_table *table, const prem_
     return;
   for (int64_t i = 0; i < series->count; ++i)
     missed += task->deadline_ns > 0 && series->ns[i] > task->deadline_ns;
-  prem_table_add_text(table, task->name);
-  prem_table_add_text(table, study->names[row.company]);
-  prem_table_add_text(table, prem_mode_name(row.mode));
-  prem_table_add_int(table, took.count);
-  prem_table_add_int(table, observed_in(study, row)->disturbed);
-  add_known(table, took.p50);
-  add_known(table, took.p99);
-  add_known(table, took.p9999);
-  add_known(table, took.max);
-  prem_table_add_real(table, ratio(took.p50, alone.p50));
-  prem_table_add_real(table, ratio(took.max, alone.max));
-  add_known(table, task->deadline_ns > 0 ? missed : INT64_MIN);
+  prem_study_row(table, TEXT(task->name), TEXT(study->names[row.company]),
+                 TEXT(prem_mode_name(row.mode)), INT(took.count),
+                 INT(observed_in(study, row)->disturbed), KNOWN(took.p50), KNOWN(took.p99),
+                 KNOWN(took.p9999), KNOWN(took.max), REAL(ratio(took.p50, alone.p50)),
+                 REAL(ratio(took.max, alone.max)), INT_IF(task->deadline_ns > 0, missed));
 }
 
 static void add_responses(const load_study *study, prem_findings *findings) {
-  static const char *const columns[] = {
-      "task",   "",          "company", "",    "mode",         "",    "jobs",
-      "",       "disturbed", "",        "p50", "ns",           "p99", "ns",
-      "p99.99", "ns",        "longest", "ns",  "p50_of_alone", "",    "longest_of_alone",
-      "",       "missed",    "",        NULL};
   prem_table *table =
-      prem_findings_table(findings, "responses", "Response times of critical tasks", NULL);
-  name_columns(table, columns);
+      prem_study_table(findings, "responses", "Response times of critical tasks",
+                       "task; company; mode; jobs; disturbed; p50 [ns]; p99 [ns]; p99.99 [ns]; "
+                       "longest [ns]; p50_of_alone; longest_of_alone; missed");
   load_row row;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
     for (int at = 0; !study->schedule->tasks[t].best_effort && next_row(study, &at, &row);)
@@ -341,23 +319,17 @@ static void add_load(const load_study *study, prem_table *table, int32_t t, load
   if (row.company == ALONE || observed->beside_ns == 0)
     return;
   const prem_best_effort_counts *counts = &observed->beside[t];
-  prem_table_add_text(table, study->schedule->tasks[t].name);
-  prem_table_add_text(table, study->names[row.company]);
-  prem_table_add_text(table, prem_mode_name(row.mode));
-  prem_table_add_int(table, counts->tiles);
-  prem_table_add_real(table, counts->bytes > 0 ? rate : (double)NAN);
-  prem_table_add_real(table, share(rate, open_rate(study, is_tiled_in(study, row), t)));
-  prem_table_add_int(table, counts->waits);
-  prem_table_add_int(table, counts->overruns);
+  prem_study_row(table, TEXT(study->schedule->tasks[t].name), TEXT(study->names[row.company]),
+                 TEXT(prem_mode_name(row.mode)), INT(counts->tiles),
+                 REAL_IF(counts->bytes > 0, rate),
+                 REAL(share(rate, open_rate(study, is_tiled_in(study, row), t))),
+                 INT(counts->waits), INT(counts->overruns));
 }
 
 static void add_loads(const load_study *study, prem_findings *findings) {
-  static const char *const columns[] = {"task",  "", "company",  "",     "mode", "",
-                                        "tiles", "", "rate",     "GB/s", "kept", "",
-                                        "waits", "", "overruns", "",     NULL};
   prem_table *table =
-      prem_findings_table(findings, "load", "What best-effort tasks got done", NULL);
-  name_columns(table, columns);
+      prem_study_table(findings, "load", "What best-effort tasks got done",
+                       "task; company; mode; tiles; rate [GB/s]; kept; waits; overruns");
   load_row row;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
     for (int at = 0; study->schedule->tasks[t].best_effort && next_row(study, &at, &row);)
@@ -389,35 +361,19 @@ static void add_point(const load_study *study, prem_table *table, const char *ta
   if (took.count == 0 || row.company < GATE)
     return;
   snprintf(point, sizeof point, "%s, %s", prem_mode_name(row.mode), study->names[row.company]);
-  prem_table_add_text(table, task);
-  prem_table_add_text(table, load_name(study));
-  prem_table_add_text(table, study->names[row.company]);
-  prem_table_add_text(table, prem_mode_name(row.mode));
-  prem_table_add_text(table, point);
-  prem_table_add_int(table, took.count);
-  add_known(table, took.p50);
-  add_known(table, took.p9999);
-  add_known(table, took.max);
-  add_known(table, alone.p9999);
-  add_known(table, alone.max);
-  add_known(table, cold.p9999);
-  add_known(table, cold.max);
-  prem_table_add_real(table, load_kept(study, row));
-  prem_table_add_real(table, row.company == GATE || row.company == study->graphs
-                                 ? (double)plan->open_ns / (double)plan->hyperperiod_ns
-                                 : (double)NAN);
+  prem_study_row(table, TEXT(task), TEXT(load_name(study)), TEXT(study->names[row.company]),
+                 TEXT(prem_mode_name(row.mode)), TEXT(point), INT(took.count), KNOWN(took.p50),
+                 KNOWN(took.p9999), KNOWN(took.max), KNOWN(alone.p9999), KNOWN(alone.max),
+                 KNOWN(cold.p9999), KNOWN(cold.max), REAL(load_kept(study, row)),
+                 REAL_IF(row.company == GATE || row.company == study->graphs,
+                         (double)plan->open_ns / (double)plan->hyperperiod_ns));
 }
 
 static void add_points(const load_study *study, prem_findings *findings) {
-  static const char *const columns[] = {
-      "workload",        "load",           "company",          "mode",
-      "point",           "jobs",           "p50_ns",           "p9999_ns",
-      "longest_ns",      "alone_p9999_ns", "alone_longest_ns", "cold_p9999_ns",
-      "cold_longest_ns", "load_kept",      "open_share",       NULL};
-  prem_table *table =
-      prem_findings_table(findings, "points", "Longest response against load kept", NULL);
-  for (int c = 0; columns[c]; ++c)
-    prem_table_column(table, columns[c], "");
+  prem_table *table = prem_study_table(
+      findings, "points", "Longest response against load kept",
+      "workload; load; company; mode; point; jobs; p50_ns; p9999_ns; longest_ns; alone_p9999_ns; "
+      "alone_longest_ns; cold_p9999_ns; cold_longest_ns; load_kept; open_share");
   load_row row;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
     for (int at = 0; !study->schedule->tasks[t].best_effort && next_row(study, &at, &row);)

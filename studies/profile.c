@@ -15,6 +15,8 @@
 #include "measure/quantile.h"
 #include "measure/turnarounds.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
+#include "studies/tables.h"
 #include "ttprem/prepare.h"
 
 #include <inttypes.h>
@@ -318,11 +320,6 @@ static int64_t longest_turnaround(const profiling *all, const prem_times *times)
              : times->max_ns;
 }
 
-static int by_time(const void *left, const void *right) {
-  const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-  return (a > b) - (a < b);
-}
-
 /* Of the tasks whose phases of this kind were followed by something: the middle one. */
 static prem_status usual_turnaround(const profiling *all, int phase, int64_t *out) {
   const int32_t tasks = all->schedule->task_count;
@@ -335,7 +332,7 @@ static prem_status usual_turnaround(const profiling *all, int phase, int64_t *ou
     if (turnarounds_of(all, t, phase)->count > 0)
       list[count++] = longest_turnaround(all, turnarounds_of(all, t, phase));
   if (count > 0) {
-    qsort(list, (size_t)count, sizeof *list, by_time);
+    qsort(list, (size_t)count, sizeof *list, prem_by_i64);
     *out = list[count / 2];
   }
   free(list);
@@ -563,13 +560,6 @@ static const char *condition_name(prem_condition condition) {
   return names[condition];
 }
 
-static void add_percentile(prem_table *table, int64_t ns) {
-  if (ns == INT64_MIN)
-    prem_table_add_real(table, (double)NAN);
-  else
-    prem_table_add_int(table, ns);
-}
-
 static void add_times_row(prem_table *table, const prem_profile_task *task, int phase,
                           prem_condition condition, bool is_cold) {
   const prem_profile_phase *times = &task->phase[phase];
@@ -577,36 +567,22 @@ static void add_times_row(prem_table *table, const prem_profile_task *task, int 
   const prem_pwcet *pwcet = &times->pwcet[condition];
   if (summary->count == 0)
     return;
-  prem_table_add_text(table, task->name);
-  prem_table_add_text(table, prem_phase_name((prem_phase)phase));
-  prem_table_add_text(table, condition_name(condition));
-  prem_table_add_text(table, is_cold ? "cold" : "steady");
-  prem_table_add_int(table, summary->count);
-  prem_table_add_int(table, summary->max);
-  add_percentile(table, summary->p999);
-  add_percentile(table, summary->p99);
-  prem_table_add_int(table, summary->p50);
-  prem_table_add_int(table, summary->min);
-  prem_table_add_real(table, summary->mean);
-  add_percentile(table, !is_cold && pwcet->known ? pwcet->estimate_ns : INT64_MIN);
-  prem_table_add_text(table, is_cold            ? ""
-                             : pwcet->known     ? "estimate"
-                             : pwcet->reason[0] ? "no estimate"
-                                                : "");
-}
-
-static void name_columns(prem_table *table, const char *const *columns) {
-  for (; *columns; columns += 2)
-    prem_table_column(table, columns[0], columns[1]);
+  prem_study_row(table, TEXT(task->name), TEXT(prem_phase_name((prem_phase)phase)),
+                 TEXT(condition_name(condition)), TEXT(is_cold ? "cold" : "steady"),
+                 INT(summary->count), INT(summary->max), KNOWN(summary->p999), KNOWN(summary->p99),
+                 INT(summary->p50), INT(summary->min), REAL(summary->mean),
+                 INT_IF(!is_cold && pwcet->known, pwcet->estimate_ns),
+                 TEXT(is_cold            ? ""
+                      : pwcet->known     ? "estimate"
+                      : pwcet->reason[0] ? "no estimate"
+                                         : ""));
 }
 
 static void add_times(prem_findings *findings, const prem_profile *profile) {
-  static const char *const columns[] = {
-      "task", "",        "phase", "",      "company", "",    "state",     "",    "count",
-      "",     "longest", "ns",    "p99.9", "ns",      "p99", "ns",        "p50", "ns",
-      "min",  "ns",      "mean",  "ns",    "tail",    "ns",  "tail_says", "",    NULL};
-  prem_table *table = prem_findings_table(findings, "times", "What the phases took", NULL);
-  name_columns(table, columns);
+  prem_table *table =
+      prem_study_table(findings, "times", "What the phases took",
+                       "task; phase; company; state; count; longest [ns]; p99.9 [ns]; p99 [ns]; "
+                       "p50 [ns]; min [ns]; mean [ns]; tail [ns]; tail_says");
   for (int32_t t = 0; t < profile->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT; ++i) {
@@ -616,32 +592,23 @@ static void add_times(prem_findings *findings, const prem_profile *profile) {
 }
 
 static void add_handover_table(prem_findings *findings, const prem_profile *profile) {
-  static const char *const columns[] = {"task", "",    "count", "",    "longest", "ns", "p99",
-                                        "ns",   "p50", "ns",    "min", "ns",      NULL};
   prem_table *table = NULL;
   for (int32_t t = 0; t < profile->task_count; ++t) {
     const prem_summary *took = &profile->tasks[t].handover_ns;
     if (took->count == 0)
       continue;
     if (!table) {
-      table = prem_findings_table(findings, "handovers",
-                                  "Until a task knew that those before it had ended", NULL);
-      name_columns(table, columns);
+      table = prem_study_table(findings, "handovers",
+                               "Until a task knew that those before it had ended",
+                               "task; count; longest [ns]; p99 [ns]; p50 [ns]; min [ns]");
     }
-    prem_table_add_text(table, profile->tasks[t].name);
-    prem_table_add_int(table, took->count);
-    prem_table_add_int(table, took->max);
-    add_percentile(table, took->p99);
-    prem_table_add_int(table, took->p50);
-    prem_table_add_int(table, took->min);
+    prem_study_row(table, TEXT(profile->tasks[t].name), INT(took->count), INT(took->max),
+                   KNOWN(took->p99), INT(took->p50), INT(took->min));
   }
 }
 
 /* Nothing where every block was ready at once, as on a virtual clock. */
 static void add_turnaround_table(prem_findings *findings, const prem_profile *profile) {
-  static const char *const columns[] = {"task",    "",   "phase",   "",   "count", "",
-                                        "longest", "ns", "p99",     "ns", "p50",   "ns",
-                                        "min",     "ns", "planned", "ns", NULL};
   prem_table *table = NULL;
   for (int32_t i = 0; i < profile->task_count * PREM_PHASE_COUNT; ++i) {
     const prem_profile_task *task = &profile->tasks[i / PREM_PHASE_COUNT];
@@ -650,29 +617,22 @@ static void add_turnaround_table(prem_findings *findings, const prem_profile *pr
     if (took->count == 0 || took->max <= 0)
       continue;
     if (!table) {
-      table = prem_findings_table(findings, "turnarounds",
-                                  "Until a block was ready for what came behind a phase", NULL);
-      name_columns(table, columns);
+      table = prem_study_table(
+          findings, "turnarounds", "Until a block was ready for what came behind a phase",
+          "task; phase; count; longest [ns]; p99 [ns]; p50 [ns]; min [ns]; planned [ns]");
     }
-    prem_table_add_text(table, task->name);
-    prem_table_add_text(table, prem_phase_name((prem_phase)(i % PREM_PHASE_COUNT)));
-    prem_table_add_int(table, took->count);
-    prem_table_add_int(table, took->max);
-    add_percentile(table, took->p99);
-    prem_table_add_int(table, took->p50);
-    prem_table_add_int(table, took->min);
-    prem_table_add_int(table, phase->turnaround_ns);
+    prem_study_row(table, TEXT(task->name),
+                   TEXT(prem_phase_name((prem_phase)(i % PREM_PHASE_COUNT))), INT(took->count),
+                   INT(took->max), KNOWN(took->p99), INT(took->p50), INT(took->min),
+                   INT(phase->turnaround_ns));
   }
 }
 
 static void add_pwcets(prem_findings *findings, const prem_profile *profile) {
-  static const char *const columns[] = {"task",      "", "phase",       "",   "company",  "",
-                                        "runs",      "", "threshold",   "ns", "excesses", "",
-                                        "variation", "", "probability", "",   "estimate", "ns",
-                                        "why_not",   "", NULL};
-  prem_table *table = prem_findings_table(
-      findings, "tails", "The longest time of a run: what may be said beyond what was seen", NULL);
-  name_columns(table, columns);
+  prem_table *table = prem_study_table(
+      findings, "tails", "The longest time of a run: what may be said beyond what was seen",
+      "task; phase; company; runs; threshold [ns]; excesses; variation; probability; "
+      "estimate [ns]; why_not");
   for (int32_t t = 0; t < profile->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT; ++i) {
@@ -680,16 +640,12 @@ static void add_pwcets(prem_findings *findings, const prem_profile *profile) {
         const prem_pwcet *pwcet = &profile->tasks[t].phase[p].pwcet[c];
         if (profile->tasks[t].phase[p].steady_ns[c].count == 0)
           continue;
-        prem_table_add_text(table, profile->tasks[t].name);
-        prem_table_add_text(table, prem_phase_name((prem_phase)p));
-        prem_table_add_text(table, condition_name(c));
-        prem_table_add_int(table, pwcet->runs);
-        add_percentile(table, pwcet->known ? pwcet->threshold_ns : INT64_MIN);
-        add_percentile(table, pwcet->known ? pwcet->excesses : INT64_MIN);
-        prem_table_add_real(table, pwcet->variation > 0 ? pwcet->variation : (double)NAN);
-        prem_table_add_real(table, pwcet->probability);
-        add_percentile(table, pwcet->known ? pwcet->estimate_ns : INT64_MIN);
-        prem_table_add_text(table, pwcet->known ? "" : pwcet->reason);
+        prem_study_row(
+            table, TEXT(profile->tasks[t].name), TEXT(prem_phase_name((prem_phase)p)),
+            TEXT(condition_name(c)), INT(pwcet->runs), INT_IF(pwcet->known, pwcet->threshold_ns),
+            INT_IF(pwcet->known, pwcet->excesses), REAL_IF(pwcet->variation > 0, pwcet->variation),
+            REAL(pwcet->probability), INT_IF(pwcet->known, pwcet->estimate_ns),
+            TEXT(pwcet->known ? "" : pwcet->reason));
       }
 }
 
@@ -706,16 +662,13 @@ static void add_histogram_of(prem_table *table, const prem_times *times, const c
     before += times->list[i].count;
     if ((i + 1) % step != 0 && i + 1 < times->distinct)
       continue;
-    prem_table_add_text(table, series);
-    prem_table_add_int(table, times->list[i].ns);
-    prem_table_add_int(table, count);
-    prem_table_add_real(table, (double)before / (double)times->count);
+    prem_study_row(table, TEXT(series), INT(times->list[i].ns), INT(count),
+                   REAL((double)before / (double)times->count));
     count = 0;
   }
 }
 
 static void add_histograms(prem_findings *findings, const profiling *all) {
-  static const char *const columns[] = {"phase", "", "time", "ns", "count", "", "share", "", NULL};
   static const prem_chart chart = {.kind = PREM_CHART_STEPS,
                                    .title = "Share of phases that take no longer",
                                    .table = "histograms",
@@ -723,9 +676,8 @@ static void add_histograms(prem_findings *findings, const profiling *all) {
                                    .y = "share",
                                    .series = "phase",
                                    .log_x = true};
-  prem_table *table =
-      prem_findings_table(findings, "histograms", "Times of the phases, counted", NULL);
-  name_columns(table, columns);
+  prem_table *table = prem_study_table(findings, "histograms", "Times of the phases, counted",
+                                       "phase; time [ns]; count; share");
   for (int32_t t = 0; t < all->schedule->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT; ++i) {

@@ -2,6 +2,8 @@
 /* The search as findings: what each offset costs, and what it gives. */
 #include "ttprem/tuning.h"
 
+#include "studies/tables.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,29 +19,15 @@ static const char *judgement(const prem_tune_point *point) {
   return !point->planned ? "no plan" : point->kept ? "kept" : "failed";
 }
 
-static void add_count(prem_table *table, bool known, int64_t value) {
-  if (known)
-    prem_table_add_int(table, value);
-  else
-    prem_table_add_real(table, (double)NAN);
-}
-
 static void add_point(prem_table *table, const char *key, const prem_tune_point *point) {
   const bool seen = point->planned && point->samples > 0;
   const bool released = seen && point->releases > 0;
-  prem_table_add_text(table, key);
-  prem_table_add_int(table, point->offset_ns);
-  prem_table_add_text(table, judgement(point));
-  prem_table_add_int(table, point->tries);
-  prem_table_add_real(table, seen ? point->makespan_ns : (double)NAN);
-  add_count(table, seen, point->makespan_max_ns);
-  add_count(table, released, point->lateness_max_ns);
-  prem_table_add_real(table, released ? 100.0 * (double)point->late / (double)point->releases
-                                      : (double)NAN);
-  add_count(table, seen, point->overruns);
-  prem_table_add_real(table, seen ? point->isolation_p50 : (double)NAN);
-  prem_table_add_real(table, seen ? point->isolation_p999 : (double)NAN);
-  prem_table_add_real(table, seen ? point->isolation_max : (double)NAN);
+  prem_study_row(table, TEXT(key), INT(point->offset_ns), TEXT(judgement(point)), INT(point->tries),
+                 REAL_IF(seen, point->makespan_ns), INT_IF(seen, point->makespan_max_ns),
+                 INT_IF(released, point->lateness_max_ns),
+                 REAL_IF(released, 100.0 * (double)point->late / (double)point->releases),
+                 INT_IF(seen, point->overruns), REAL_IF(seen, point->isolation_p50),
+                 REAL_IF(seen, point->isolation_p999), REAL_IF(seen, point->isolation_max));
 }
 
 static void add_search(prem_table *table, const prem_tune_search *search) {
@@ -56,35 +44,10 @@ static void add_search(prem_table *table, const prem_tune_search *search) {
 }
 
 static void add_points(prem_findings *findings, const prem_tune_search *searches, int32_t count) {
-  static const char *const columns[] = {"key",
-                                        "",
-                                        "offset",
-                                        "ns",
-                                        "limits",
-                                        "",
-                                        "tries",
-                                        "",
-                                        "makespan",
-                                        "ns",
-                                        "longest_makespan",
-                                        "ns",
-                                        "lateness",
-                                        "ns",
-                                        "late",
-                                        "%",
-                                        "overruns",
-                                        "",
-                                        "isolation_p50",
-                                        "",
-                                        "isolation_p99.9",
-                                        "",
-                                        "isolation_longest",
-                                        "",
-                                        NULL};
-  prem_table *table = prem_findings_table(
-      findings, "offsets", "Every offset that was measured: what it costs and what it keeps", NULL);
-  for (const char *const *column = columns; *column; column += 2)
-    prem_table_column(table, column[0], column[1]);
+  prem_table *table = prem_study_table(
+      findings, "offsets", "Every offset that was measured: what it costs and what it keeps",
+      "key; offset [ns]; limits; tries; makespan [ns]; longest_makespan [ns]; lateness [ns]; "
+      "late [%]; overruns; isolation_p50; isolation_p99.9; isolation_longest");
   for (int32_t i = 0; i < count; ++i)
     add_search(table, &searches[i]);
 }
