@@ -130,6 +130,7 @@ static error_t parse_common(int key, char *text, struct argp_state *state) {
 
 const struct argp command_common_argp = {.options = command_options[OPTIONS_COMMON],
                                          .parser = parse_common};
+const struct argp_child command_common_children[] = {{.argp = &command_common_argp}, {0}};
 
 int64_t command_parse_int(struct argp_state *state, const char *option, const char *text,
                           int64_t min, int64_t max) {

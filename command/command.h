@@ -39,6 +39,8 @@ extern const char *command_line;
 extern bool command_quiet;
 /** Child parser of every verb: --quiet. */
 extern const struct argp command_common_argp;
+/** Of a verb that shares no other options. */
+extern const struct argp_child command_common_children[];
 
 /* ---- messages, on stderr -------------------------------------------------------------------- */
 

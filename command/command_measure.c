@@ -132,9 +132,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
-const struct argp measure_argp = {
-    .options = command_options[OPTIONS_MEASURING], .parser = parse, .children = children};
+const struct argp measure_argp = {.options = command_options[OPTIONS_MEASURING],
+                                  .parser = parse,
+                                  .children = command_common_children};
 
 /* ---- before the run ------------------------------------------------------------------------- */
 

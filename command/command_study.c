@@ -37,9 +37,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
-const struct argp study_argp = {
-    .options = command_options[OPTIONS_OBSERVING], .parser = parse, .children = children};
+const struct argp study_argp = {.options = command_options[OPTIONS_OBSERVING],
+                                .parser = parse,
+                                .children = command_common_children};
 
 /* ---- opening -------------------------------------------------------------------------------- */
 

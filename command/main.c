@@ -155,10 +155,9 @@ static error_t parse_help(int key, char *text, struct argp_state *state) {
 }
 
 static int verb_help(int argc, char **argv) {
-  static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
   static const struct argp help_argp = {
       .parser = parse_help,
-      .children = children,
+      .children = command_common_children,
       .args_doc = "[VERB]",
       .doc = "List the verbs, or show what `ttprem VERB --help` shows.\v" COMMAND_EXIT_DOC,
   };

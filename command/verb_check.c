@@ -40,11 +40,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_CHECK],
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .args_doc = "FILE...",
     .doc = "Judge schedules (`-` is stdin) and the plans in them against the machine of their "
            "`platform`, by code that the planners do not share. Nothing is planned or started.\v"

@@ -296,11 +296,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_DOCTOR],
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .doc = "Tell what on this machine disturbs runs on backend cpu, and on a GPU where nvidia-smi "
            "is there: a line for each thing, ok, disturbs or unknown, and the command against what "
            "disturbs. Nothing is changed.\v" COMMAND_EXIT_DOC,

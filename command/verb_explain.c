@@ -88,10 +88,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .args_doc = "[CODE]",
     .doc = "Say what a code of a message means: what is wrong, an example that is refused, what to "
            "write instead, and how exactly the checker reads the rule. Without CODE: all "

@@ -101,11 +101,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_FIT],
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .args_doc = "FILE -o PLANNED",
     .doc =
         "Measure the times of a file's tasks, whether it has any or not, plan, let the checker "

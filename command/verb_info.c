@@ -4,9 +4,8 @@
 
 #include "command/command.h"
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
-    .children = children,
+    .children = command_common_children,
     .doc = "Show every backend: is it available, and what can its machine do? Facts that are not "
            "known are left out.\v" COMMAND_EXIT_DOC,
 };

@@ -57,11 +57,10 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_KERNEL_TEST],
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .args_doc = "HEADER",
     .doc = "Compile a kernel, of one HEADER as ttprem/kernel.h says, for the CPU and as a GPU's "
            "compiler sees it, and test it with random arrays and tiles: its windows, stores "

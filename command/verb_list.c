@@ -2,9 +2,8 @@
 /* ttprem list: the names that schedule files and options may use. */
 #include "command/command.h"
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
-    .children = children,
+    .children = command_common_children,
     .doc = "List the kernels and policies that a schedule file may name, the backends and the "
            "modes.\v" COMMAND_EXIT_DOC,
 };

@@ -177,11 +177,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_NEW],
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .args_doc = "NAME",
     .doc =
         "Make the folder NAME with a project that runs at once, with comments: schedule, sources "

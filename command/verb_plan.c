@@ -87,11 +87,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_PLAN],
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .args_doc = "FILE",
     .doc =
         "Plan a schedule (`-` is stdin) for the machine of its `platform`, let the checker judge "

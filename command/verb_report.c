@@ -39,11 +39,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_REPORT],
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .args_doc = "RESULT... -o OUT.html",
     .doc = "Make one page of results (`ttprem compare --json`) and findings (`ttprem experiment`): "
            "verdicts, tables, timelines, distributions. It needs no network and can be printed. "

@@ -51,11 +51,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_TRACE],
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .args_doc = "TRACE",
     .doc = "Filter a trace that `ttprem run --trace` wrote, or turn it into Perfetto's or Chrome's "
            "form: a "
