@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Levels and edges, read off curves that were measured and off made ones. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "experiments/machine/cache_sizes/cache_levels.h"
+#include "tests/common/suite.h"
 
 enum { POINTS = 36 };
 
@@ -43,32 +43,31 @@ static double off_by(const double *ns, int32_t count, double apart, int64_t cach
   return sqrt((double)bytes[edge] * (double)bytes[edge + 1]) / (double)cache_bytes - 1;
 }
 
-START_TEST(an_h200_has_two_levels_of_l2) {
+GROUP("levels");
+
+TEST(an_h200_has_two_levels_of_l2) {
   prem_level levels[PREM_MAX_LEVELS];
   ck_assert_int_eq(prem_levels_find(h200_past_l1, POINTS, 0.15, levels), 3);
   ck_assert_double_eq_tol(levels[0].ns, 146.5, 1);
   ck_assert_double_eq_tol(levels[1].ns, 208.5, 1);
   ck_assert_double_eq_tol(levels[2].ns, 245.5, 1);
 }
-END_TEST
 
 /** Not where its nearer half is full, at 30 MiB. */
-START_TEST(the_l2_of_an_h200_is_read_off_within_15_percent) {
+TEST(the_l2_of_an_h200_is_read_off_within_15_percent) {
   ck_assert_double_le(fabs(off_by(h200_past_l1, POINTS, 0.15, 61440 * 1024, true)), 0.15);
 }
-END_TEST
 
-START_TEST(the_caches_of_a_core_are_in_the_steps_where_they_end) {
+TEST(the_caches_of_a_core_are_in_the_steps_where_they_end) {
   const double step = exp2(0.25) - 1; /* half of a step, from its middle */
   ck_assert_double_le(fabs(off_by(epyc, EPYC_POINTS, 0.5, 48 * 1024, false)), step);
   ck_assert_double_le(fabs(off_by(epyc, EPYC_POINTS, 0.5, 1024 * 1024, false)), step);
   /* 32 MiB are reported; this guest had a third of them */
   ck_assert_double_eq_tol(off_by(epyc, EPYC_POINTS, 0.5, 32 << 20, true), -0.7, 0.05);
 }
-END_TEST
 
 /** 2 % of noise, and a hit that grows slower by 12 % before it misses. */
-START_TEST(noise_and_small_steps_are_no_edges) {
+TEST(noise_and_small_steps_are_no_edges) {
   double ns[POINTS];
   for (int trial = 0; trial < 200; ++trial) {
     for (int i = 0; i < POINTS; ++i) {
@@ -80,9 +79,8 @@ START_TEST(noise_and_small_steps_are_no_edges) {
     ck_assert_double_le(fabs(off_by(ns, POINTS, 0.15, 256 * 1024, false)), exp2(0.25) - 1);
   }
 }
-END_TEST
 
-START_TEST(one_level_has_no_edge) {
+TEST(one_level_has_no_edge) {
   double ns[POINTS];
   int64_t bytes[POINTS];
   prem_level levels[PREM_MAX_LEVELS];
@@ -96,31 +94,12 @@ START_TEST(one_level_has_no_edge) {
   ck_assert_int_eq(prem_edge_find(ns, POINTS, 4), -1);
   ck_assert_int_eq(prem_levels_find(ns, 0, 0.15, levels), 0);
 }
-END_TEST
 
 /** A curve that rises all the way has no level, one that leaps at each point neither. */
-START_TEST(a_slope_is_no_level) {
+TEST(a_slope_is_no_level) {
   double ns[POINTS];
   prem_level levels[PREM_MAX_LEVELS];
   for (int i = 0; i < POINTS; ++i)
     ns[i] = 20 * pow(1.07, i);
   ck_assert_int_eq(prem_levels_find(ns, POINTS, 0.15, levels), 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("cache levels");
-  TCase *cases = tcase_create("levels");
-  tcase_add_test(cases, an_h200_has_two_levels_of_l2);
-  tcase_add_test(cases, the_l2_of_an_h200_is_read_off_within_15_percent);
-  tcase_add_test(cases, the_caches_of_a_core_are_in_the_steps_where_they_end);
-  tcase_add_test(cases, noise_and_small_steps_are_no_edges);
-  tcase_add_test(cases, one_level_has_no_edge);
-  tcase_add_test(cases, a_slope_is_no_level);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of walks: every node once, whatever their number. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "experiments/common/walk_order.h"
+#include "tests/common/suite.h"
 
 static const uint32_t node_counts[] = {2, 3, 4, 5, 16, 17, 1000, 4096, 65537, 300000};
 enum { COUNTS = sizeof node_counts / sizeof node_counts[0] };
 
-START_TEST(a_walk_visits_every_node_once) {
+GROUP("order");
+
+TESTS(a_walk_visits_every_node_once, COUNTS) {
   const uint32_t nodes = node_counts[_i];
   for (int random = 0; random < 2; ++random)
     for (uint64_t seed = 0; seed < 3; ++seed) {
@@ -22,16 +24,14 @@ START_TEST(a_walk_visits_every_node_once) {
       free(seen);
     }
 }
-END_TEST
 
-START_TEST(a_sequential_walk_goes_in_order) {
+TEST(a_sequential_walk_goes_in_order) {
   for (uint32_t visit = 0; visit < 100; ++visit)
     ck_assert_uint_eq(prem_walk_node(visit, 100, 0, 7), visit);
 }
-END_TEST
 
 /** Neighbours are rare, and another seed is another order. */
-START_TEST(a_random_walk_jumps) {
+TEST(a_random_walk_jumps) {
   enum { NODES = 10000 };
   int neighbours = 0, same = 0;
   for (uint32_t visit = 0; visit + 1 < NODES; ++visit) {
@@ -43,28 +43,10 @@ START_TEST(a_random_walk_jumps) {
   ck_assert_int_lt(neighbours, 40);
   ck_assert_int_lt(same, 20);
 }
-END_TEST
 
-START_TEST(threads_begin_evenly_spread) {
+TEST(threads_begin_evenly_spread) {
   ck_assert_uint_eq(prem_walk_first_visit(0, 32, 4096), 0);
   ck_assert_uint_eq(prem_walk_first_visit(31, 32, 4096), 31 * 128);
   ck_assert_uint_eq(prem_walk_first_visit(1023, 1024, 32), 31); /* more threads than nodes */
   ck_assert_uint_lt(prem_walk_first_visit(1023, 1024, UINT32_MAX), UINT32_MAX);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("walk order");
-  TCase *cases = tcase_create("order");
-  tcase_set_timeout(cases, 240);
-  tcase_add_loop_test(cases, a_walk_visits_every_node_once, 0, COUNTS);
-  tcase_add_test(cases, a_sequential_walk_goes_in_order);
-  tcase_add_test(cases, a_random_walk_jumps);
-  tcase_add_test(cases, threads_begin_evenly_spread);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
 }
