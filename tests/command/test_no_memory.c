@@ -138,14 +138,13 @@ static prem_status tell_problems(FILE *told) {
 }
 
 static void tell_plan(FILE *told, const prem_plan *plan) {
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0;
   if (prem_plan_expand(schedule, plan, &slots, &count, NULL) != PREM_OK)
     return;
   for (int64_t i = 0; i < count; ++i)
     fprintf(told, "%d.%d.%d %" PRId64 "\n", slots[i].task, slots[i].tile, slots[i].phase,
             slots[i].planned_ns);
-  free(slots);
 }
 
 static prem_status plan_with(FILE *told, const prem_plan_options *options) {
@@ -539,7 +538,7 @@ static void tell_file(FILE *told, const char *name) {
 
 /* The timeline may be left out for want of memory, which is said. */
 static prem_status write_this(const prem_result *written, FILE *told) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status =
       diag ? prem_result_write(written, schedule, "", path_of("r.json"), diag) : PREM_ERR_MEMORY;
   failing.armed = false;
@@ -550,15 +549,13 @@ static prem_status write_this(const prem_result *written, FILE *told) {
     ck_assert_int_eq(problem->code, 0);
     ck_assert_str_eq(problem->reason, "its phases are left out: out of memory");
   }
-  prem_diag_free(diag);
   if (status == PREM_OK && !is_whole) {
     ck_assert_int_eq(unlink(path_of("r.json")), 0);
     return PREM_ERR_MEMORY;
   }
   if (status == PREM_OK) {
-    char *json = golden_take(path_of("r.json"));
+    FREED char *json = golden_take(path_of("r.json"));
     fputs(json, told);
-    free(json);
     tell_file(told, "r.samples.csv");
     tell_file(told, "r.phases.csv");
   } else {
@@ -715,17 +712,15 @@ static prem_findings *small_findings(void) {
 static prem_status write_findings(FILE *told) {
   const int64_t fail_at = failing.fail_at;
   failing.armed = false;
-  prem_findings *made = small_findings();
+  OWNED(prem_findings) *made = small_findings();
   const prem_machine machine = {.name = "m", .backend = "cpu", .cores = 2};
   failing_arm(fail_at);
   const prem_status status =
       prem_findings_write(made, &machine, "ttprem x", path_of("n.json"), NULL);
   failing.armed = false;
-  prem_findings_free(made);
   if (status == PREM_OK) {
-    char *json = golden_take(path_of("n.json"));
+    FREED char *json = golden_take(path_of("n.json"));
     fputs(json, told);
-    free(json);
   } else {
     ck_assert_int_ne(access(path_of("n.json"), F_OK), 0);
   }
@@ -769,12 +764,11 @@ static prem_status add_to_report(FILE *told) {
 static prem_status write_report(FILE *told) {
   const int64_t fail_at = failing.fail_at;
   failing.armed = false;
-  prem_report *report = prem_report_new();
+  OWNED(prem_report) *report = prem_report_new();
   ck_assert_int_eq(add_to(report, NULL), PREM_OK);
   failing_arm(fail_at);
   const prem_status status = prem_report_write(report, path_of("f.html"), NULL);
   failing.armed = false;
-  prem_report_free(report);
   if (status == PREM_OK)
     tell_file(told, "f.html");
   else
@@ -857,7 +851,7 @@ static void add_chain(prem_diag *diag) {
   int32_t t = 0;
   while (schedule->tasks[t].after_count == 0)
     ck_assert_int_lt(++t, schedule->task_count);
-  char *without = source;
+  FREED char *without = source;
   const char *plan = strstr(without, "\nplan:"); /* which stands last */
   ck_assert_ptr_nonnull(plan);
   ck_assert_int_gt(
@@ -867,7 +861,6 @@ static void add_chain(prem_diag *diag) {
                schedule->tasks[schedule->tasks[t].after[0].task].name, schedule->tasks[t].name,
                plan),
       0);
-  free(without);
   prem_schedule_free(schedule);
   if (prem_schedule_load_text("t.cfg", source, &schedule, diag) != PREM_OK ||
       prem_schedule_bind(schedule, prem_registry_builtin(), diag) != PREM_OK ||

@@ -66,13 +66,12 @@ static inline void fixture_read(fixture *f, const char *source) {
 PREM_PRINTF(3, 4)
 static inline void fixture_load(fixture *f, const prem_registry *registry, const char *format,
                                 ...) {
-  char *source = NULL;
+  FREED char *source = NULL;
   va_list args;
   va_start(args, format);
   ck_assert_int_ge(vasprintf(&source, format, args), 0);
   va_end(args);
   fixture_read(f, source);
-  free(source);
   fixture_expect(f, prem_schedule_bind(f->schedule, registry, f->diag), PREM_OK);
 }
 

@@ -260,7 +260,7 @@ static inline int64_t *graph_planned_ns(graph_case *at, int64_t job_count) {
   const prem_schedule *schedule = at->schedule;
   int64_t *ends_ns = calloc((size_t)job_count + 1, sizeof *ends_ns);
   int64_t *first_job = calloc((size_t)schedule->task_count + 1, sizeof *first_job);
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0;
   if (!ends_ns || !first_job ||
       prem_plan_expand(schedule, schedule->plan, &slots, &count, at->diag) != PREM_OK) {
@@ -277,7 +277,6 @@ static inline int64_t *graph_planned_ns(graph_case *at, int64_t job_count) {
     if (slots[i].planned_ns + slots[i].length_ns - release_ns > *end_ns)
       *end_ns = slots[i].planned_ns + slots[i].length_ns - release_ns;
   }
-  free(slots);
   free(first_job);
   return ends_ns;
 }

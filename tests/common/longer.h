@@ -33,14 +33,13 @@ static inline prem_live *open_longer(prem_schedule *schedule,
                                      const int64_t length_ns[PREM_PHASE_COUNT]) {
   static prem_backend backend;
   prem_live *live = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   backend = prem_backend_sim;
   backend.open = longer_open;
   longer_schedule = schedule;
   memcpy(longer_ns, length_ns, sizeof longer_ns);
   if (prem_live_open(&backend, schedule, &live, diag) != PREM_OK)
     abort_with("open", diag);
-  prem_diag_free(diag);
   return live;
 }
 

@@ -29,7 +29,7 @@ static inline const prem_slot *find_instant(const mode_instants *plan,
 static inline int64_t assert_by_plans(const prem_schedule *schedule, const prem_trace *trace,
                                       uint64_t seed) {
   mode_instants plans[PREM_MAX_OPERATING_MODES];
-  uint32_t *off = calloc((size_t)schedule->task_count + 1, sizeof *off);
+  FREED uint32_t *off = calloc((size_t)schedule->task_count + 1, sizeof *off);
   int64_t late = 0;
   ck_assert_int_eq(prem_tasks_off(schedule, off), PREM_OK);
   for (int32_t m = 0; m < schedule->operating_mode_count; ++m)
@@ -54,7 +54,6 @@ static inline int64_t assert_by_plans(const prem_schedule *schedule, const prem_
   }
   for (int32_t m = 0; m < schedule->operating_mode_count; ++m)
     free(plans[m].slots);
-  free(off);
   return late;
 }
 

@@ -98,7 +98,7 @@ static inline void order_judge_job(const prem_trace *trace, const order_job *job
 static inline order_counts order_judge(const prem_schedule *schedule, const prem_trace *trace,
                                        int64_t tolerance_ns) {
   order_counts counts = {0, 0};
-  order_job *jobs = order_jobs(schedule, trace);
+  FREED order_job *jobs = order_jobs(schedule, trace);
   for (int32_t a = 0; a < schedule->task_count; ++a)
     for (int32_t u = 0; u < schedule->task_count; ++u)
       for (int p = 0; a != u && p < PREM_PHASE_COUNT; ++p) {
@@ -109,7 +109,6 @@ static inline order_counts order_judge(const prem_schedule *schedule, const prem
             order_judge_job(trace, jobs, &jobs[h * trace->job_count + j], h, u, p, tolerance_ns,
                             &counts);
       }
-  free(jobs);
   return counts;
 }
 

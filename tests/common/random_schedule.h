@@ -531,9 +531,9 @@ static inline bool random_run(prem_session *session, const prem_schedule *schedu
 /** The planned schedule of a seed in modes tt, free and lock, the engines in turn. */
 static inline void random_schedule_run(const prem_backend *backend, const prem_schedule *schedule,
                                        uint64_t seed, random_counts *counts) {
-  prem_diag *diag = prem_diag_new();
-  prem_session *session = NULL;
-  prem_trace *trace = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_session) *session = NULL;
+  OWNED(prem_trace) *trace = NULL;
   if (prem_session_open(backend, schedule, &session, diag) != PREM_OK ||
       prem_trace_new(schedule, 2 + (int64_t)(seed % 2), 100000, &trace) != PREM_OK)
     random_fail(counts, seed, "cannot be made ready to run", diag);
@@ -543,9 +543,6 @@ static inline void random_schedule_run(const prem_backend *backend, const prem_s
     usable =
         random_run(session, schedule, seed, (prem_mode)mode, (prem_engine)engine, trace, counts);
   }
-  prem_trace_free(trace);
-  prem_session_close(session);
-  prem_diag_free(diag);
 }
 
 static inline void random_count_policy(random_counts *counts, const prem_plan *plan) {

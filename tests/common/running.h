@@ -54,22 +54,20 @@ static inline prem_session *open_on(const char *backend, const prem_schedule *sc
 /** Run so many hyperperiods; the trace is whole and sorted. Free with prem_trace_free(). */
 static inline prem_trace *run_in(prem_session *session, const prem_schedule *schedule,
                                  prem_mode mode, int64_t hyperperiods) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, hyperperiods, INT64_MAX / 2, &trace), PREM_OK);
   prem_run_request request = {.mode = mode, .hyperperiods = hyperperiods};
   if (prem_session_run(session, &request, trace, diag) != PREM_OK)
     abort_with("run", diag);
-  prem_diag_free(diag);
   prem_trace_sort(trace);
   return trace;
 }
 
 static inline prem_trace *simulate(const prem_schedule *schedule, prem_mode mode,
                                    int64_t hyperperiods) {
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_session) *session = open_on("sim", schedule);
   prem_trace *trace = run_in(session, schedule, mode, hyperperiods);
-  prem_session_close(session);
   return trace;
 }
 
@@ -101,12 +99,11 @@ static inline int run_suite(Suite *suite) {
 static inline void run_and_verify(const char *backend, const prem_schedule *schedule,
                                   prem_mode mode) {
   prem_verdict verdict;
-  prem_session *session = open_on(backend, schedule);
+  OWNED(prem_session) *session = open_on(backend, schedule);
   ck_assert_int_eq(prem_session_poison(session), PREM_OK);
   prem_trace_free(run_in(session, schedule, mode, 2));
   ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
   ck_assert(verdict.ok);
-  prem_session_close(session);
 }
 
 #endif

@@ -152,10 +152,10 @@ static void run_ordinary(prem_session *session, const prem_schedule *schedule, c
  */
 static void judge_token(const prem_backend *backend, const char *path,
                         const prem_machine *machine) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = planned(path, machine, diag);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = planned(path, machine, diag);
   prem_session *session = NULL;
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK ||
       prem_trace_new(schedule, HYPERPERIODS, 100000, &trace) != PREM_OK) {
     fail(path, diag);
@@ -174,10 +174,7 @@ static void judge_token(const prem_backend *backend, const char *path,
     if (longest_wait_ns <= shortest_ns)
       fail("mode lock: no memory phase was seen to wait for its token", diag);
   }
-  prem_trace_free(trace);
   prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 /* No record twice, and each of a phase of this schedule that took some time. */
@@ -239,8 +236,8 @@ static void judge_order(const prem_schedule *schedule, const char *name, const p
 static void judge_memory(const prem_backend *backend, const char *path,
                          const prem_machine *machine) {
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_LOCK, PREM_MODE_FREE};
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = planned(path, machine, diag);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = planned(path, machine, diag);
   prem_session *session = NULL;
   if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK)
     fail(path, diag);
@@ -263,8 +260,6 @@ static void judge_memory(const prem_backend *backend, const char *path,
       fail(what, diag);
   }
   prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 static bool says(const prem_diag *diag, const char *words) {
@@ -280,10 +275,10 @@ static void judge_long_walk(const prem_backend *backend, const char *path,
                             const prem_machine *machine) {
   const prem_run_request request = {
       .mode = PREM_MODE_FREE, .hyperperiods = 1, .timeout_ns = 100000000};
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = planned(path, machine, diag);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = planned(path, machine, diag);
   prem_session *session = NULL;
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   ++runs;
   if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK ||
       prem_trace_new(schedule, 1, 0, &trace) != PREM_OK)
@@ -293,10 +288,7 @@ static void judge_long_walk(const prem_backend *backend, const char *path,
   else if (!says(diag, "block 1, record 0 (compute of tile 0 of task 'walk'") ||
            !says(diag, "did not end in its planned time") || !says(diag, "does not return"))
     fail("a walk that is given up is not named", diag);
-  prem_trace_free(trace);
   prem_session_close(session);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 static void run_all(const prem_backend *backend, const char *path, const prem_machine *machine) {

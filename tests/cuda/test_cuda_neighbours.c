@@ -52,7 +52,7 @@ START_TEST(a_start_beside_a_spinner_ends) { /* E1 */
   setenv("CUDA_MODULE_LOADING", loadings[_i % 2], 1); /* read when CUDA begins */
   run_one_frame();
   bench b = open_bench(queues(4));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *why = spinner_begin(rooms[_i / 2], HELD_MS * (int64_t)MS);
   ck_assert_msg(why == NULL, "no spinner: %s", why);
   const int64_t from_ns = prem_live_now_ns(b.live);
@@ -69,7 +69,6 @@ START_TEST(a_start_beside_a_spinner_ends) { /* E1 */
   if (!IS_EMULATED)
     ck_assert_int_lt(took_ns, START_MS * (int64_t)MS);
   spinner_end();
-  prem_diag_free(diag);
   close_bench(&b);
   if (IS_EMULATED) /* a GPU that was held for so long this process has given up */
     run_one_frame();

@@ -115,10 +115,9 @@ static int by_value(const void *a, const void *b) {
 
 static int64_t median_end_ns(prem_session *session, const prem_schedule *schedule, prem_mode mode) {
   static int64_t ends_ns[TIMED];
-  prem_trace *trace = run_in(session, schedule, mode, TIMED);
+  OWNED(prem_trace) *trace = run_in(session, schedule, mode, TIMED);
   for (int64_t h = 0; h < TIMED; ++h)
     ends_ns[h] = end_of(trace, h, 3, 0);
-  prem_trace_free(trace);
   qsort(ends_ns, TIMED, sizeof *ends_ns, by_value);
   return ends_ns[TIMED / 2];
 }

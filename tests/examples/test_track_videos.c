@@ -85,7 +85,7 @@ TEST(the_sum_is_fnv_1a) {
 TEST(the_ground_truth_is_where_the_target_is) {
   synth *of = make("seed=5,scale=20,size=160x120,box=24x20");
   const size_t width = 160, bytes = width * 120;
-  uint8_t *pixels = malloc(bytes), *background = malloc(bytes);
+  FREED uint8_t *pixels = malloc(bytes), *background = malloc(bytes);
   synth *bare = make("seed=5,size=160x120,box=8x8,speed=1"); /* its target is elsewhere and small */
   double worst_px = 0;
   for (int64_t frame = 0; frame < 60; frame += 7) {
@@ -116,8 +116,6 @@ TEST(the_ground_truth_is_where_the_target_is) {
     worst_px = fmax(worst_px, fabs(top + bottom + 1 - 2.0 * where.y - where.h) / 2);
   }
   ck_assert_double_lt(worst_px, 1.5);
-  free(pixels);
-  free(background);
   synth_free(of);
   synth_free(bare);
 }
@@ -142,7 +140,7 @@ TEST(targets_stay_apart_and_inside_at_their_speed) {
 
 TEST(a_pitch_leaves_the_rest_alone) {
   synth *of = make("size=64x48,box=8x8,noise=9,light=30,pan=7,bar=5,targets=2");
-  uint8_t *tight = malloc(64 * 48), *wide = malloc(80 * 48);
+  FREED uint8_t *tight = malloc(64 * 48), *wide = malloc(80 * 48);
   memset(wide, 0xA5, 80 * 48);
   synth_frame(of, 33, tight, 64);
   synth_frame(of, 33, wide, 80);
@@ -151,8 +149,6 @@ TEST(a_pitch_leaves_the_rest_alone) {
     for (int column = 64; column < 80; ++column)
       ck_assert_uint_eq(wide[row * 80 + column], 0xA5);
   }
-  free(tight);
-  free(wide);
   synth_free(of);
 }
 
@@ -187,7 +183,7 @@ TEST(settings_out_of_range_are_refused) {
 static prem_status read_all(const char *source, int64_t patience_ns, int64_t *frames,
                             char line[256]) {
   const video_request request = {.source = source, .patience_ns = patience_ns};
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   video *of = NULL;
   prem_status status = video_open(&request, &of, diag);
   *frames = 0;
@@ -203,7 +199,6 @@ static prem_status read_all(const char *source, int64_t patience_ns, int64_t *fr
   if (prem_diag_count(diag) > 0)
     prem_problem_format(prem_diag_at(diag, 0), line, 256);
   video_close(of);
-  prem_diag_free(diag);
   return status;
 }
 

@@ -242,7 +242,7 @@ static void expect_room(int32_t rows, int32_t columns, int32_t targets, int32_t 
   setting.on_gpu = true;
   setting.strips = 8;
   setting.company = company;
-  prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
+  OWNED(prem_schedule) *schedule = track_schedule_of(&setting, PREM_OK);
   ck_assert_int_gt(schedule->platform.scratch_bytes, 0);
   ck_assert_int_le(an_sm * (schedule->platform.scratch_bytes + EXECUTIVE_BYTES + 1024), H200_BYTES);
   for (int32_t b = 0; b < setting.blocks; ++b)
@@ -250,7 +250,6 @@ static void expect_room(int32_t rows, int32_t columns, int32_t targets, int32_t 
 #if WITH_CUDA
   ck_assert_int_le(executive_bytes(schedule), EXECUTIVE_BYTES);
 #endif
-  prem_schedule_free(schedule);
 }
 
 /* Fewer strips where each block has some of them, and room: a reach of 1 takes smaller windows. */

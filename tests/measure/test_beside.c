@@ -69,7 +69,7 @@ TEST(the_table_names_what_the_gate_did_not_keep) {
   row.overruns = 4;
   critical.response_ns = (prem_summary){.count = 1};
   const prem_result result = {.rows = &row, .row_count = 1};
-  char *said = NULL;
+  FREED char *said = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&said, &bytes);
   ck_assert_ptr_nonnull(file);
@@ -83,6 +83,5 @@ TEST(the_table_names_what_the_gate_did_not_keep) {
       "tt: 4 critical phases ended after their windows; the gate was open then\n"};
   for (size_t i = 0; i < sizeof lines / sizeof lines[0]; ++i)
     ck_assert_msg(strstr(said, lines[i]), "not there: %s in:\n%s", lines[i], said);
-  free(said);
   free(row.best_effort);
 }

@@ -42,12 +42,11 @@ static prem_schedule *with_chains(const char *chains) {
 
 static prem_chain_samples fold(const prem_schedule *schedule, int64_t hyperperiods,
                                int64_t discard) {
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, hyperperiods);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, hyperperiods);
   prem_chain_samples samples = {0};
   ck_assert_int_eq(
       prem_chain_fold(&schedule->measure.chains[0], trace, discard, 4 * 3 + 2 * 3 + 1, &samples),
       PREM_OK);
-  prem_trace_free(trace);
   return samples;
 }
 
@@ -190,10 +189,9 @@ TESTS(random_sets_as_by_brute_force, 4) {
       prem_schedule_free(schedule);
       continue;
     }
-    prem_slot *slots = NULL;
+    FREED prem_slot *slots = NULL;
     int64_t phases = 0;
     ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &phases, NULL), PREM_OK);
-    free(slots);
     if (phases < 400 && schedule->task_count > 1) {
       int32_t tasks[3];
       for (int32_t i = 0; i < 3; ++i)
@@ -201,9 +199,8 @@ TESTS(random_sets_as_by_brute_force, 4) {
             (int32_t)((seed * 7 + (uint64_t)i * (seed % 3 + 1)) % (uint64_t)schedule->task_count);
       const prem_chain chain = {.tasks = tasks, .task_count = schedule->task_count < 3 ? 2 : 3};
       const prem_mode mode = seed % 2 ? PREM_MODE_TT : PREM_MODE_FREE;
-      prem_trace *trace = simulate(schedule, mode, HYPERPERIODS);
+      OWNED(prem_trace) *trace = simulate(schedule, mode, HYPERPERIODS);
       judge(schedule, trace, &chain, phases);
-      prem_trace_free(trace);
       ++judged;
     }
     prem_schedule_free(schedule);

@@ -190,7 +190,7 @@ static void assert_same_row(const prem_row *a, const prem_row *b) {
 }
 
 TEST(a_comparison_gives_the_same_numbers) {
-  prem_result *even = compare(false), *odd = compare(true);
+  OWNED(prem_result) *even = compare(false), *odd = compare(true);
   assert_same_row(&even->rows[0], &odd->rows[0]);
   ck_assert_int_eq(odd->rows[0].makespan_ns.min, 580);
   ck_assert_int_eq(odd->rows[0].makespan_ns.max, 580 + LATE_NS);
@@ -200,12 +200,8 @@ TEST(a_comparison_gives_the_same_numbers) {
   ck_assert_int_gt(odd->rows[0].chains[0].age_ns.count, 0);
   ck_assert(odd->broke.found && even->broke.found);
   ck_assert_int_eq(odd->broke.planned_ns, 500);
-  char *of_even = phases_of(even), *of_odd = phases_of(odd);
+  FREED char *of_even = phases_of(even), *of_odd = phases_of(odd);
   ck_assert_str_eq(of_even, of_odd);
-  free(of_even);
-  free(of_odd);
-  prem_result_free(even);
-  prem_result_free(odd);
 }
 
 /* ---- variants by turns ---------------------------------------------------------------------- */

@@ -94,7 +94,7 @@ static void judge_counts(const prem_row *row) {
 
 /* Its phases in the order of their starts, and as CSV through the converter and out again. */
 static void judge_trace(const prem_trace *trace, const prem_schedule *schedule) {
-  char *before = NULL, *now = NULL;
+  FREED char *before = NULL, *now = NULL;
   size_t bytes = 0, now_bytes = 0;
   FILE *file = open_memstream(&before, &bytes);
   ck_assert_int_eq(prem_trace_write_csv(trace, schedule, 0, true, file), PREM_OK);
@@ -106,8 +106,6 @@ static void judge_trace(const prem_trace *trace, const prem_schedule *schedule) 
   fclose(file);
   fclose(in);
   ck_assert_str_eq(before, now);
-  free(before);
-  free(now);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     ck_assert_int_le(record->start_ns, record->end_ns);
@@ -140,15 +138,12 @@ TEST(of_random_schedules) {
     OWNED(prem_schedule) *schedule = NULL;
     const bool is_planned = random_schedule_plan((uint64_t)seed, NULL, &schedule, NULL) == PREM_OK;
     for (int b = 0; b < 2 && is_planned; ++b) {
-      prem_result *result = measure(backends[b], schedule, seed);
+      OWNED(prem_result) *result = measure(backends[b], schedule, seed);
       OWNED(prem_result) *again = measure(backends[b], schedule, seed);
-      char *first = written(result, schedule), *second = written(again, schedule);
+      FREED char *first = written(result, schedule), *second = written(again, schedule);
       ck_assert_str_eq(first, second);
       judge_result(result, schedule, b == 0);
       late += result->rows[0].late_releases;
-      free(first);
-      free(second);
-      prem_result_free(result);
     }
   }
   ck_assert_int_gt(late, 0);

@@ -225,7 +225,7 @@ TEST(a_histogram_has_a_block_of_ages_and_one_of_latenesses) {
   bench b = open_bench("", "");
   start_bench(&b);
   add_ages(&b, (int64_t[]){300, 2700, 20000000}, 3);
-  char *written = NULL;
+  FREED char *written = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&written, &bytes);
   prem_tally_write_histogram(b.tally, file);
@@ -240,7 +240,6 @@ TEST(a_histogram_has_a_block_of_ages_and_one_of_latenesses) {
                    "# y: 3 results, min -0.001 avg 6666.366 max 19997.699 us, overflow above 10000 "
                    "us: 1\n"
                    "# us y\n0 1\n1 1\n");
-  free(written);
   close_bench(&b);
 }
 
@@ -266,7 +265,7 @@ static prem_trace *late_trace(const prem_schedule *schedule) {
 
 TEST(the_release_that_was_too_late_is_found_with_its_first_cause) {
   bench b = open_bench("", "");
-  prem_trace *trace = late_trace(b.schedule);
+  OWNED(prem_trace) *trace = late_trace(b.schedule);
   prem_late_find found;
   char said[128];
   ck_assert_int_eq(prem_find_late(b.schedule, trace, 1, 400, -1, &found), PREM_OK);
@@ -282,7 +281,6 @@ TEST(the_release_that_was_too_late_is_found_with_its_first_cause) {
   ck_assert(!found.release.found && !found.has_cause);
   ck_assert_int_eq(prem_find_late(b.schedule, trace, 1, 500, -1, &found), PREM_OK);
   ck_assert(!found.release.found);
-  prem_trace_free(trace);
   close_bench(&b);
 }
 

@@ -90,7 +90,7 @@ TEST(writing_what_the_other_uses_is_refused) {
 
 /* Tiles of a task of nothing but times are nobody's input; blocks that the other has not are. */
 TEST(times_alone_and_blocks_of_one_s_own) {
-  prem_schedule *schedule = NULL;
+  OWNED(prem_schedule) *schedule = NULL;
   prem_diag *diag =
       bound_with("version = 1; name = \"times\"; platform: { blocks = 2; };"
                  "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
@@ -101,7 +101,6 @@ TEST(times_alone_and_blocks_of_one_s_own) {
                  &schedule);
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
   prem_diag_free(diag);
-  prem_schedule_free(schedule);
   assert_bind_says(
       46, "tile 0 on block 1",
       pair("blocks = [ 0 ]; tile = [ 16 ];", "blocks = [ 1 ]; tile = [ 16 ];", "per = \"block\";"));

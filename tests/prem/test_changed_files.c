@@ -30,19 +30,15 @@ static char *plan_text(const prem_schedule *schedule) {
 static void assert_saved(const prem_schedule *schedule) {
   char path[] = "/tmp/ttprem-changed-XXXXXX";
   close(mkstemp(path));
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *again = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *again = NULL;
   if (prem_schedule_save(schedule, path, diag) != PREM_OK ||
       prem_schedule_load(path, NULL, &again, diag) != PREM_OK ||
       prem_schedule_bind(again, prem_registry_builtin(), diag) != PREM_OK)
     abort_with("what was saved", diag);
   ck_assert_ptr_nonnull(again->plan);
-  char *before = plan_text(schedule), *now = plan_text(again);
+  FREED char *before = plan_text(schedule), *now = plan_text(again);
   ck_assert_str_eq(before, now);
-  free(before);
-  free(now);
-  prem_schedule_free(again);
-  prem_diag_free(diag);
   remove(path);
 }
 

@@ -27,9 +27,8 @@ static prem_status read_and_bind(FILE *told) {
     status = prem_schedule_bind(read, prem_registry_builtin(), diag);
   failing.armed = false;
   if (status == PREM_OK) {
-    char *saved = golden_saved(read);
+    FREED char *saved = golden_saved(read);
     fputs(saved, told);
-    free(saved);
     for (int32_t a = 0; a < read->array_count; ++a)
       fprintf(told, " %s %s", read->arrays[a].file ? read->arrays[a].file : "",
               read->arrays[a].save ? read->arrays[a].save : "");

@@ -570,10 +570,9 @@ TEST(a_hundred_thousand_regular_tiles_are_a_few_runs) {
   OWNED(prem_schedule) *schedule = large("tiles = 100000;");
   slots s = regular_slots(schedule);
   ck_assert_int_eq(s.count, 300000);
-  prem_plan *plan = assert_round_trip(schedule, s, 0);
+  OWNED(prem_plan) *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_le(plan->affine_count, 6); /* 100000 is no multiple of 132 */
   ck_assert_int_eq(plan->starts_count, 0);
-  prem_plan_free(plan);
   free(s.at);
 }
 
@@ -581,12 +580,11 @@ TEST(jobs_merge_as_well) {
   OWNED(prem_schedule) *schedule = large("tiles = 264; period_ns = 1000000L;");
   schedule->period_lcm_ns = 100000000; /* as if another task had the longer period */
   slots s = regular_slots(schedule);
-  prem_plan *plan = assert_round_trip(schedule, s, 0);
+  OWNED(prem_plan) *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_eq(plan->affine_count, 3);
   ck_assert_int_eq(plan->affine[0].jobs, 100);
   ck_assert_int_eq(plan->affine[0].job_step_ns, 1000000);
   ck_assert_int_eq(plan->starts_count, 0);
-  prem_plan_free(plan);
   free(s.at);
 }
 
@@ -597,10 +595,9 @@ TEST(sequences_that_take_turns_are_found) {
     s.at[i].planned_ns += s.at[i].tile / 132 % 7 * 11;
     s.at[i].head_ns = s.at[i].planned_ns;
   }
-  prem_plan *plan = assert_round_trip(schedule, s, 0);
+  OWNED(prem_plan) *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_eq(plan->affine_count, 3 * 7);
   ck_assert_int_eq(plan->starts_count, 0);
-  prem_plan_free(plan);
   free(s.at);
 }
 
@@ -614,9 +611,8 @@ TEST(no_more_than_32_take_turns) {
       s.at[i].planned_ns += turn * turn;
       s.at[i].head_ns = s.at[i].planned_ns;
     }
-    prem_plan *plan = assert_round_trip(schedule, s, 0);
+    OWNED(prem_plan) *plan = assert_round_trip(schedule, s, 0);
     ck_assert_int_eq(plan->affine_count == 3 * turns && plan->starts_count == 0, turns == 32);
-    prem_plan_free(plan);
     free(s.at);
   }
 }
@@ -627,17 +623,16 @@ TEST(irregular_starts_become_arrays) {
   random_state = 1;
   for (int64_t i = 0; i < s.count; ++i)
     s.at[i].head_ns = s.at[i].planned_ns = draw(1000000000);
-  prem_plan *plan = assert_round_trip(schedule, s, 0);
+  OWNED(prem_plan) *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_eq(plan->starts_count, 3 * 132);
   ck_assert_int_le(plan->affine_count, 3);
-  prem_plan_free(plan);
   free(s.at);
 }
 
 TEST(slots_that_are_no_plan) {
   OWNED(prem_schedule) *schedule = large("tiles = 264;");
   slots s = regular_slots(schedule);
-  prem_plan *plan = prem_plan_new();
+  OWNED(prem_plan) *plan = prem_plan_new();
   const prem_slot good = s.at[0];
 #define REFUSED_WITH(change)                                                                       \
   do {                                                                                             \
@@ -654,7 +649,6 @@ TEST(slots_that_are_no_plan) {
   ck_assert_int_eq(plan->affine_count + plan->starts_count, 0);
   s.at[0] = good;
   ck_assert_int_eq(prem_plan_compress(schedule, s.at, s.count, plan), PREM_OK);
-  prem_plan_free(plan);
   free(s.at);
 }
 
@@ -724,7 +718,7 @@ TEST(a_large_regular_plan_is_a_small_file) {
   prem_schedule_set_plan(schedule, plan);
   char path[] = "/tmp/ttprem-plan-XXXXXX.cfg";
   close(mkstemps(path, 4));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_schedule_save(schedule, path, diag) != PREM_OK)
     abort_with("save", diag);
   FILE *file = fopen(path, "r");
@@ -736,7 +730,6 @@ TEST(a_large_regular_plan_is_a_small_file) {
   if (prem_schedule_load(path, NULL, &loaded, diag) != PREM_OK)
     abort_with("load", diag);
   unlink(path);
-  prem_diag_free(diag);
   ck_assert_int_eq(prem_schedule_bind(loaded, prem_registry_builtin(), NULL), PREM_OK);
   slots back = expand(loaded, loaded->plan);
   assert_same_slots(s, back);

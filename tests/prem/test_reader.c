@@ -97,8 +97,8 @@ static void load_all(const char *path) {
     if (length < 5 || strcmp(entry->d_name + length - 4, ".cfg") != 0 ||
         strstr(entry->d_name, "profile"))
       continue;
-    prem_schedule *schedule = NULL;
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule = NULL;
+    OWNED(prem_diag) *diag = prem_diag_new();
     prem_schedule_load_lenient(text("%s/%s", path, entry->d_name), NULL, &schedule, diag);
     ck_assert_ptr_nonnull(schedule);
     for (size_t i = 0; i < prem_diag_count(diag); ++i) {
@@ -107,8 +107,6 @@ static void load_all(const char *path) {
       ck_assert_msg(problem->code == 24 && strstr(problem->reason, ".p"), "%s: %s", entry->d_name,
                     problem->reason);
     }
-    prem_schedule_free(schedule);
-    prem_diag_free(diag);
     ++count;
   }
   closedir(all);
@@ -596,7 +594,7 @@ TEST(plan_is_read) {
 
 TEST(lenient_keeps_what_is_good) {
   prem_schedule *s = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *path = put(
       "schedule.cfg", HEAD
       "tasks = (\n"
@@ -615,7 +613,6 @@ TEST(lenient_keeps_what_is_good) {
   ck_assert(s->tasks[prem_schedule_find_task(s, "lost")].broken);
   ck_assert_int_eq(s->plan->affine_count, 1);
   prem_schedule_free(s);
-  prem_diag_free(diag);
   ck_assert_int_eq(prem_schedule_load_lenient(path, NULL, &s, NULL), PREM_OK);
   ck_assert(s->tasks[0].broken);
   prem_schedule_free(s);

@@ -223,15 +223,13 @@ TEST(plan_may_be_taken_out) {
 static void assert_not_saved(const prem_schedule *schedule, prem_status status, int line,
                              const char *reason) {
   put("out.cfg", "as it was");
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_save(schedule, in_folder("out.cfg"), diag), status);
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, reason);
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, line);
-  prem_diag_free(diag);
-  char *content = content_of(in_folder("out.cfg"));
+  FREED char *content = content_of(in_folder("out.cfg"));
   ck_assert_str_eq(content, "as it was");
-  free(content);
 }
 
 TEST(settings_behind_the_plan) {
@@ -324,7 +322,7 @@ TEST(regular_plans_are_small_and_fast) {
 }
 
 TEST(irregular_plans_come_back) {
-  prem_schedule *schedule = loaded(put("in.cfg", LARGE));
+  OWNED(prem_schedule) *schedule = loaded(put("in.cfg", LARGE));
   prem_plan *plan = prem_plan_new();
   plan->hyperperiod_ns = 100000;
   uint64_t state = 1;
@@ -338,10 +336,8 @@ TEST(irregular_plans_come_back) {
   }
   prem_schedule_set_plan(schedule, plan);
   ck_assert_int_eq(prem_schedule_save(schedule, in_folder("out.cfg"), NULL), PREM_OK);
-  prem_schedule *again = loaded(in_folder("out.cfg"));
+  OWNED(prem_schedule) *again = loaded(in_folder("out.cfg"));
   assert_plans_equal(plan, again->plan);
-  prem_schedule_free(again);
-  prem_schedule_free(schedule);
   /* no line is longer than an editor likes */
   FILE *file = fopen(in_folder("out.cfg"), "r");
   char line[256];

@@ -46,8 +46,8 @@ static void assert_good(const char *array, const char *tasks, const char *more) 
 
 static void assert_refused(int code, const char *key, const char *reason, const char *array,
                            const char *tasks, const char *more) {
-  prem_schedule *schedule;
-  prem_diag *diag = load(array, tasks, more, &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load(array, tasks, more, &schedule);
   bool is_said = false;
   for (size_t i = 0; i < prem_diag_count(diag); ++i) {
     const prem_problem *problem = prem_diag_at(diag, i);
@@ -57,8 +57,6 @@ static void assert_refused(int code, const char *key, const char *reason, const 
   if (!is_said)
     abort_with(text("expected E%03d %s: %s", code, key, reason), diag);
   ck_assert(!schedule || !schedule->bound);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 #define TWO   "versions = 2;"
@@ -67,13 +65,11 @@ static void assert_refused(int code, const char *key, const char *reason, const 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 TEST(versions_are_a_number_of_places) {
-  prem_schedule *schedule;
-  prem_diag *diag = load("versions = 5;", LEARN, "", &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load("versions = 5;", LEARN, "", &schedule);
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
   ck_assert_int_eq(schedule->arrays[1].versions, 5);
   ck_assert_int_eq(schedule->arrays[0].versions, 0);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
   assert_good("versions = 16;", LEARN, "");
   assert_refused(17, "arrays.m.versions", "2", "versions = 1;", LEARN, "");
   assert_refused(20, "arrays.m.versions", "16", "versions = 17;", LEARN, "");

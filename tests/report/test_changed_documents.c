@@ -50,10 +50,9 @@ static void fix_provenance(json_t *root) {
 }
 
 static json_t *take_json(const char *name) {
-  char *all = golden_take(golden_path(name));
+  FREED char *all = golden_take(golden_path(name));
   json_t *root = json_loads(all, 0, NULL);
   ck_assert_ptr_nonnull(root);
-  free(all);
   fix_provenance(root);
   return root;
 }
@@ -108,7 +107,7 @@ static prem_findings *make_findings(void) {
 
 static void set_up(void) {
   golden_make_folder();
-  prem_schedule *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
   prem_plan *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
   prem_schedule_set_plan(schedule, plan);
@@ -122,12 +121,10 @@ static void set_up(void) {
   fclose(csv);
   trace = golden_take(golden_path("t.csv"));
   prem_result_free(result);
-  prem_schedule_free(schedule);
-  prem_findings *findings = make_findings();
+  OWNED(prem_findings) *findings = make_findings();
   const prem_machine machine = {0};
   ck_assert_int_eq(prem_findings_write(findings, &machine, "", golden_path("f.json"), NULL),
                    PREM_OK);
-  prem_findings_free(findings);
   findings_root = take_json("f.json");
   write_sides();
 }
@@ -188,18 +185,14 @@ static char *printed(const prem_findings *findings) {
 
 static void judge_findings(const char *name) {
   OWNED(prem_diag) *diag = prem_diag_new();
-  prem_findings *findings = NULL, *again = NULL;
+  OWNED(prem_findings) *findings = NULL, *again = NULL;
   if (is_taken(prem_findings_read(golden_path(name), &findings, diag), diag) &&
       prem_findings_write(findings, &(prem_machine){0}, "", golden_path("a.json"), diag) ==
           PREM_OK) {
     ck_assert_int_eq(prem_findings_read(golden_path("a.json"), &again, diag), PREM_OK);
-    char *before = printed(findings), *now = printed(again);
+    FREED char *before = printed(findings), *now = printed(again);
     ck_assert_str_eq(before, now);
-    free(before);
-    free(now);
   }
-  prem_findings_free(findings);
-  prem_findings_free(again);
 }
 
 typedef void judge(const char *name);
@@ -290,9 +283,8 @@ static void try_values(json_t *root, const char *name, judge *of) {
 static void try_letters(const char *all, const char *changed, const char *read, judge *of) {
   uint64_t state = 5;
   for (int i = 1; i <= CHANGED; ++i) {
-    char *other = letters_change(&state, all);
+    FREED char *other = letters_change(&state, all);
     write_file(changed, other);
-    free(other);
     of(read);
   }
 }
@@ -314,7 +306,7 @@ static void try_fields(const char *all, const char *changed, const char *read, j
   static const char *const others[] = {"", "-1", "x", "1e9", "99999999999999999999", "\"a\"", "0"};
   for (int field = 0; field < FIELDS; ++field)
     for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
-      char *begin = change_field(all, field, others[i]);
+      FREED char *begin = change_field(all, field, others[i]);
       if (!begin)
         return;
       const char *rest = all + strlen(begin) - strlen(others[i]);
@@ -322,7 +314,6 @@ static void try_fields(const char *all, const char *changed, const char *read, j
       ck_assert_ptr_nonnull(file);
       fprintf(file, "%s%s", begin, rest + strcspn(rest, ",\n"));
       fclose(file);
-      free(begin);
       of(read);
     }
 }
@@ -341,14 +332,13 @@ static void judge_trace(const char *name) {
   for (int form = 0; form < 3; ++form) {
     const prem_trace_options options = {
         .format = form < 2 ? PREM_TRACE_CSV : PREM_TRACE_CHROME, .run = -1, .late_ns = 1};
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     FILE *in = fopen(golden_path(form == 1 ? "t.out" : name), "r");
     FILE *out = fopen(golden_path(form == 1 ? "t.again" : "t.out"), "w");
     ck_assert(in && out);
     const bool good = is_taken(prem_trace_convert(in, "t.csv", &options, out, diag), diag);
     fclose(in);
     fclose(out);
-    prem_diag_free(diag);
     ck_assert(good || form != 1);
     if (!good)
       return;
@@ -430,7 +420,7 @@ TEST(of_machines) {
       prem_findings_seed(findings, 77);
     ck_assert_int_eq(
         prem_findings_write(findings, &machine, "a command", golden_path("m.json"), NULL), PREM_OK);
-    char *all = golden_take(golden_path("m.json"));
+    FREED char *all = golden_take(golden_path("m.json"));
     json_t *root = json_loads(all, 0, NULL), *provenance = json_object_get(root, "provenance");
     static const char *const others[] = {"ttprem", "commit", "date", "kernel", "compiler"};
     for (int i = 0; i < 5; ++i) {
@@ -438,10 +428,8 @@ TEST(of_machines) {
       ck_assert_msg(json_is_string(other) && *json_string_value(other), "no %s", others[i]);
       json_object_del(provenance, others[i]);
     }
-    char *line = json_dumps(provenance, JSON_COMPACT);
+    FREED char *line = json_dumps(provenance, JSON_COMPACT);
     fprintf(told, "%s\n", line);
-    free(line);
-    free(all);
     json_decref(root);
   }
   fclose(told);

@@ -359,9 +359,8 @@ TEST(summaries_are_a_table) {
   ck_assert_int_eq(prem_table_rows(table), 1);
   for (int64_t column = 0; column < 7; ++column)
     ck_assert_int_eq(prem_find_column(table, names[column]), column);
-  char *text = printed(findings);
+  FREED char *text = printed(findings);
   ck_assert_ptr_nonnull(strstr(text, "there"));
-  free(text);
   static const double values[] = {NAN, 5, 1, 3, 3.5, NAN, 9};
   for (int64_t column = 1; column < 7; ++column) {
     const double value = prem_value_number(prem_table_value(table, 0, column));
@@ -510,9 +509,8 @@ TEST(what_others_published_has_a_colour_of_its_own) {
   ck_assert_int_eq(prem_findings_read(path, &again, NULL), PREM_OK);
   const char *copy = path_of("again.json");
   ck_assert_int_eq(prem_findings_write(again, &machine, "", copy, NULL), PREM_OK);
-  char *text = read_text(copy);
+  FREED char *text = read_text(copy);
   ck_assert_ptr_nonnull(strstr(text, "\"beside\": \"theirs\""));
-  free(text);
 }
 
 /** Text on the x axis, a table without rows, one with nothing but missing values, one value. */

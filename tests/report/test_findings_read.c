@@ -89,7 +89,7 @@ GROUP("findings_read", .set_up = prepare, .tear_down = clear);
 TEST(nothing_is_lost) {
   const prem_machine machine = {.name = "any"};
   char *first = in_folder("first.json"), *second = in_folder("second.json");
-  prem_findings *written = some_findings(), *read = NULL;
+  OWNED(prem_findings) *written = some_findings(), *read = NULL;
   ck_assert_int_eq(prem_findings_write(written, &machine, "test", first, diag), PREM_OK);
   ck_assert_int_eq(prem_findings_read(first, &read, diag), PREM_OK);
   ck_assert_int_eq(prem_findings_write(read, &machine, "test", second, diag), PREM_OK);
@@ -98,8 +98,6 @@ TEST(nothing_is_lost) {
   *strstr(one, "\"provenance\"") = *strstr(two, "\"provenance\"") = '\0';
   ck_assert_str_eq(one, two);
   free(one), free(two), free(first), free(second);
-  prem_findings_free(written);
-  prem_findings_free(read);
 }
 
 static const struct {
@@ -138,9 +136,8 @@ TESTS(what_is_broken_is_refused, sizeof broken / sizeof *broken) {
 TEST(a_file_cut_anywhere_is_refused) {
   const prem_machine machine = {.name = "any"};
   FREED char *path = in_folder("first.json");
-  prem_findings *written = some_findings();
+  OWNED(prem_findings) *written = some_findings();
   ck_assert_int_eq(prem_findings_write(written, &machine, "test", path, diag), PREM_OK);
-  prem_findings_free(written);
   FREED char *whole = bytes_of(path);
   for (size_t length = strlen(whole) - 3; length > 0; length /= 2) {
     whole[length] = '\0';

@@ -403,18 +403,16 @@ GROUP("outlines", .set_up = golden_make_folder, .tear_down = golden_remove_folde
 /* Steps of what is used have an outline up to so many; more would be all outline. */
 TEST(of_as_many_steps_as_have_an_outline) {
   for (int steps = 247; steps <= 254; ++steps) { /* an even number begins with nothing used */
-    prem_schedule *schedule = schedule_from_text(text(
+    OWNED(prem_schedule) *schedule = schedule_from_text(text(
         "version = 1; name = \"t\"; platform: { blocks = 1; };"
         " tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = %d;"
         " prefetch: { wcet_ns = 1L; }; } ); plan: { hyperperiod_ns = %dL; runs = ("
         " { task = \"a\"; phase = \"prefetch\"; start_ns = %dL; repeat = %d; step_ns = 2L; } ); };",
         (steps + 1) / 2, steps, (steps + 1) % 2, (steps + 1) / 2));
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     if (prem_plan_draw(schedule, golden_path("p.svg"), NULL, diag) != PREM_OK)
       abort_with("draw", diag);
     FREED char *script = golden_take(golden_path("gnuplot.script"));
     ck_assert_int_eq(strstr(script, "$use with steps") != NULL, steps <= 250);
-    prem_diag_free(diag);
-    prem_schedule_free(schedule);
   }
 }

@@ -94,7 +94,7 @@ static const struct {
 GROUP("all", .set_up = set_up, .tear_down = tear_down);
 
 TESTS(what_goes_out_comes_back, sizeof plans / sizeof plans[0]) {
-  prem_schedule *made = open_text(plans[_i].text), *again = open_text(plans[_i].text);
+  OWNED(prem_schedule) *made = open_text(plans[_i].text), *again = open_text(plans[_i].text);
   const prem_status status = prem_prepare(made, prem_registry_builtin(), NULL, NULL, diag);
   if (status != PREM_OK)
     print_problems();
@@ -113,8 +113,6 @@ TESTS(what_goes_out_comes_back, sizeof plans / sizeof plans[0]) {
   for (int32_t i = 0; i < made->plan->closed_count; ++i)
     ck_assert(memcmp(&again->plan->closed[i], &made->plan->closed[i], sizeof *made->plan->closed) ==
               0);
-  prem_schedule_free(made);
-  prem_schedule_free(again);
 }
 
 /* A plan of one's own needs no more than five columns; the hyperperiod follows. */

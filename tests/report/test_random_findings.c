@@ -188,7 +188,7 @@ TEST(come_back_as_they_were) {
   prem_machine machine;
   ck_assert_int_eq(prem_backend_sim.probe(&machine, NULL), PREM_OK);
   for (int number = 0; number < FINDINGS; ++number) {
-    prem_findings *findings = draw_findings(number), *first = NULL, *second = NULL;
+    OWNED(prem_findings) *findings = draw_findings(number), *first = NULL, *second = NULL;
     OWNED(prem_diag) *diag = prem_diag_new();
     const char *path = golden_path("f.json");
     if (prem_findings_write(findings, &machine, "", path, diag) != PREM_OK ||
@@ -196,13 +196,9 @@ TEST(come_back_as_they_were) {
         prem_findings_write(first, &machine, "", path, diag) != PREM_OK ||
         prem_findings_read(path, &second, diag) != PREM_OK)
       abort_with("write and read", diag);
-    char *before = printed(first), *now = printed(second);
+    FREED char *before = printed(first), *now = printed(second);
     ck_assert_str_eq(before, now);
     ck_assert_int_eq(prem_findings_wrong(findings), prem_findings_wrong(second));
-    free(before);
-    free(now);
-    prem_findings_free(first);
-    prem_findings_free(second);
     const prem_status status =
         prem_findings_draw(findings, golden_path(number % 2 ? "f.svg" : "f.png"), NULL, diag);
     ck_assert(status == PREM_OK || prem_diag_errors(diag) > 0);
@@ -211,7 +207,6 @@ TEST(come_back_as_they_were) {
       ck_assert_ptr_eq(strstr(script, " inf "), NULL);
       ck_assert_int_eq(script[strlen(script) - 1], '\n');
     }
-    prem_findings_free(findings);
   }
 }
 

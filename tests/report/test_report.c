@@ -261,7 +261,7 @@ TEST(a_page_begins_with_what_it_may_do_and_is) {
       " - ttprem report</title>\n<style>\n/* The charts of this page are drawn by uPlot.\n\n";
   write_json(make_result("a", 1), "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  char *page = write_page(), *license = asset_text("uPlot.LICENSE");
+  FREED char *page = write_page(), *license = asset_text("uPlot.LICENSE");
   ck_assert_int_eq(strncmp(page, head, strlen(head)), 0);
   const char *at = strstr(page, notice);
   ck_assert_ptr_nonnull(at);
@@ -269,8 +269,6 @@ TEST(a_page_begins_with_what_it_may_do_and_is) {
   ck_assert_int_eq(strncmp(at, license, strlen(license)), 0);
   static const char end[] = "\n*/\n</style>\n<style>\n";
   ck_assert_int_eq(strncmp(at + strlen(license), end, strlen(end)), 0);
-  free(license);
-  free(page);
 }
 
 TEST(a_page_is_not_written_over_its_result) {
@@ -327,12 +325,11 @@ TESTS(samples_of_runs_with_disturbed_jobs_are_drawn, 2) {
   json_t *root = carried(page);
   const char *const of_a[] = {"tt", "tasks", "a", NULL};
   json_t *curve = path_of(json_object_get(at(root, "documents", 0), "samples"), of_a);
-  char *found = curve ? json_dumps(curve, JSON_COMPACT) : NULL;
+  FREED char *found = curve ? json_dumps(curve, JSON_COMPACT) : NULL;
   if (_i)
     ck_assert_ptr_null(found);
   else
     ck_assert_str_eq(found, "{\"ns\":[1,2,3],\"upto\":[1,3,4]}");
-  free(found);
   json_decref(root);
 }
 
@@ -348,10 +345,9 @@ TEST(empty_responses_are_no_samples) {
   FREED char *page = write_page();
   json_t *root = carried(page);
   json_t *mode = json_object_get(json_object_get(at(root, "documents", 0), "samples"), "free");
-  char *found = json_dumps(mode, JSON_COMPACT | JSON_SORT_KEYS);
+  FREED char *found = json_dumps(mode, JSON_COMPACT | JSON_SORT_KEYS);
   ck_assert_str_eq(found, "{\"makespan\":{\"ns\":[20],\"upto\":[1]},\"tasks\":{\"a\":{\"ns\":[],"
                           "\"upto\":[]},\"b\":{\"ns\":[],\"upto\":[]}}}");
-  free(found);
   json_decref(root);
 }
 
@@ -360,7 +356,7 @@ TEST(empty_responses_are_no_samples) {
 TESTS(compressed_samples_are_read, 2) {
   char command[4096], path[1024];
   snprintf(path, sizeof path, "%s", in_folder("r.samples.csv"));
-  char *text = NULL;
+  FREED char *text = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&text, &bytes);
   fputs(header, file);
@@ -372,7 +368,6 @@ TESTS(compressed_samples_are_read, 2) {
   ck_assert_int_eq(system(command), 0);
   json_t *result = make_result("a", 1);
   fit_to(result, text);
-  free(text);
   write_json(result, "r.json");
   if (_i) { /* half of it */
     snprintf(command, sizeof command, "truncate -s 2000 '%s.gz'", path);
@@ -391,7 +386,7 @@ TESTS(compressed_samples_are_read, 2) {
  *  the smallest, the largest, and the largest but one. */
 TEST(many_samples_are_thinned_but_for_the_ends) {
   enum { SAMPLES = 100000 };
-  char *text = NULL;
+  FREED char *text = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&text, &bytes);
   fputs(header, file);
@@ -404,7 +399,6 @@ TEST(many_samples_are_thinned_but_for_the_ends) {
   write_text("r.samples.csv", text);
   json_t *result = make_result("a", 1);
   fit_to(result, text);
-  free(text);
   write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   FREED char *page = write_page();
@@ -531,21 +525,20 @@ TEST(phases_become_lists) {
   ck_assert_uint_eq(prem_diag_count(diag), 0);
   FREED char *page = write_page();
   json_t *root = carried(page);
-  char *found = json_dumps(path_of(json_object_get(at(root, "documents", 0), "phases"),
-                                   (const char *const[]){"tt", NULL}),
-                           JSON_COMPACT);
+  FREED char *found = json_dumps(path_of(json_object_get(at(root, "documents", 0), "phases"),
+                                         (const char *const[]){"tt", NULL}),
+                                 JSON_COMPACT);
   ck_assert_str_eq(found, "{\"task\":[1,0],\"job\":[0,1],\"block\":[5,5],\"tile\":[3,3],"
                           "\"phase\":[0,1],\"planned\":[100,null],\"planned_length\":[100,null],"
                           "\"lateness\":[40,null],\"waited\":[10,null],\"start\":[140,230],"
                           "\"length\":[90,70]}");
-  free(found);
   json_decref(root);
 }
 
 /** As many phases as a result keeps, each late by another number, with times of milliseconds. */
 TEST(a_page_with_a_full_timeline_stays_small) {
   enum { PHASES = 20000, LINE = 120 };
-  char *text = malloc((PHASES + 2) * LINE);
+  FREED char *text = malloc((PHASES + 2) * LINE);
   char *at = text + sprintf(text, PHASES_HEADER);
   for (int i = 0; i < PHASES; ++i) {
     int start = 3000000 + i * 928, late = (i * 7919) % 900;
@@ -554,7 +547,6 @@ TEST(a_page_with_a_full_timeline_stays_small) {
                   start + 2000 + late);
   }
   write_with_phases(text);
-  free(text);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
   FREED char *page = write_page();
   ck_assert_uint_lt(strlen(page), 1500000);

@@ -405,14 +405,13 @@ TEST(samples_tell_disturbed_jobs) {
 
 TEST(samples_are_csv) {
   json_decref(written());
-  char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = contents(in_folder("r.samples.csv"));
   ck_assert_str_eq(samples, "run,label,makespan_ns,\"edge, \"\"fast\"\" job 0 response_ns\","
                             "\"edge, \"\"fast\"\" job 1 response_ns\",\"corr response_ns\"\n"
                             "0,\"free\",580,180,181,182\n"
                             "1,\"free\",617,183,184,185\n"
                             "0,\"tt\",580,180,181,182\n"
                             "1,\"tt\",617,183,184,185\n");
-  free(samples);
   ck_assert_int_eq(entries_in_folder(), 3);
 }
 
@@ -559,9 +558,8 @@ TEST(an_old_result_is_replaced) {
   json_decref(written());
   result->rows[0].samples_ns[0] = 600;
   json_decref(written());
-  char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = contents(in_folder("r.samples.csv"));
   ck_assert_ptr_nonnull(strstr(samples, "0,\"free\",600,"));
-  free(samples);
   ck_assert_int_eq(entries_in_folder(), 3);
 }
 
@@ -754,10 +752,9 @@ TEST(the_table_names_the_ways_that_won) {
 }
 
 TEST(the_table_bounds_what_was_not_seen) {
-  char *few = printed();
+  FREED char *few = printed();
   assert_says(few, "too few to say");
   ck_assert_ptr_null(strstr(few, "confidence"));
-  free(few);
   result->rows[0].samples = 300;
   FREED char *enough = printed();
   assert_says(enough, "fewer than 1 % of makespans are longer");
@@ -805,17 +802,16 @@ TEST(the_picture_shows_the_worst_run_and_says_of_how_many) {
   add_worst();
   if (!drawn(in_folder("p.svg")))
     return;
-  char *picture = contents(in_folder("p.svg"));
+  FREED char *picture = contents(in_folder("p.svg"));
   assert_says(picture, "hyperperiod 7, the worst of 2");
   ck_assert_ptr_null(strstr(picture, "the whole run"));
-  free(picture);
 }
 
 TEST(an_svg_shows_phases_and_marks) {
   strcpy(result->schedule_name, "it's <a> \"camera\" & more");
   if (!drawn(in_folder("p.svg")))
     return;
-  char *picture = contents(in_folder("p.svg"));
+  FREED char *picture = contents(in_folder("p.svg"));
   assert_says(picture, "<svg");
   assert_says(picture, "</svg>");
   assert_says(picture, "it's &lt;a> \"camera\" &amp; more: planned");
@@ -824,16 +820,14 @@ TEST(an_svg_shows_phases_and_marks) {
   assert_says(picture, "hyperperiod 0, the first of 2");
   assert_says(picture, "rgb(  0, 114, 178)"); /* prefetch */
   assert_says(picture, "rgb(  0, 158, 115)"); /* writeback */
-  free(picture);
   ck_assert_int_eq(entries_in_folder(), 1);
 }
 
 TEST(a_png_is_a_png) {
   if (!drawn(in_folder("p.png")))
     return;
-  char *picture = contents(in_folder("p.png"));
+  FREED char *picture = contents(in_folder("p.png"));
   ck_assert_mem_eq(picture, "\x89PNG\r\n\x1a\n", 8);
-  free(picture);
 }
 
 TEST(another_extension_is_refused) {
@@ -960,7 +954,7 @@ TEST(where_numbers_come_from) {
     json_t *found = prem_provenance_json(&machine, i ? "ttprem run" : NULL,
                                          i == 3 ? INT64_MAX : 951782400, i == 1 ? NULL : &seed);
     json_object_del(found, "compiler");
-    char *text_of = json_dumps(found, JSON_COMPACT);
+    FREED char *text_of = json_dumps(found, JSON_COMPACT);
     ck_assert_str_eq(text_of,
                      text("{\"ttprem\":\"%s\",\"commit\":\"%s\",\"command\":\"%s\",\"date\":%s,"
                           "\"machine\":%s%s%s},\"kernel\":\"%s %s %s\",\"seed\":%s}",
@@ -968,7 +962,6 @@ TEST(where_numbers_come_from) {
                           i == 3 ? "null" : "\"2000-02-29T00:00:00Z\"", told,
                           has_uuid ? ",\"uuid\":\"u\"" : "", has_driver ? ",\"driver\":\"d\"" : "",
                           names.sysname, names.release, names.machine, i == 1 ? "null" : "\"10\""));
-    free(text_of);
     json_decref(found);
   }
 }

@@ -426,7 +426,7 @@ TEST(of_results) {
   char *found = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&found, &bytes);
-  prem_schedule *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
   prem_plan *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
   prem_schedule_set_plan(schedule, plan);
@@ -434,7 +434,6 @@ TEST(of_results) {
   for (int number = 0; number < RESULTS; ++number)
     tell_result(file, schedule, number);
   free(slots);
-  prem_schedule_free(schedule);
   fclose(file);
   golden_judge("tables.txt", found);
 }

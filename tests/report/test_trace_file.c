@@ -364,11 +364,10 @@ TEST(slices_say_their_job) {
   ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CSV)), PREM_OK);
   ck_assert_str_eq(written, text);
   ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CHROME)), PREM_OK);
-  char *events = events_of_chrome();
+  FREED char *events = events_of_chrome();
   ck_assert_ptr_nonnull(strstr(events,
                                "X 1 a prefetch 0.005 0.004 {\"tile\":0,\"run\":0,\"job\":2}\n"
                                "X 1 a compute 0.009 0.003 {\"tile\":1,\"run\":0,\"job\":3}\n"));
-  free(events);
   ck_assert_int_eq(convert(text, all_of(PREM_TRACE_PERFETTO)), PREM_OK);
   decode();
   ck_assert_ptr_nonnull(strstr(trace.text, "job=3"));

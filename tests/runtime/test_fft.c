@@ -161,33 +161,27 @@ TESTS(transforms_are_what_defines_them, FORMS) {
 TESTS(there_and_back_is_where_it_began, FORMS) {
   const form *of = &forms[_i];
   FREED prem_c64 *in = random_points(elements(of), 2);
-  prem_c64 *there = transformed(of, in, false), *back = transformed(of, there, true);
+  FREED prem_c64 *there = transformed(of, in, false), *back = transformed(of, there, true);
   double complex *right = calloc((size_t)elements(of), sizeof *right);
   for (int i = 0; i < elements(of); ++i)
     right[i] = number(in[i]);
   assert_near(of, "there and back", back, right);
-  free(there);
-  free(back);
   free(right);
 }
 
 TESTS(a_sum_is_transformed_to_the_sum, FORMS) {
   const form *of = &forms[_i];
   const int count = elements(of);
-  prem_c64 *a = random_points(count, 3), *b = random_points(count, 4);
+  FREED prem_c64 *a = random_points(count, 3), *b = random_points(count, 4);
   FREED prem_c64 *sum = calloc((size_t)count, sizeof *sum);
   for (int i = 0; i < count; ++i)
     sum[i] = (prem_c64){a[i].re + 2.0F * b[i].re, a[i].im + 2.0F * b[i].im};
-  prem_c64 *of_a = transformed(of, a, false), *of_b = transformed(of, b, false);
+  FREED prem_c64 *of_a = transformed(of, a, false), *of_b = transformed(of, b, false);
   FREED prem_c64 *of_sum = transformed(of, sum, false);
   double complex *right = calloc((size_t)count, sizeof *right);
   for (int i = 0; i < count; ++i)
     right[i] = number(of_a[i]) + 2.0 * number(of_b[i]);
   assert_near(of, "a + 2 b", of_sum, right);
-  free(a);
-  free(b);
-  free(of_a);
-  free(of_b);
   free(right);
 }
 

@@ -151,7 +151,7 @@ static prem_trace *run_beside(const prem_schedule *schedule, prem_mode mode, int
   stepping.probe = stepping_probe;
   prem_session *session = NULL;
   prem_trace *trace = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_run_request request = {.mode = mode, .hyperperiods = hyperperiods, .seed = seed};
   if (prem_session_open(&stepping, schedule, &session, diag) != PREM_OK ||
       prem_session_trace_new(session, hyperperiods, 100000, &trace) != PREM_OK ||
@@ -161,7 +161,6 @@ static prem_trace *run_beside(const prem_schedule *schedule, prem_mode mode, int
   if (verdict)
     ck_assert_int_eq(prem_session_verify(session, verdict), PREM_OK);
   prem_session_close(session);
-  prem_diag_free(diag);
   ck_assert_int_eq(trace->lost, 0);
   return trace;
 }
@@ -299,14 +298,13 @@ TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
 /* Two critical blocks, and a load of prefetches of 10 ns; windows as they are given. */
 static prem_best_effort_trace *beside;
 static prem_trace *run_windows(const char *tasks, const char *plan, int64_t hyperperiods) {
-  prem_schedule *schedule = schedule_from_text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = 3; best_effort: { buffers = 1; }; };"
            "tasks = ( %s, { name = \"load\"; class = \"best_effort\"; kernel = \"none\"; blocks = "
            "[ 2 ]; tiles = 1; prefetch: { wcet_ns = 10L; }; } ); plan: { %s };",
            tasks, plan));
   clock_step_ns = 1;
   prem_trace *trace = run_beside(schedule, PREM_MODE_TT, hyperperiods, 0, NULL);
-  prem_schedule_free(schedule);
   beside = trace->best_effort;
   prem_trace_sort(beside->trace);
   return trace;

@@ -42,12 +42,11 @@ static prem_trace *trace_of(const prem_session *session, int64_t hyperperiods) {
 
 static void run_for(prem_session *session, prem_mode mode, int64_t hyperperiods,
                     prem_trace *trace) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_run_request request = {.mode = mode, .hyperperiods = hyperperiods};
   ck_assert_int_eq(prem_session_poison(session), PREM_OK);
   if (prem_session_run(session, &request, trace, diag) != PREM_OK)
     abort_with("run", diag);
-  prem_diag_free(diag);
 }
 
 /* The filter's job of a window had ended: all that the window was for. */

@@ -126,12 +126,11 @@ static prem_schedule *schedule_of(const shape *of) {
 }
 
 static void plan(prem_schedule *schedule) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *made = NULL;
   if (prem_plan_make(schedule, NULL, NULL, &made, diag) != PREM_OK)
     abort_with("plan", diag);
   prem_schedule_set_plan(schedule, made);
-  prem_diag_free(diag);
   assert_checked(schedule);
 }
 
@@ -161,8 +160,9 @@ typedef struct operands {
 static void judge_each(const shape *of, const operands *in, int count) {
   const int plane = of->rows * of->columns;
   const size_t bytes = (size_t)count * sizeof(prem_c64);
-  prem_c64 *add = saved("add", "c64", bytes), *multiply = saved("multiply", "c64", bytes);
-  prem_c64 *divide = saved("divide", "c64", bytes), *conjugate = saved("conjugate", "c64", bytes);
+  FREED prem_c64 *add = saved("add", "c64", bytes), *multiply = saved("multiply", "c64", bytes);
+  FREED prem_c64 *divide = saved("divide", "c64", bytes),
+                 *conjugate = saved("conjugate", "c64", bytes);
   FREED prem_c64 *add_constant = saved("add_constant", "c64", bytes);
   FREED prem_c64 *multiply_constant = saved("multiply_constant", "c64", bytes);
   FREED prem_c64 *sqr_magnitude = saved("sqr_magnitude", "c64", bytes);
@@ -179,10 +179,6 @@ static void judge_each(const shape *of, const operands *in, int count) {
     assert_near("sqr_magnitude", i, number(sqr_magnitude[i]), cabs(a) * cabs(a), cabs(a) * cabs(a));
     assert_near("multiply_channels", i, number(multiply_channels[i]), a * one, cabs(a * one));
   }
-  free(add);
-  free(multiply);
-  free(divide);
-  free(conjugate);
 }
 
 static void judge_sum_channels(const shape *of, const operands *in) {
@@ -256,7 +252,7 @@ TESTS(operators_are_right_and_the_same_everywhere, (int)(sizeof shapes / sizeof 
   const int plane = of->rows * of->columns, count = of->scales * of->channels * plane;
   const operands in = {put_random("a", count, 1), put_random("b", count, 2),
                        put_random("one", of->scales * plane, 3)};
-  prem_schedule *schedule = schedule_of(of);
+  OWNED(prem_schedule) *schedule = schedule_of(of);
   plan(schedule);
   uint64_t first_bits = 0;
   for (size_t b = 0; b < sizeof backends / sizeof *backends; ++b) {
@@ -273,7 +269,6 @@ TESTS(operators_are_right_and_the_same_everywhere, (int)(sizeof shapes / sizeof 
                     prem_mode_name(modes[m]));
     }
   }
-  prem_schedule_free(schedule);
   free(in.a);
   free(in.b);
   free(in.one);

@@ -306,9 +306,8 @@ TEST(successors_follow_in_every_mode) {
     ck_assert_int_eq(trace->job_end_ns[2], 42);
     ck_assert_int_eq(trace->job_end_ns[5], 142);
   }
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 2);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 2);
   assert_no_lateness(trace, schedule);
-  prem_trace_free(trace);
 }
 
 TEST(the_latest_predecessor_is_awaited) {
@@ -480,11 +479,10 @@ static const char convolution[] =
 
 static prem_schedule *planned_convolution(int buffers) {
   prem_schedule *schedule = schedule_from_text(text(convolution, buffers));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
     abort_with("plan", diag);
-  prem_diag_free(diag);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
   return schedule;
@@ -775,7 +773,7 @@ TESTS(a_run_after_a_stopped_one_begins_anew, 5) {
            "  { task = \"b\"; phase = \"prefetch\"; count = 2; start_ns = 19L; } ); };",
            3 + _i, 1 + _i, 1 + _i, 1 + _i));
   OWNED(prem_session) *session = open_on("sim", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 5000, 40000, &trace), PREM_OK);
   memset(trace->records, 0, sizeof *trace->records);
   prem_run_request request = {.mode = PREM_MODE_FREE,
@@ -783,7 +781,6 @@ TESTS(a_run_after_a_stopped_one_begins_anew, 5) {
                               .stop = (const volatile sig_atomic_t *)&trace->records[0].end_ns};
   ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_ERR_INTERRUPTED);
   ck_assert_int_gt(trace->hyperperiods, 0);
-  prem_trace_free(trace);
   OWNED(prem_trace) *again = run_in(session, schedule, PREM_MODE_FREE, 5);
   OWNED(prem_trace) *fresh = simulate(schedule, PREM_MODE_FREE, 5);
   ck_assert_int_eq(again->record_count, fresh->record_count);

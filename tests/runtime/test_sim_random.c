@@ -59,12 +59,11 @@ static prem_schedule *random_schedule(void) {
 }
 
 static bool make_plan(prem_schedule *schedule) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
   if (status != PREM_OK && status != PREM_ERR_INFEASIBLE)
     abort_with("plan", diag);
-  prem_diag_free(diag);
   prem_schedule_set_plan(schedule, plan);
   return status == PREM_OK;
 }

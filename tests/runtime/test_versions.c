@@ -265,16 +265,14 @@ static void compare(set *s, prem_session *session, int64_t hyperperiods) {
 
 static void run(set *s, prem_session *session, prem_mode mode, int64_t hyperperiods) {
   ck_assert_int_eq(prem_session_poison(session), PREM_OK);
-  prem_trace *trace = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_trace) *trace = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_trace_new(s->schedule, hyperperiods, 0, &trace), PREM_OK);
   const prem_run_request request = {.mode = mode, .hyperperiods = hyperperiods};
   if (prem_session_run(session, &request, trace, diag) != PREM_OK) {
     printf("set %llu, mode %s\n", (unsigned long long)s->seed, prem_mode_name(mode));
     abort_with("run", diag);
   }
-  prem_diag_free(diag);
-  prem_trace_free(trace);
   compare(s, session, hyperperiods);
 }
 
@@ -294,7 +292,7 @@ static bool run_set(uint64_t seed, const char *backend) {
   ck_assert_ptr_nonnull(mkdtemp(s.folder));
   pick_set(&s);
   OWNED(prem_schedule) *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *file = file_of(&s);
   if (prem_schedule_load_text("random", file, &schedule, diag) != PREM_OK ||
       prem_schedule_bind(schedule, prem_registry_builtin(), diag) != PREM_OK) {
@@ -307,7 +305,6 @@ static bool run_set(uint64_t seed, const char *backend) {
     puts(file);
     abort_with("prepare", diag);
   }
-  prem_diag_free(diag);
   s.schedule = schedule;
   const bool is_good = status == PREM_OK && has_state(&s);
   for (int t = 0; is_good && t < s.count; ++t)

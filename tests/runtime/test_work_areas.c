@@ -191,7 +191,7 @@ TESTS(subsets_have_the_same_places, 12) {
   sizes of[MOST_TASKS];
   bool keep[MOST_TASKS] = {false};
   fixture f;
-  prem_schedule *subset = NULL;
+  OWNED(prem_schedule) *subset = NULL;
   drawn = (uint64_t)_i + 2000;
   const int32_t count = draw_sizes(of);
   of[0].work = 1000;
@@ -201,6 +201,5 @@ TESTS(subsets_have_the_same_places, 12) {
   const prem_task *whole = &f.schedule->tasks[0], *part = &subset->tasks[0];
   ck_assert_int_eq(part->work_is_input, whole->work_is_input);
   ck_assert_mem_eq(part->layout, whole->layout, 3 * sizeof *part->layout);
-  prem_schedule_free(subset);
   fixture_close(&f);
 }

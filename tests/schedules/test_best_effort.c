@@ -205,7 +205,7 @@ TEST(a_schedule_is_split_by_class) {
       file_of("blocks = 2; buffers = 1; clock_step_ns = 10L; scratch_bytes = 1000L;"
               "best_effort: { buffers = 4; block_threads = 64; scratch_bytes = 500L; };",
               CRITICAL ", " GOOD_LOAD, RUNS CLOSED));
-  prem_schedule *critical = NULL, *load = NULL;
+  OWNED(prem_schedule) *critical = NULL, *load = NULL;
   FREED int32_t *tasks = NULL;
   ck_assert_int_eq(prem_schedule_critical(whole, &critical, NULL), PREM_OK);
   ck_assert(critical->platform.best_effort.left_out && !whole->platform.best_effort.left_out);
@@ -230,8 +230,6 @@ TEST(a_schedule_is_split_by_class) {
   ck_assert_int_eq(prem_plan_make(load, NULL, NULL, &plan, NULL), PREM_OK);
   prem_schedule_set_plan(load, plan);
   ck_assert_int_eq(prem_check(load, NULL, NULL), PREM_OK);
-  prem_schedule_free(load);
-  prem_schedule_free(critical);
 }
 
 TEST(planned_windows_are_read_back) {

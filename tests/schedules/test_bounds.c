@@ -439,8 +439,8 @@ static const char *sharing_tasks(bool with_first, bool with_second, bool with_th
 
 /* A task that is left out is as if the file had none of that name: it ties nobody. */
 TESTS(what_is_left_out_ties_nobody, 3) {
-  prem_schedule *all = schedule_from_text(sharing_tasks(true, true, true)),
-                *rest = schedule_from_text(sharing_tasks(_i != 0, _i != 1, _i != 2));
+  OWNED(prem_schedule) *all = schedule_from_text(sharing_tasks(true, true, true)),
+                       *rest = schedule_from_text(sharing_tasks(_i != 0, _i != 1, _i != 2));
   const prem_planning of_all = {.schedule = all, .grid_ns = 1, .policy = "auto"},
                       of_rest = {.schedule = rest, .grid_ns = 1, .policy = "auto"};
   bool left_out[3] = {false};
@@ -457,6 +457,4 @@ TESTS(what_is_left_out_ties_nobody, 3) {
     prem_rules_free(&found);
     prem_rules_free(&expected);
   }
-  prem_schedule_free(all);
-  prem_schedule_free(rest);
 }

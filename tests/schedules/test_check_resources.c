@@ -208,10 +208,9 @@ TEST(the_blocks_of_a_gang_count_once) {
   assert_legal(gangs("task", 0, 0, 1));
   assert_refused(37, "memory: 3 in use in [0, 10)", gangs("block", 0, 20, 1));
   /* a holds 2 in [0, 14): with b's 1 that is too much */
-  prem_diag *diag = verdict_on(gangs("task", 2, 13, 2));
+  OWNED(prem_diag) *diag = verdict_on(gangs("task", 2, 13, 2));
   assert_says(diag, 37, "memory: 3 in use in [13, 14), the limit is 2");
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
-  prem_diag_free(diag);
   assert_legal(gangs("task", 2, 14, 2));
 }
 
@@ -761,10 +760,9 @@ GROUP("scratchpad and arrays");
 
 TEST(a_block_needs_more_scratchpad_than_there_is) {
   const char *task = increment("a", "x", "y", "");
-  prem_schedule *schedule = schedule_from_text(vectors("buffers = 2;", task));
+  OWNED(prem_schedule) *schedule = schedule_from_text(vectors("buffers = 2;", task));
   int64_t bytes = prem_block_scratch_bytes(schedule, 0);
   ck_assert_int_gt(bytes, 0);
-  prem_schedule_free(schedule);
   const char *platform = "buffers = 2; scratch_bytes = %lldL;";
   assert_refused(41,
                  text("block 0 needs %lld bytes of scratchpad for its buffers = 2, above the limit "

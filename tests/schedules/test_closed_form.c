@@ -37,7 +37,7 @@ static void assert_formula(const char *policy, formula expected, int64_t hyperpe
       policy_file("resources = ( { name = \"memory\"; capacity = 8; } );", thesis_tasks(), policy));
   prem_plan *plan = make_plan(schedule);
   ck_assert_int_eq(plan->hyperperiod_ns, hyperperiod_ns);
-  prem_slot *slots;
+  FREED prem_slot *slots = NULL;
   int64_t count, warmup = 0, judged = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, plan, &slots, &count, NULL), PREM_OK);
   ck_assert_int_eq(count, NK * NB * ROUNDS * 3);
@@ -56,7 +56,6 @@ static void assert_formula(const char *policy, formula expected, int64_t hyperpe
   }
   ck_assert_int_eq(warmup, NK * NB * 3);
   ck_assert_int_eq(judged, NK * NB * (ROUNDS - 1) * 3);
-  free(slots);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
 }

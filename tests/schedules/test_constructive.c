@@ -16,11 +16,10 @@ static const char *file_of(const char *platform, const char *tasks) {
 
 static prem_schedule *plan_text(const char *source) {
   prem_schedule *schedule = schedule_from_text(source);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
     abort_with("plan", diag);
-  prem_diag_free(diag);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
   return schedule;

@@ -402,13 +402,12 @@ TEST(copies_take_no_block_of_the_machine) {
 /* Of one-shot tasks nothing is known of the hyperperiod before. */
 TEST(copies_of_one_shot_tasks_begin_within) {
   const char *live = text("inputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_schedule *schedule = schedule_from_text_lenient(two_tasks("", "", live), diag);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
                    "is 100 ns: the copy would begin 130 ns before the hyperperiod, whose length is "
                    "not known of one-shot tasks; give its readers a release_ns of 130 ns or more, "
                    "or periods");
-  prem_diag_free(diag);
   prem_schedule_free(schedule);
   schedule = prepared_schedule(two_tasks("release_ns = 130L;", "release_ns = 130L;", live));
   ck_assert_int_eq(count_meetings(schedule, schedule->plan), 0);

@@ -20,10 +20,9 @@ static prem_schedule *planned(const char *source, int64_t steps) {
   const prem_plan_options options = {.time_limit_ns = steps ? PREM_MAX_NS : 0, .step_limit = steps};
   prem_schedule *schedule = schedule_from_text(source);
   prem_plan *plan = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_plan_make_reported(schedule, NULL, &options, &plan, &report, diag))
     abort_with("plan", diag);
-  prem_diag_free(diag);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
   return schedule;
@@ -240,7 +239,7 @@ TEST(the_exact_engine_leaves_time_to_tell) {
 TESTS(random_sets_leave_time_to_tell, 3) {
   int plans = 0, kept = 0;
   for (uint64_t seed = 1 + SETS * (uint64_t)_i; seed <= SETS * (uint64_t)(_i + 1); ++seed) {
-    prem_schedule *first = NULL, *second = NULL;
+    OWNED(prem_schedule) *first = NULL, *second = NULL;
     ck_assert_int_eq(random_schedule_load(seed, &first, NULL), PREM_OK);
     ck_assert_int_eq(random_schedule_load(seed, &second, NULL), PREM_OK);
     if (!first->plan) {
@@ -252,8 +251,6 @@ TESTS(random_sets_leave_time_to_tell, 3) {
         assert_as_planned(first, seed);
       kept += made && is_planned(second, first, STEPS, seed);
     }
-    prem_schedule_free(first);
-    prem_schedule_free(second);
   }
   ck_assert_int_gt(plans, SETS / 2);
   ck_assert_int_gt(kept, SETS / 2);

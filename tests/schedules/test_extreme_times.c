@@ -102,12 +102,11 @@ static bool plan(prem_schedule *schedule, const prem_schedule *old, int64_t step
       .time_limit_ns = steps ? PREM_MAX_NS : 0, .step_limit = steps, .keep = old};
   prem_plan_report report;
   prem_plan *made = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_status status =
       prem_plan_make_reported(schedule, NULL, &options, &made, &report, diag);
   if (status && status != PREM_ERR_INFEASIBLE && status != PREM_ERR_INVALID)
     abort_with("planned", diag);
-  prem_diag_free(diag);
   if (!made)
     return false;
   prem_schedule_set_plan(schedule, made);
@@ -130,12 +129,10 @@ TEST(times_may_be_as_large_as_the_format_says) {
         prem_check(schedule, NULL, diag) == PREM_OK &&
         plan(schedule, NULL, chance(50) ? 0 : STEPS)) {
       ++made;
-      prem_diag *again = prem_diag_new();
-      prem_schedule *longer = schedule_from_text_lenient(source, again);
+      OWNED(prem_diag) *again = prem_diag_new();
+      OWNED(prem_schedule) *longer = schedule_from_text_lenient(source, again);
       longer->tasks[0].phase[PREM_COMPUTE].wcet_ns = a_time(20);
       plan(longer, schedule, STEPS);
-      prem_diag_free(again);
-      prem_schedule_free(longer);
     }
   }
   printf("%" PRId64 " sets, %" PRId64 " plans\n", sets, made);

@@ -15,8 +15,8 @@ static const char *folder;
 
 /* How far above the best known makespan a short search comes; never below a proven one. */
 static double gap_of(const char *file, int64_t best_ns, bool proven) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   prem_plan_report report;
   prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS};
@@ -24,10 +24,8 @@ static double gap_of(const char *file, int64_t best_ns, bool proven) {
   if (prem_schedule_load(path, NULL, &schedule, diag) != PREM_OK ||
       prem_plan_make_reported(schedule, NULL, &options, &plan, &report, diag) != PREM_OK)
     abort_with(path, diag);
-  prem_diag_free(diag);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
-  prem_schedule_free(schedule);
   ck_assert_msg(report.lower_bound_ns <= best_ns,
                 "%s: the lower bound %" PRId64 " is above the best known %" PRId64, file,
                 report.lower_bound_ns, best_ns);

@@ -24,11 +24,10 @@ static prem_status replan(prem_schedule *schedule, const prem_schedule *old,
                           prem_plan_report *report) {
   prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS, .keep = old};
   prem_plan *plan = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_plan_make_reported(schedule, NULL, &options, &plan, report, diag);
   if (status && status != PREM_ERR_INFEASIBLE)
     abort_with("replan", diag);
-  prem_diag_free(diag);
   prem_schedule_set_plan(schedule, plan);
   if (plan)
     assert_checked(schedule);
@@ -52,7 +51,7 @@ static const prem_slot *find_slot(const prem_schedule *schedule, const prem_slot
 /* Of plans of one hyperperiod. */
 static void assert_counts(const prem_schedule *is, const prem_schedule *was,
                           const prem_plan_report *report) {
-  prem_slot *new_slots, *old_slots;
+  FREED prem_slot *new_slots = NULL, *old_slots = NULL;
   int64_t new_count, old_count, kept = 0, moved = 0, added = 0, removed = 0;
   ck_assert_int_eq(prem_plan_expand(is, is->plan, &new_slots, &new_count, NULL), PREM_OK);
   ck_assert_int_eq(prem_plan_expand(was, was->plan, &old_slots, &old_count, NULL), PREM_OK);
@@ -70,8 +69,6 @@ static void assert_counts(const prem_schedule *is, const prem_schedule *was,
     if (!(s->flags & PREM_SLOT_WARMUP))
       removed += !find_slot(is, new_slots, new_count, was->tasks[s->task].name, s);
   }
-  free(new_slots);
-  free(old_slots);
   ck_assert(report->keeps);
   ck_assert_int_eq(report->kept, kept);
   ck_assert_int_eq(report->moved, moved);
@@ -298,7 +295,7 @@ static const struct {
 GROUP("all");
 
 TESTS(whatever_differs_makes_another_task, (int)(sizeof changes / sizeof *changes)) {
-  prem_schedule *old = planned(all_sorts), *schedule = schedule_from_text(all_sorts);
+  OWNED(prem_schedule) *old = planned(all_sorts), *schedule = schedule_from_text(all_sorts);
   prem_old_plan read;
   ck_assert_ptr_nonnull(old->plan);
   changes[_i].make(schedule, &schedule->tasks[1]);
@@ -308,8 +305,6 @@ TESTS(whatever_differs_makes_another_task, (int)(sizeof changes / sizeof *change
   const int others = (read.changed[0] ? FIRST : 0) | (read.changed[1] ? A : 0);
   ck_assert_msg(others == changes[_i].others, "%s: %d", changes[_i].what, others);
   prem_old_plan_free(&read);
-  prem_schedule_free(schedule);
-  prem_schedule_free(old);
 }
 
 /* ---- by hand -------------------------------------------------------------------------------- */
@@ -320,7 +315,7 @@ TESTS(whatever_differs_makes_another_task, (int)(sizeof changes / sizeof *change
 #define SET(tasks) "version = 1; name = \"t\"; platform: { blocks = 4; }; tasks = ( " tasks " );\n"
 
 static prem_plan_report replanned(const char *before, const char *after, int64_t *start_ns) {
-  prem_schedule *old = checked_schedule(before), *schedule = schedule_from_text(after);
+  OWNED(prem_schedule) *old = checked_schedule(before), *schedule = schedule_from_text(after);
   prem_plan_report report;
   ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
   assert_counts(schedule, old, &report);
@@ -329,8 +324,6 @@ static prem_plan_report replanned(const char *before, const char *after, int64_t
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
   for (int64_t i = 0; i < count; ++i)
     start_ns[slots[i].task] = slots[i].planned_ns;
-  prem_schedule_free(schedule);
-  prem_schedule_free(old);
   return report;
 }
 

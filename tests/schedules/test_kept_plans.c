@@ -152,14 +152,13 @@ static int64_t keep(const prem_schedule *schedule, const prem_schedule *old) {
   prem_plan_report report;
   prem_schedule judged = *schedule;
   judged.plan = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_status status =
       prem_plan_make_reported(schedule, NULL, &options, &judged.plan, &report, diag);
   if (status && status != PREM_ERR_INFEASIBLE && status != PREM_ERR_INVALID)
     abort_with("planned beside an older plan", diag);
   if (judged.plan && prem_check(&judged, NULL, diag) != PREM_OK)
     abort_with("a plan that the checker refuses", diag);
-  prem_diag_free(diag);
   prem_plan_free(judged.plan);
   return status == PREM_OK;
 }
@@ -177,7 +176,7 @@ TEST(whatever_is_kept_the_plan_is_legal) {
   for (uint32_t seed = 0; kept < wanted_plans(); ++seed) {
     random_state = seed + 1;
     const random_set set = random_set_draw(seed);
-    prem_schedule *old = schedule_from_text(random_set_text(&set)), *schedule = changed(set);
+    OWNED(prem_schedule) *old = schedule_from_text(random_set_text(&set)), *schedule = changed(set);
     OWNED(prem_plan) *first = NULL;
     plan.slots = NULL;
     plan.schedule = old;
@@ -192,8 +191,6 @@ TEST(whatever_is_kept_the_plan_is_legal) {
       }
     }
     free(plan.slots);
-    prem_schedule_free(schedule);
-    prem_schedule_free(old);
   }
   printf("%" PRId64 " kept plans of %" PRId64 " sets, %" PRId64 " plans made\n", kept, sets, made);
   ck_assert_int_gt(made, kept / 4);

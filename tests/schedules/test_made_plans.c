@@ -42,7 +42,7 @@ static char *made(prem_schedule *schedule, const prem_machine *machine,
   FILE *file = open_memstream(&phases, &bytes);
   ck_assert_int_eq(prem_plan_write_csv(schedule, file, NULL), PREM_OK);
   fclose(file);
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0, warming = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
   for (int64_t i = 0; i < count; ++i)
@@ -54,7 +54,6 @@ static char *made(prem_schedule *schedule, const prem_machine *machine,
     ck_assert_int_ge(report->min_slack_ns, 0);
   if (report->keeps)
     ck_assert_int_eq(report->kept + report->moved + report->added, count - warming);
-  free(slots);
   prem_schedule_set_plan(schedule, NULL);
   return phases;
 }
@@ -64,10 +63,9 @@ static char *made_twice(prem_schedule *schedule, const prem_machine *machine,
                         const prem_plan_options *options, prem_plan_report *report) {
   prem_plan_report again;
   char *first = made(schedule, machine, options, report);
-  char *second = made(schedule, machine, options, &again);
+  FREED char *second = made(schedule, machine, options, &again);
   ck_assert_pstr_eq(first, second);
   ck_assert_str_eq(report->method, again.method);
-  free(second);
   return first;
 }
 

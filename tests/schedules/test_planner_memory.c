@@ -148,7 +148,7 @@ static prem_status bound(FILE *told) {
 
 /* A proof may be missed; it may name more than it needs. */
 static prem_status explain(FILE *told) {
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (!diag)
     return PREM_ERR_MEMORY;
   const prem_planning planning = planning_of(diag);
@@ -156,7 +156,6 @@ static prem_status explain(FILE *told) {
   failing.armed = false;
   ck_assert_uint_eq(prem_diag_errors(diag), proven);
   fprintf(told, "%d", proven);
-  prem_diag_free(diag);
   return proven ? PREM_ERR_INFEASIBLE : PREM_ERR_MEMORY;
 }
 
@@ -173,14 +172,13 @@ static void assert_unproven(void) {
 
 static prem_status solve(FILE *told) {
   const prem_planning planning = planning_of(NULL);
-  prem_plan *plan = prem_plan_new();
+  OWNED(prem_plan) *plan = prem_plan_new();
   if (!plan)
     return PREM_ERR_MEMORY;
   prem_exact_verdict verdict = {0};
   const prem_status status =
       prem_plan_exact(&planning, INT64_C(100000000000), NULL, plan, &verdict);
   failing.armed = false;
-  prem_plan_free(plan);
   if (status != PREM_OK)
     return status;
   ck_assert_int_ne(verdict.verdict, PREM_PLAN_INFEASIBLE);
@@ -193,13 +191,12 @@ static prem_status solve(FILE *told) {
 /* Without time for a question: what is known is the bound, or nothing. */
 static prem_status solve_at_once(FILE *told) {
   const prem_planning planning = planning_of(NULL);
-  prem_plan *plan = prem_plan_new();
+  OWNED(prem_plan) *plan = prem_plan_new();
   if (!plan)
     return PREM_ERR_MEMORY;
   prem_exact_verdict verdict = {0};
   const prem_status status = prem_plan_exact(&planning, 1, NULL, plan, &verdict);
   failing.armed = false;
-  prem_plan_free(plan);
   if (status != PREM_OK)
     return status;
   ck_assert(verdict.lower_bound_ns == 0 || verdict.lower_bound_ns > 9);
@@ -279,11 +276,10 @@ TESTS(of_solvers, 2) {
   if (prem_exact_engine()) {
     sweep(solve, PREM_OK);
     prem_planning planning = planning_of(NULL);
-    prem_plan *plan = prem_plan_new();
+    OWNED(prem_plan) *plan = prem_plan_new();
     prem_exact_verdict verdict;
     ck_assert_int_eq(prem_plan_exact(&planning, 1, NULL, plan, &verdict), PREM_OK);
     whole_bound_ns = verdict.lower_bound_ns;
-    prem_plan_free(plan);
     sweep(solve_at_once, PREM_OK);
   }
   prem_schedule_free(schedule);

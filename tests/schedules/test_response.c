@@ -372,7 +372,7 @@ TEST(tiny_sets_have_the_best_worst_responses) {
   for (int i = 0; i < sets; ++i) {
     int periods[TINY_TASKS];
     tiny t = {.schedule = schedule_from_text(draw_tiny(periods))};
-    prem_plan *plan = NULL;
+    OWNED(prem_plan) *plan = NULL;
     const prem_status status = prem_plan_make(t.schedule, NULL, NULL, &plan, NULL);
     for (int32_t k = 0; k < t.schedule->task_count; ++k) {
       const prem_task *task = &t.schedule->tasks[k];
@@ -407,7 +407,6 @@ TEST(tiny_sets_have_the_best_worst_responses) {
       for (int k = 0; k < t.schedule->task_count; ++k)
         beaten += t.best[k] > t.length_ns[k];
     }
-    prem_plan_free(plan);
     prem_schedule_free(t.schedule);
   }
   printf("%d of %d tiny sets have plans, %d tasks wait for others\n", feasible, sets, beaten);

@@ -39,11 +39,10 @@ static prem_schedule *planted_schedule(int32_t tiles, int32_t blocks, int64_t *o
 static prem_plan_report searched(prem_schedule *schedule, int64_t steps, uint64_t seed) {
   prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = steps, .seed = seed};
   prem_plan_report report;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_plan *plan = NULL;
   if (prem_plan_make_reported(schedule, NULL, &options, &plan, &report, diag) != PREM_OK)
     abort_with("plan", diag);
-  prem_diag_free(diag);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
   return report;
@@ -354,7 +353,7 @@ TEST(a_gang_that_was_solved_stays_together) {
                      " period_ns = %dL; release_ns = %dL; deadline_ns = %dL; %s"
                      " prefetch: { wcet_ns = %dL; }; }";
   const char *nothing = "wcet_ns = 2L; demand: { memory = 0; };";
-  prem_schedule *schedule = schedule_from_text(text(
+  OWNED(prem_schedule) *schedule = schedule_from_text(text(
       "version = 1; name = \"t\"; platform: { blocks = 5; buffers = 2; resources = ("
       " { name = \"memory\"; capacity = 2; } ); }; policy: { objective = \"slack\"; };"
       "tasks = ( %s, %s, %s, { name = \"pair\"; kernel = \"none\"; blocks = [ 4 ]; tiles = 1;"
@@ -369,7 +368,6 @@ TEST(a_gang_that_was_solved_stays_together) {
   ck_assert_str_eq(report.method, "exact");
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
-  prem_schedule_free(schedule);
 }
 
 /* Every tile of b after every tile of a in the hyperperiod before: too many pairs are not searched.

@@ -158,7 +158,7 @@ static void try_rules(const prem_planning *planning, const prem_plan *plan, bool
   prem_rules rules;
   if (prem_rules_build(planning, relaxed, without, 5000, &rules) != PREM_OK)
     return;
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0, *paths = calloc((size_t)rules.node_count * 4 + 1, sizeof *paths);
   int64_t *head = paths, *tail = head + rules.node_count, *latest = tail + rules.node_count;
   int64_t *start = latest + rules.node_count;
@@ -181,7 +181,6 @@ static void try_rules(const prem_planning *planning, const prem_plan *plan, bool
     }
   if (rules.node_count <= SMALL)
     try_windows(&rules, plan, head, tail, start);
-  free(slots);
   free(paths);
   prem_rules_free(&rules);
 }
@@ -289,9 +288,8 @@ static bool is_served(const prem_model *model) {
 
 /* One thing more that it knows nothing of, and it serves the set no longer. */
 TEST(a_graph_serves_what_it_knows) {
-  char *source = shop_text(2, 0);
+  FREED char *source = shop_text(2, 0);
   OWNED(prem_schedule) *schedule = schedule_from_text(source);
-  free(source);
   const prem_planning planning = {
       .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
   prem_draft draft;

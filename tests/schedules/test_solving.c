@@ -74,9 +74,8 @@ TEST(what_no_search_finds_is_solved) {
                 text(form, "c", 2, 100, 80, 40, 30))),
       PREM_OK);
   ck_assert_str_eq(report.method, "exact");
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 1);
   ck_assert_int_eq(find_phase(trace, schedule, "c", 0, PREM_PREFETCH)->start_ns, 80);
-  prem_trace_free(trace);
 }
 
 /* Of 100 ns the memory is asked for 110: no time is spent on a search. */

@@ -34,11 +34,10 @@ static void draw_turnarounds(prem_schedule *schedule, uint32_t seed) {
 
 static prem_status plan_with(prem_schedule *schedule, const prem_plan_options *options) {
   prem_plan *plan = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_status status = prem_plan_make(schedule, NULL, options, &plan, diag);
   if (status && status != PREM_ERR_INFEASIBLE)
     abort_with("plan", diag);
-  prem_diag_free(diag);
   prem_schedule_set_plan(schedule, plan);
   return status;
 }
@@ -48,11 +47,10 @@ static void assert_kept(const prem_schedule *schedule) {
   assert_checked(schedule);
   if (schedule->plan->warmup_tiles > 0)
     return; /* their plan promises nothing of when they end */
-  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 3);
+  OWNED(prem_trace) *trace = simulate(schedule, PREM_MODE_TT, 3);
   for (int64_t i = 0; i < trace->record_count; ++i)
     if (trace->records[i].release_ns != PREM_NO_RELEASE)
       ck_assert_int_eq(trace->records[i].start_ns, trace->records[i].release_ns);
-  prem_trace_free(trace);
 }
 
 TEST(every_planner_keeps_them) {
@@ -138,12 +136,11 @@ TEST(resources_are_not_kept) {
   for (int t = 0; t < 2; ++t)
     schedule->tasks[t].phase[PREM_WRITEBACK].turnaround_ns = 1000;
   ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
-  prem_slot *slots = NULL;
+  FREED prem_slot *slots = NULL;
   int64_t count = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
   ck_assert_int_eq(count, 2);
   ck_assert_int_eq(llabs(slots[0].planned_ns - slots[1].planned_ns), 30);
-  free(slots);
   assert_kept(schedule);
 }
 

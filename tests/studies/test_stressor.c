@@ -307,11 +307,10 @@ TEST(another_kernel_is_named) {
   ck_assert_int_eq(prem_stressor_size(schedule, &backend, &options, elements, found, diag),
                    PREM_OK);
   ck_assert_int_eq(found[0].bytes_per_tile, 4 * elements[0] + 4);
-  prem_schedule *replaced = NULL;
+  OWNED(prem_schedule) *replaced = NULL;
   ck_assert_int_eq(prem_stressor_schedule(schedule, "vector_sum", elements, -1, &replaced, diag),
                    PREM_OK);
   ck_assert_str_eq(replaced->tasks[0].kernel, "vector_sum");
-  prem_schedule_free(replaced);
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
     ck_assert_int_eq(prem_stressor_judge(wrong[i], diag), PREM_ERR_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, prem_diag_count(diag) - 1)->reason, wrong[i]));

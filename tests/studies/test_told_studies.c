@@ -31,12 +31,10 @@ static void tell_findings(const prem_findings *findings, const prem_machine *mac
       prem_findings_read(path, &again, diag) != PREM_OK ||
       prem_findings_draw(findings, golden_path("f.svg"), NULL, diag) != PREM_OK)
     abort_with("findings", diag);
-  char *before = printed(findings), *now = printed(again);
+  FREED char *before = printed(findings), *now = printed(again);
   ck_assert_int_eq(strncmp(before, now, strcspn(before, "\n")), 0);
   if (told)
     fprintf(told, "%s\n", before);
-  free(before);
-  free(now);
 }
 
 static void tell_profile(const prem_backend *backend, const prem_machine *machine,
@@ -54,7 +52,7 @@ static void tell_profile(const prem_backend *backend, const prem_machine *machin
                                         .margin_pct = seed % 2 ? 7.5 : 0,
                                         .quantile = seed % 5 ? 1 : 0.9};
   prem_profile *profile = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_profile_measure(schedule, backend, machine, &options, &profile, diag) != PREM_OK ||
       prem_profile_write(profile, golden_path("p.cfg"), diag) != PREM_OK)
     abort_with("profile", diag);
@@ -63,7 +61,6 @@ static void tell_profile(const prem_backend *backend, const prem_machine *machin
   if (told)
     fprintf(told, "%s\n", strstr(all, "version = 1;"));
   prem_profile_free(profile);
-  prem_diag_free(diag);
 }
 
 static void tell_isolation(const prem_backend *backend, const prem_machine *machine,
@@ -78,13 +75,12 @@ static void tell_isolation(const prem_backend *backend, const prem_machine *mach
                                         .sampling.seed = (uint64_t)seed,
                                         .sampling.max_records = 100000};
   prem_isolation *isolation = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   if (prem_isolate(schedule, backend, &options, &isolation, diag) != PREM_OK)
     abort_with("isolate", diag);
   OWNED(prem_findings) *findings = prem_isolation_findings(isolation, schedule);
   tell_findings(findings, machine);
   prem_isolation_free(isolation);
-  prem_diag_free(diag);
 }
 
 /* One point of the search is as good as the schedule; from it another one is made up. */
@@ -116,18 +112,16 @@ static void tell_tuning(const prem_backend *backend, const prem_machine *machine
                                      .tries = 2,
                                      .precision_pct = seed % 3,
                                      .sweep_step_ns = seed % 2 ? 200 : 0};
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   tuned of = {.min_ns = 50 + 41 * seed};
   if (prem_tune_trial_open(schedule, backend, &how, &of.trial, diag) != PREM_OK)
     abort_with("tune", diag);
   prem_tune_search search = {.key = "prefetch_offset_ns", .start_ns = options.start_ns};
   ck_assert_int_eq(prem_tune(&options, try_offset, &of, &search.result), PREM_OK);
-  prem_findings *findings = prem_tune_findings(schedule, &search, 1, "as wished");
+  OWNED(prem_findings) *findings = prem_tune_findings(schedule, &search, 1, "as wished");
   tell_findings(findings, machine);
-  prem_findings_free(findings);
   prem_tune_free(&search.result);
   prem_tune_trial_close(of.trial);
-  prem_diag_free(diag);
 }
 
 GROUP("studies", .set_up = golden_make_folder, .tear_down = golden_remove_folder);
