@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A stranger's kernel: install a build into an empty folder, build the example of
-# docs/adding-a-kernel.md from there, run it on every backend there is, and make its mistakes.
+# A stranger's kernel: install a build into an empty folder, build examples/own_kernel, of which
+# docs/adding-a-kernel.md shows pieces, from there, run it on every backend there is, and make its mistakes.
 #   own_kernel.sh BUILD
 # ctest: BUILD long release
 set -euo pipefail
@@ -26,17 +26,32 @@ configure() { cmake -S "$place/own" -B "$place/build" -G Ninja "${options[@]}" >
 
 cmake --install "$build" --prefix "$place/usr" >/dev/null
 
-# The files are those that the page shows, and the program that it names; nothing else.
+# What the page shows of a file stands there.
+source=$(realpath "$here/../../examples/own_kernel")
+awk -v folder="$source/" '
+  function text_of(name,    line, all) {
+    all = "\n"
+    while ((getline line < (folder name)) > 0) all = all line "\n"
+    close(folder name)
+    return all
+  }
+  /^```/ && inside {
+    if (index(text_of(name), "\n" block) == 0) {
+      print "docs/adding-a-kernel.md:" NR ": examples/own_kernel/" name " has other lines"
+      bad = 1
+    }
+    ++count; inside = 0; name = ""
+    next
+  }
+  /^```/ && name != "" { inside = 1; block = ""; next }
+  inside { block = block $0 "\n"; next }
+  match($0, /From `[a-zA-Z_]+\.[a-z]+`:$/) { split(substr($0, RSTART), part, "`"); name = part[2]; next }
+  END {
+    if (count < 3) { print "only " count " pieces of files found"; bad = 1 }
+    exit bad
+  }' "$here/../../docs/adding-a-kernel.md" >"$place/said" || fail "$(cat "$place/said")"
 mkdir "$place/own"
-cp "$here/../../examples/own_kernel/own_program.c" "$place/own/"
-for file in CMakeLists.txt sharpen.h sharpen.cfg; do
-  awk -v name="$file" '
-    /^```/ { if (inside) exit; inside = found; next }
-    inside
-    index($0, "`" name "`") == 1 { found = 1 }' "$here/../../docs/adding-a-kernel.md" >"$place/own/$file"
-  diff -u "$here/../../examples/own_kernel/$file" "$place/own/$file" ||
-    fail "docs/adding-a-kernel.md shows another $file"
-done
+cp "$source"/{CMakeLists.txt,sharpen.h,sharpen.cfg,own_program.c} "$place/own/"
 if ! configure || ! cmake --build "$place/build" >"$place/log" 2>&1; then
   fail "$(cat "$place/log")"
 fi
