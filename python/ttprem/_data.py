@@ -80,7 +80,7 @@ def members(pointer: Any, count: int) -> list[Record]:
 
 def dtype_of(ctype: Any) -> np.dtype:
     """The numpy type of a struct of numbers, its members where the C compiler has them."""
-    kinds = {"int64_t": "i8", "int32_t": "i4", "uint16_t": "u2", "uint8_t": "u1"}
+    kinds = {"int64_t": "i8", "int32_t": "i4", "uint32_t": "u4", "uint16_t": "u2", "uint8_t": "u1"}
     fields = [(n, f) for n, f in ctype.fields if f.type.kind == "primitive"]
     return np.dtype(
         {

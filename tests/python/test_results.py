@@ -35,6 +35,7 @@ class Results(unittest.TestCase):
         np.testing.assert_array_equal(one["start_ns"], one["release_ns"])
         compute = trace.where(phase="compute", task="first")
         self.assertTrue((compute["end_ns"] - compute["start_ns"] == 30000).all())
+        self.assertTrue((compute["issue_ns"] == 0).all())
         with self.assertRaises(KeyError):
             result["free"]
         self.assertIn("tt ", str(result))

@@ -50,7 +50,7 @@ gzip -cdf "$1" | awk -F, -v late_ns="${2-128}" '
   }
   BEGIN { restarts_below = -1 }
   NR == 1 {
-    if ($0 !~ /^run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns(,job)?$/) {
+    if ($0 !~ /^run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns(,job(,issue_ns)?)?$/) {
       print "pauses: this is no trace of ttprem run --trace: its first line is " $0 >"/dev/stderr"
       failed = 1
       exit 1
