@@ -39,6 +39,7 @@ __global__ void __launch_bounds__(PREM_COURIER_THREADS, 6) /* 96 registers: room
     prem_barrier_init(&is_carried);
     orders = 0;
     is_carrying = false;
+    order.note = nullptr;
     is_serving = is_closing = 0;
     note_stream = -1;
   }

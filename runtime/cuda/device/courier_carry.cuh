@@ -150,6 +150,13 @@ __device__ __forceinline__ void carry_end(void) {
   is_carrying = false;
 }
 
+/** The frame that was ordered last is there, and its note; what the host is told is not waited for.
+ */
+__device__ __forceinline__ void carry_end_of_frame(void) {
+  if (order.note != nullptr)
+    carry_end();
+}
+
 /** To be waited for by carry_end(). */
 __device__ __forceinline__ void carry_begin(const carry_order &of) {
   carry_end();
@@ -206,13 +213,13 @@ __device__ void begin_to_bring(const prem_courier *c, const prem_stream *source,
 }
 
 __device__ void end_to_bring(const prem_courier *, const prem_stream *) {
-  carry_end();
+  carry_end_of_frame();
 }
 
 /** The note that came with a frame. */
 __device__ prem_note note_of(const prem_courier *c, const prem_stream *source, int32_t slot,
                              uint64_t number) {
-  carry_end();
+  carry_end_of_frame();
   if (note_stream == (int32_t)(source - c->streams) && note_number == number)
     return own_note;
   return source->face->channel.note[slot];

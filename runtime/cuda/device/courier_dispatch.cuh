@@ -62,7 +62,7 @@ __device__ __noinline__ uint64_t frame_look(const prem_courier *c, int32_t lane,
   row_store(carry->device + slot * carry->device_slot_bytes, bytes, lane, pieces);
   prem_fence_async(); /* bulk copies of blocks will fetch it */
   if (lane == 0)
-    carry_end(); /* a note that the carrier brings */
+    carry_end_of_frame(); /* its note would come behind this one */
   __syncwarp();
   if (lane < NOTE_WORDS)
     ((uint64_t *)&own_note)[lane] = note_word;
