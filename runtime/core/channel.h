@@ -66,7 +66,8 @@ typedef struct prem_producer {
   int32_t last_slot;                        /* taken to be filled */
   uint64_t next;                            /* number of the next frame */
   uint64_t handed_on;                       /* on a GPU: so many were; */
-  uint64_t settled;                         /* so many before `seen` was looked at */
+  uint64_t asked_for;                       /* when what is held was last asked for; */
+  uint64_t settled;                         /* before `seen` was looked at */
   uint64_t frame_in[PREM_MAX_LIVE_BUFFERS]; /* the last one filled into each slot */
   uint32_t used, writing;                   /* slots: ever filled; taken to be filled */
   uint64_t seen;                            /* `passed`, read before: on a GPU, whose courier looks
@@ -79,7 +80,6 @@ typedef struct prem_consumer {
   bool is_queue;
   bool has_taken;                       /* any at all */
   uint64_t first;                       /* the next frame that is new to it */
-  uint64_t newest;                      /* `filled`, as it was when a sample was last taken */
   int32_t holds[PREM_MAX_LIVE_BUFFERS]; /* how often it holds each slot */
   uint64_t seen;                        /* `filled`, read before: on a GPU */
   bool is_untold;                       /* on a GPU: `passed` of a queue is to be written yet */
@@ -113,7 +113,7 @@ PREM_SHARED_CODE bool prem_producer_is_free(const prem_producer *producer, int32
 
 /** Take a free slot to be filled; -1: there is none. */
 PREM_SHARED_CODE int32_t prem_channel_take_free(prem_producer *producer) {
-#ifdef PREM_CARRIES_FRAMES
+#ifdef __CUDACC__
   const uint64_t settled = producer->settled, passed = producer->seen;
 #else
   const uint64_t settled =
@@ -167,7 +167,7 @@ PREM_SHARED_CODE uint64_t prem_channel_publish(prem_producer *producer, int32_t 
 /* ---- the consumer --------------------------------------------------------------------------- */
 
 PREM_SHARED_CODE uint64_t prem_consumer_filled(const prem_consumer *consumer) {
-#ifdef PREM_CARRIES_FRAMES
+#ifdef __CUDACC__
   return consumer->seen;
 #else
   return prem_word_far(&consumer->channel->filled.value);
@@ -196,7 +196,7 @@ PREM_SHARED_CALL void prem_consumer_tell(prem_consumer *consumer) {
 
 /* Of a queue it says only that slots are free again, which can wait until all is decided. */
 PREM_SHARED_CODE void prem_consumer_say_passed(prem_consumer *consumer) {
-#ifdef PREM_CARRIES_FRAMES
+#ifdef __CUDACC__
   if (consumer->is_queue) {
     consumer->is_untold = true;
     return;
@@ -225,13 +225,6 @@ PREM_SHARED_CODE int32_t prem_consumer_take_next(prem_consumer *consumer, uint64
   return slot;
 }
 
-/* Its slot has been held since it was found to be the newest, which it still is: there is nothing
- * to be said or asked. */
-PREM_SHARED_CODE bool prem_consumer_has_newest(const prem_consumer *consumer) {
-  return consumer->has_taken && prem_consumer_filled(consumer) == consumer->newest &&
-         consumer->holds[consumer->newest & ((1U << PREM_CHANNEL_SLOT_BITS) - 1)] > 0;
-}
-
 /* A producer that hands on frames faster than they can be looked at is given up after a while: the
  * next attempt finds one. */
 PREM_SHARED_CALL int32_t prem_consumer_take_newest(prem_consumer *consumer, uint64_t *number) {
@@ -245,7 +238,6 @@ PREM_SHARED_CALL int32_t prem_consumer_take_newest(prem_consumer *consumer, uint
     if (again == filled) {
       *number = (filled >> PREM_CHANNEL_SLOT_BITS) - 1;
       consumer->first = *number + 1;
-      consumer->newest = filled;
       consumer->has_taken = true;
       return slot;
     }
@@ -263,12 +255,7 @@ PREM_SHARED_CODE int32_t prem_channel_take(prem_consumer *consumer, uint64_t *nu
     return prem_consumer_take_next(consumer, number);
   if (!consumer->has_taken && !prem_channel_has_new(consumer))
     return -1;
-  if (!prem_consumer_has_newest(consumer))
-    return prem_consumer_take_newest(consumer, number);
-  const int32_t slot = (int32_t)(consumer->newest & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
-  *number = consumer->first - 1;
-  ++consumer->holds[slot];
-  return slot;
+  return prem_consumer_take_newest(consumer, number);
 }
 
 /** Hold a slot once more that is held. */

@@ -11,8 +11,6 @@
  * and outputs are in courier_sources.h, courier_omissions.h, courier_sinks.h courier.c making one,
  * beginning, the decisions on the host channel.h         how frames pass between the host and the
  * courier live_words.h      the words of 8 bytes by which all of them tell each other something
- *   courier_hear.h    on a GPU: in which order the host's words are heard
- *   courier_keeper.h  on a GPU: results that its keeper shows
  *
  * It has no thread and no clock. Its backend calls prem_courier_step() whenever something may have
  * changed (a job over, a frame submitted or given back, the instant that it asked for) and gives it
@@ -106,7 +104,8 @@ typedef struct prem_courier_face {
   prem_live_word completed; /* hyperperiods that are over, from the start */
   prem_live_word overruns;  /* jobs that ended behind their deadline */
   prem_live_word kept;      /* hyperperiods that the caller's trace has */
-  prem_live_word by_keeper; /* on a GPU: results that its keeper has shown */
+  prem_live_word ahead;     /* on a GPU: hyperperiods that its listener has begun << 32 | results
+                               that its keeper has shown */
   prem_event_ring events;   /* where somebody listens */
   prem_stream_face streams[PREM_MAX_LIVE_PORTS];
 } prem_courier_face;
@@ -139,9 +138,7 @@ typedef struct prem_stream {
   prem_decision *decisions; /* [ring_mask + 1], the courier's own */
   uint64_t ring_mask;       /* */
   int64_t next, oldest;     /* jobs: to be decided next; not done with yet */
-  int32_t kept_slot;        /* held for a later job, -1: none: of a queue that repeats the last one
-                               used; of samples the newest, ahead */
-  uint64_t unused;          /* samples: the first frame that no job has looked at */
+  int32_t kept_slot;        /* queue that repeats: held for the next repeat; -1: none */
   prem_decision last;       /* source: the last one that had a frame */
   bool has_last;            /* */
   uint64_t counted[PREM_COUNT_KINDS];
@@ -277,9 +274,9 @@ typedef struct prem_courier {
   uint64_t overruns;
   bool is_untold; /* end, completed, overruns are to be written yet */
   int64_t now_ns, wake_ns;
-  uint64_t by_keeper; /* as the far word */
-  uint64_t events;    /* written */
-  uint64_t decided;   /* counts decisions, so that who waits is woken */
+  uint64_t ahead;   /* as the far word */
+  uint64_t events;  /* written */
+  uint64_t decided; /* counts decisions, so that who waits is woken */
   /* constant: */
   prem_task_face *task_faces; /* [task], behind `face` in one piece of prem_courier_face_bytes() */
   bool leaves_out_jobs;       /* there are tickets of tasks */

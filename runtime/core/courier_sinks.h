@@ -70,16 +70,6 @@ PREM_SHARED_CODE int64_t due_ns(const prem_courier *c, const prem_stream *sink, 
                       prem_remainder(job, sink->jobs)];
 }
 
-/* What goes with a result; at which instant it is shown. */
-PREM_SHARED_CODE prem_note note_of_result(prem_courier *c, prem_stream *sink,
-                                          const prem_decision *decision, int64_t at_ns) {
-  prem_note note = decision->note;
-  if (note.flags & PREM_FRAME_REPEATED)
-    count(sink, PREM_COUNT_REPEATED);
-  note.published_ns = c->base_ns + at_ns;
-  return note;
-}
-
 /* A slot is granted when the job is released, not sooner: until then the host may need it. */
 PREM_SHARED_CODE bool grant_slot(prem_courier *c, prem_stream *sink) {
   prem_decision decision;
@@ -106,10 +96,6 @@ PREM_SHARED_CODE bool grant_slot(prem_courier *c, prem_stream *sink) {
     put_inputs(c, sink, decision.ticket.slot);
   }
   decide(c, sink, &decision);
-#ifdef PREM_CARRIES_FRAMES
-  if (!(decision.ticket.flags & PREM_TICKET_VOID))
-    hand_to_keeper(c, sink, &decision);
-#endif
   return true;
 }
 
@@ -118,6 +104,16 @@ PREM_SHARED_CODE void count_behind(prem_stream *sink, int64_t behind_ns) {
     return;
   sink->counted[PREM_COUNT_BEHIND] = (uint64_t)behind_ns;
   sink->untold |= 1U << PREM_COUNT_BEHIND;
+}
+
+/* What goes with a result; at which instant it is shown. */
+PREM_SHARED_CODE prem_note note_of_result(prem_courier *c, prem_stream *sink,
+                                          const prem_decision *decision, int64_t at_ns) {
+  prem_note note = decision->note;
+  if (note.flags & PREM_FRAME_REPEATED)
+    count(sink, PREM_COUNT_REPEATED);
+  note.published_ns = c->base_ns + at_ns;
+  return note;
 }
 
 #ifdef PREM_CARRIES_FRAMES
@@ -137,7 +133,7 @@ PREM_SHARED_CODE void prepare_result(prem_courier *c, prem_stream *sink,
 /* It was ready before its instant, which has come, or others hand it on: has that been done? */
 PREM_SHARED_CODE bool is_handed_on(prem_courier *c, prem_stream *sink) {
 #ifdef PREM_CARRIES_FRAMES
-  if (is_shown_by_keeper(c, sink))
+  if (is_shown_ahead(c, sink))
     return true;
   if (!sink->is_prepared)
     return false;

@@ -75,17 +75,6 @@ PREM_SHARED_CODE void make_ready(prem_courier *c) {
     prem_store_end_ns(&c->job_end_ns[row * c->job_count + j], -1);
 }
 
-/** While nothing is due: what does not depend on when the next hyperperiod begins. */
-PREM_SHARED_CALL void prem_courier_prepare(prem_courier *c) {
-  if (c->has_last)
-    return;
-  make_ready(c);
-  for (int32_t s = 0; c->trigger >= 0 && s < c->source_count; ++s)
-    if (c->streams[s].port.kind == PREM_LIVE_SAMPLING &&
-        prem_channel_has_new(&c->streams[s].consumer))
-      keep_newest(c, &c->streams[s]);
-}
-
 /* It has been made ready, and neither its mode nor its snapshot has changed since. */
 PREM_SHARED_CODE bool is_ready(const prem_courier *c) {
   return c->ready == c->begun && c->wish >> 8 == c->granted && c->mode == c->mode_begun &&
@@ -101,15 +90,20 @@ PREM_SHARED_CALL void begin_row(prem_courier *c, int64_t hyperperiod, int64_t ro
     c->block_plans[row] = c->plan_of_mode[c->mode];
 }
 
+/* The next one begins there. */
+PREM_SHARED_CODE void count_begun(prem_courier *c, int64_t epoch_ns) {
+  c->epoch_ns[prem_courier_row(c, c->begun)] = epoch_ns;
+  ++c->begun;
+  ++c->decided;
+}
+
 PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
   const int64_t hyperperiod = c->begun, row = prem_courier_row(c, hyperperiod);
   if (!is_ready(c))
     begin_row(c, hyperperiod, row);
   if (c->block_epochs_ns)
     c->block_epochs_ns[row] = epoch_ns;
-  c->epoch_ns[row] = epoch_ns;
-  ++c->begun;
-  ++c->decided;
+  count_begun(c, epoch_ns);
   prem_word_set_near(&c->near->permitted.value, (uint64_t)c->begun);
 }
 
@@ -161,7 +155,7 @@ PREM_SHARED_CALL void begin_without_frame(prem_courier *c, prem_stream *trigger)
 
 /* As it was seen before the clock. */
 PREM_SHARED_CODE bool has_come(const prem_courier *c, const prem_stream *trigger) {
-#ifdef PREM_CARRIES_FRAMES
+#ifdef __CUDACC__
   (void)c;
   return prem_channel_has_new(&trigger->consumer);
 #else
@@ -174,11 +168,18 @@ PREM_SHARED_CODE bool permit_triggered(prem_courier *c) {
   prem_stream *trigger = &c->streams[c->trigger];
   const int64_t earliest_ns = earliest_epoch_ns(c);
   const bool has_one = has_come(c, trigger);
+  uint64_t number = 0;
   if (!has_one && !is_draining(c) && !is_due(c, earliest_ns + c->submit_timeout_ns))
     return false;
+  if (has_begun_ahead(c))
+    return true;
   if (has_one) {
+    const int32_t slot = prem_channel_take(&trigger->consumer, &number);
+    begin_to_bring(c, trigger, slot, number); /* blocks begin meanwhile */
     permit(c, later_of(earliest_ns, c->now_ns + trigger->port.lead_ns));
-    return take_next(c, trigger); /* blocks begin meanwhile */
+    const prem_decision frame = new_frame(c, trigger, slot, number);
+    use_frame(c, trigger, &frame);
+    return true;
   }
   if (is_draining(c)) {
     end_after_permitted(c, PREM_LIVE_STOPPED);
@@ -251,24 +252,13 @@ PREM_SHARED_CODE bool is_over(const prem_courier *c) {
   return true;
 }
 
-PREM_SHARED_CODE void retire_frames(prem_courier *c) {
-  for (int32_t s = 0; s < c->source_count; ++s)
+PREM_SHARED_CODE void step_sources(prem_courier *c) {
+  for (int32_t s = 0; s < c->source_count; ++s) {
     while (retire_frame(c, &c->streams[s])) {
     }
-}
-
-/* What jobs of hyperperiods that have begun wait for. */
-PREM_SHARED_CALL void serve_jobs(prem_courier *c) {
-  for (int32_t s = 0; s < c->source_count; ++s)
     while (choose_frame(c, &c->streams[s])) {
     }
-  /* all of it: a job that is given up has no result that could be dropped */
-  while (c->leaves_out_jobs && step_tasks(c)) {
   }
-  step_versions(c);
-  for (int32_t s = c->source_count; s < c->stream_count; ++s)
-    while (grant_slot(c, &c->streams[s])) {
-    }
 }
 
 PREM_SHARED_CODE void show_results(prem_courier *c) {
@@ -279,10 +269,16 @@ PREM_SHARED_CODE void show_results(prem_courier *c) {
 
 /** Ahead of all else, and of prem_courier_decide(): results of jobs that are over, for which the
  *  host waits. */
-PREM_SHARED_CALL void prem_courier_show(prem_courier *c, int64_t now_ns) {
+PREM_SHARED_CODE void prem_courier_show(prem_courier *c, int64_t now_ns) {
   c->now_ns = now_ns;
   judge_jobs(c);
   show_results(c);
+}
+
+PREM_SHARED_CODE void grant_slots(prem_courier *c) {
+  for (int32_t s = c->source_count; s < c->stream_count; ++s)
+    while (grant_slot(c, &c->streams[s])) {
+    }
 }
 
 PREM_SHARED_CALL void tell_tasks(prem_courier *c) {
@@ -323,15 +319,15 @@ PREM_SHARED_CODE void tell_progress(prem_courier *c) {
   put_word(&c->face->snapshot.value, c->snapshot);
   put_word(&c->face->oldest.value, oldest_snapshot(c));
   put_word(&c->face->end.value, (uint64_t)c->end);
-  if (c->by_keeper > 0)
-    put_word(&c->face->by_keeper.value, c->by_keeper);
+  if (c->ahead > 0)
+    put_word(&c->face->ahead.value, c->ahead);
   if (c->has_last)
     prem_word_set_far(&c->face->ending.value, 1);
 }
 
 /** The host, for whom it need not be soon: nobody waits for it as long as there is something to
  *  decide. What stands here says that others have read what is older. */
-PREM_SHARED_CALL void prem_courier_tell(prem_courier *c) {
+PREM_SHARED_CODE void prem_courier_tell(prem_courier *c) {
   begin_to_tell();
   for (int32_t s = 0; s < c->stream_count; ++s)
     tell_stream(&c->streams[s]);
@@ -343,12 +339,13 @@ PREM_SHARED_CALL void prem_courier_tell(prem_courier *c) {
 }
 
 /** Ahead of all else, and of prem_courier_decide(), which has to follow: a hyperperiod that a frame
- *  begins, and what its jobs wait for. @return whether one began. */
-PREM_SHARED_CALL bool prem_courier_start(prem_courier *c, int64_t now_ns) {
+ *  begins, and slots for its results, where those wait for nothing else.
+ *  @return whether one began. */
+PREM_SHARED_CODE bool prem_courier_start(prem_courier *c, int64_t now_ns) {
   c->now_ns = now_ns;
   if (!permit_next(c))
     return false;
-  serve_jobs(c);
+  grant_slots(c);
   return true;
 }
 
@@ -362,7 +359,7 @@ PREM_SHARED_CALL bool prem_courier_start(prem_courier *c, int64_t now_ns) {
  *
  * @param tells  tell the host what has changed: else the next one will, or prem_courier_tell()
  */
-PREM_SHARED_CALL int64_t prem_courier_decide(prem_courier *c, int64_t now_ns, bool tells) {
+PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns, bool tells) {
   c->now_ns = now_ns;
   bool is_once = false, asks = !look_at_blocks(c) && c->trigger >= 0;
   for (;;) {
@@ -372,10 +369,15 @@ PREM_SHARED_CALL int64_t prem_courier_decide(prem_courier *c, int64_t now_ns, bo
     is_once = asks = true;
     c->wake_ns = INT64_MAX;
     show_results(c);
-    retire_frames(c);
-    serve_jobs(c);
+    step_sources(c);
+    /* all of it: a job that is given up has no result that could be dropped */
+    while (c->leaves_out_jobs && step_tasks(c)) {
+    }
+    step_versions(c);
+    grant_slots(c);
   }
-  prem_courier_prepare(c);
+  if (!c->has_last)
+    make_ready(c);
   if (tells || is_over(c))
     prem_courier_tell(c);
   if (is_over(c)) {

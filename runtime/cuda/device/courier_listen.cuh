@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of the courier: the listener, a warp, which looks at the host's words. */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_COURIER_LISTEN_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_COURIER_LISTEN_CUH
+
+#include "runtime/cuda/device/courier_ahead.cuh"
+
+namespace {
+
+/** In which order the host says things: wishes, arguments and frames of other inputs that belong to
+ *  a trigger's frame come before it, and all frames before it asks for the end. */
+enum said : int32_t { SAID_FIRST, SAID_BEHIND, SAID_LAST, SAID_RANKS };
+
+__device__ __forceinline__ said said_at(const prem_courier *c, int32_t lane) {
+  if (lane == REQUEST)
+    return SAID_LAST;
+  return c->trigger >= 0 && lane == STREAMS + c->trigger ? SAID_BEHIND : SAID_FIRST;
+}
+
+/** The host's words have come: answer it, and see that it lives. One warp.
+ *  @return false: the courier leaves. */
+__device__ __forceinline__ bool host_hear(const prem_courier_launch &launch, int32_t lane,
+                                          uint64_t word, bool has_changed, int64_t *heard_ns) {
+  const int64_t now = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0);
+  const uint32_t stops = prem_load_relaxed(&launch.state->abort);
+  const bool is_asked = __shfl_sync(WHOLE_WARP, has_changed, PING);
+  const uint64_t ping = __shfl_sync(WHOLE_WARP, word, PING);
+  const uint64_t leave = __shfl_sync(WHOLE_WARP, word, LEAVE);
+  if (__shfl_sync(WHOLE_WARP, has_changed, HOST_BEAT))
+    *heard_ns = now;
+  if (lane == 0) {
+    if (is_asked)
+      answer(launch.talk, ping);
+    if (leave == PREM_COURIER_STOPS_ALL)
+      atomicExch(&launch.state->abort, 1u);
+    *(volatile int32_t *)&is_silent =
+        launch.host_silence_ns > 0 && now - *heard_ns > launch.host_silence_ns;
+  }
+  return !__any_sync(WHOLE_WARP, stops != 0) && leave == PREM_COURIER_STAYS;
+}
+
+/** For the decider: what is said last is put down behind the rest. One warp. */
+__device__ __forceinline__ void put_down(int32_t lane, uint64_t word, said when,
+                                         uint32_t question) {
+  volatile uint64_t *own = &heard[lane];
+#pragma unroll
+  for (int32_t rank = 0; rank < SAID_RANKS; ++rank) {
+    if (when == rank)
+      *own = word;
+    prem_block_fence();
+    __syncwarp();
+  }
+  if (lane == 0)
+    *(volatile uint32_t *)&answered = question;
+}
+
+/** A trigger's frame has come, for a decision: the words that the host has said before it once
+ * more. One warp. @return the lane's word */
+__device__ __forceinline__ uint64_t look_again(const void *at, bool is_before_it, bool is_frame,
+                                               uint64_t word) {
+  if (is_frame)
+    *(volatile uint64_t *)&trigger_seen = word;
+  __syncwarp();
+  const uint64_t again = at != nullptr ? prem_system_load_acquire(at) : 0;
+  return is_before_it ? again : word;
+}
+
+/**
+ * The listener looks at the host's words, until the session is over. Of two words that it looks at
+ * at the same time either can be the earlier one. So where a trigger's frame has come, it looks at
+ * the others once more; and that the host wishes to end it tells a look later. One warp.
+ */
+__device__ void listen(const prem_courier_launch &launch, int32_t lane) {
+  const prem_courier *c = own_courier;
+  const void *at = host_word_at(launch, lane);
+  const said when = said_at(c, lane);
+  const bool is_trigger = when == SAID_BEHIND;
+  const bool is_before_it = lane >= WISH && when == SAID_FIRST;
+  uint64_t known = 0;
+  int64_t heard_ns = prem_clock_ns();
+  while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0)) {
+    /* one lane's, which all know before they look */
+    const uint32_t question = __shfl_sync(WHOLE_WARP, *(volatile uint32_t *)&asked, 0);
+    prem_block_fence();
+    uint64_t word = at != nullptr ? prem_system_load_acquire(at) : 0;
+    const bool has_changed = word != known, is_prepared = is_trigger && is_expected(word);
+    if (__any_sync(WHOLE_WARP, is_prepared || (is_trigger && has_changed)) &&
+        !(prepared_claim(is_prepared) && prepared_begin(lane, at, is_before_it, is_trigger, &word)))
+      word = look_again(at, is_before_it, is_trigger && has_changed, word);
+    /* the end is told a look later: all frames before it have been seen by then */
+    const uint64_t told = when == SAID_LAST ? known : word;
+    known = word;
+    put_down(lane, told, when, question);
+    if (!host_hear(launch, lane, word, has_changed, &heard_ns)) {
+      *(volatile int32_t *)&is_leaving = 1;
+      return;
+    }
+  }
+}
+
+} // namespace
+
+#endif
