@@ -8,10 +8,12 @@
  * prefetches and writebacks: it starts prefetches at their releases, and hands writebacks to the
  * writer as soon as it comes to them; the writer starts these at their releases, and waits until
  * they have landed, since a bulk copy out of the scratchpad can only be waited for, not asked
- * after; the watcher sees prefetches land, and writes down what has ended. Who starts a phase
- * stamps its start, by the reading of the clock that showed it the instant. Prefetches are started
- * strictly in the order of the table, and so are writebacks, and computes; what one unit waits for
- * from the others are counts of phases done, kept in the scratchpad with one writer each:
+ * after; the watcher sees prefetches land, and writes down what has ended. A start is stamped by
+ * the act: the lane that waits for the instant has the first copy in registers, issues it, and
+ * reads the clock again (before copies row by row); compute warps meet before the instant, wait for
+ * it themselves, and the first one reads the clock. Prefetches are started strictly in the order of
+ * the table, and so are writebacks, and computes; what one unit waits for from the others are
+ * counts of phases done, kept in the scratchpad with one writer each:
  *
  *   counts[PREFETCH]   written by the watcher after the bytes landed
  *   counts[WRITEBACK]  by the writer
