@@ -15,8 +15,8 @@
 #include "ttprem/ttprem.h"
 #include "ttprem/ttprem_measure.h"
 
-#define OWNED(type) __attribute__((cleanup(owned_##type))) type
-#define FREED       __attribute__((cleanup(owned_memory)))
+#define OWNED(type) __attribute__((cleanup(owned_##type), unused)) type
+#define FREED       __attribute__((cleanup(owned_memory), unused))
 
 #define OWNED_TYPE(type, end)                                                                      \
   static inline void owned_##type(type **at) {                                                     \
