@@ -111,8 +111,10 @@ START_TEST(it_watches_every_mode) {
          (long long)jobs_with(is_unknown));
   if (jobs_with(is_stalled) > 0)
     ck_assert_int_gt(trace->stalls.count, 0);
-  /* Beside the executive it may come some us after the start. */
-  ck_assert_int_le(jobs_with(is_unknown), IS_EMULATED ? HYPERPERIODS : 4);
+  /* Beside the executive it may come some us after the start; an emulated one, whose thread gets no
+   * core, after the run. */
+  if (!IS_EMULATED)
+    ck_assert_int_le(jobs_with(is_unknown), 4);
   ck_assert(trace->stalls.has_own_sm == prem_mode_has_phases(mode)); /* two blocks leave others */
   if (prem_mode_has_phases(mode))
     ck_assert_int_ge(trace->stalls.sm, 2); /* the plan has SMs 0 and 1 */
