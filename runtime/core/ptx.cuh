@@ -298,7 +298,6 @@ PREM_PTX bool prem_barrier_await(uint64_t *barrier, uint32_t parity, uint32_t ma
 /* ---- bulk copies: one lane starts them, the copy engine moves ---------------------------------
  */
 
-#if PREM_ARCH >= 900
 /** Expect bytes at a barrier. One lane. */
 PREM_PTX void prem_barrier_expect(uint64_t *barrier, uint32_t bytes) {
   asm volatile("{\n\t.reg .b64 state;\n\t"
@@ -375,28 +374,35 @@ PREM_PTX void prem_bulk_store_wait(void) {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
-#endif
 
-/* ---- copies of 16 bytes, which lanes start ----------------------------------------------------
+/* ---- copies of 16 bytes, which lanes start; before sm_80 they wait for them --------------------
  */
 
-#if PREM_ARCH >= 800
-/** To the scratchpad, without waiting for them; */
+/** To the scratchpad; */
 PREM_PTX void prem_copy_16(void *scratch, const void *array) {
+#if PREM_ARCH >= 800
   asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(prem_shared_address(scratch)),
                "l"(array)
                : "memory");
+#else
+  *(int4 *)scratch = *(const int4 *)array;
+#endif
 }
 /** what other blocks may have written in this very launch: from L2, not from L1. */
 PREM_PTX void prem_copy_16_from_l2(void *scratch, const void *array) {
+#if PREM_ARCH >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(prem_shared_address(scratch)),
                "l"(array)
                : "memory");
+#else
+  *(int4 *)scratch = __ldcg((const int4 *)array);
+#endif
 }
 /** Until all that this lane has sent is there. */
 PREM_PTX void prem_copies_wait(void) {
+#if PREM_ARCH >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
-}
 #endif
+}
 
 #endif

@@ -138,6 +138,16 @@ struct table_position {
   int64_t origin_ns;               /* the hyperperiod's start on the clock */
 };
 
+/** A position as the starter hands it on: by value, in few registers. */
+struct standing {
+  int32_t index, slot;
+  hyperperiod_number hyperperiod;
+};
+
+__device__ __forceinline__ standing standing_of(const table_position &at) {
+  return standing{at.index, at.slot, at.hyperperiod};
+}
+
 /** The start of the scratchpad. Behind it lie the views of the current tile, the tasks, ports,
  * cells and moves of this block, then the buffers. */
 struct block_state {
@@ -238,12 +248,7 @@ __device__ __forceinline__ const prem_device_record *record_at(block_state *own,
 
 /** The bulk engine is on; known at compile time where there is none. */
 __device__ __forceinline__ bool by_bulk(const prem_launch &launch) {
-#if PREM_ARCH >= 900
-  return launch.engine == PREM_ENGINE_BULK;
-#else
-  (void)launch;
-  return false;
-#endif
+  return PREM_ARCH >= 900 && launch.engine == PREM_ENGINE_BULK;
 }
 
 /** A lane as a number. */
@@ -253,25 +258,25 @@ __device__ __forceinline__ int32_t lane_number(void) {
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+#if !PREM_LIVE
 /** A hyperperiod's start on the clock. */
 __device__ __forceinline__ int64_t origin_of(const block_state *own,
                                              hyperperiod_number hyperperiod) {
-#if PREM_LIVE
-  return *(const volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)];
-#else
   return own->start_ns + hyperperiod * own->launch.hyperperiod_ns;
-#endif
 }
-
 /** Its row in job_end_ns, which keeps all of a run, and the last ones of what has no end. */
-__device__ __forceinline__ int64_t row_of(const block_state *own, hyperperiod_number hyperperiod) {
-#if PREM_LIVE
-  return hyperperiod & (own->live.rows - 1);
-#else
-  (void)own;
+__device__ __forceinline__ int64_t row_of(const block_state *, hyperperiod_number hyperperiod) {
   return PREM_GATED ? hyperperiod & (PREM_DEVICE_ROWS - 1) : hyperperiod;
-#endif
 }
+#else
+__device__ __forceinline__ int64_t origin_of(const block_state *own,
+                                             hyperperiod_number hyperperiod) {
+  return *(const volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)];
+}
+__device__ __forceinline__ int64_t row_of(const block_state *own, hyperperiod_number hyperperiod) {
+  return hyperperiod & (own->live.rows - 1);
+}
+#endif
 
 /** At the start of a table. */
 __device__ __forceinline__ table_position position_at_start(const block_state *own, int32_t count) {
@@ -279,15 +284,6 @@ __device__ __forceinline__ table_position position_at_start(const block_state *o
   at.count = count;
   at.origin_ns = own->start_ns;
   return at;
-}
-
-/** 16 bytes to the scratchpad, without waiting for them. */
-__device__ __forceinline__ void word_send(int4 *to, const int4 *from) {
-#if PREM_ARCH >= 800
-  prem_copy_16(to, from);
-#else
-  *to = *from;
-#endif
 }
 
 /** A warp sends the next chunk of its table on its way into a half of the ring; round and round. */
@@ -301,13 +297,13 @@ __device__ __noinline__ void ring_load(bool memory, int32_t count, int32_t half)
   const int32_t lane = lane_number(), first = unit->next;
   const int32_t records = min(count - first, CHUNK);
   if (lane < records * WORDS)
-    word_send((int4 *)&ring->records[half * CHUNK] + lane,
-              (const int4 *)&unit->records[first] + lane);
+    prem_copy_16((int4 *)&ring->records[half * CHUNK] + lane,
+                 (const int4 *)&unit->records[first] + lane);
   if (memory) {
     const int4 *from = (const int4 *)&unit->moves[(int64_t)first * launch.max_moves];
     int4 *to = (int4 *)moves_at(own, launch, half * CHUNK);
     for (int32_t word = lane; word < MOVE_WORDS * records * launch.max_moves; word += 32)
-      word_send(to + word, from + word);
+      prem_copy_16(to + word, from + word);
   }
   __syncwarp();
   if (lane == 0)
@@ -316,9 +312,7 @@ __device__ __noinline__ void ring_load(bool memory, int32_t count, int32_t half)
 }
 
 __device__ __forceinline__ void ring_arrive(void) {
-#if PREM_ARCH >= 800
   prem_copies_wait();
-#endif
   __syncwarp();
 }
 
@@ -345,6 +339,12 @@ __device__ __forceinline__ bool plan_changes(const block_state *own,
   return plan_of(own, hyperperiod) != before;
 }
 
+/** Where its asks begin among the launch's. */
+__device__ __forceinline__ int64_t first_ask_of(const block_state *own,
+                                                hyperperiod_number hyperperiod) {
+  return plan_of(own, hyperperiod) * own->live.asks_of_plan;
+}
+
 /** A unit's records, from the table's start on, are those of another plan: bring them anew to a
  * half of the ring, and to the other one. Nobody reads the ring. One warp.
  *  @param both  the other half is not brought later */
@@ -365,6 +365,10 @@ __device__ __noinline__ void table_change(bool memory, int32_t count, int32_t ha
   if (both)
     ring_load(memory, count, half ^ 1);
   ring_arrive();
+}
+#else
+__device__ __forceinline__ int64_t first_ask_of(const block_state *, hyperperiod_number) {
+  return 0;
 }
 #endif
 

@@ -129,14 +129,16 @@ template <int32_t NUMBER> struct tiled_kernel;
 #undef PREM_COMPATIBLE_KERNEL
 
 /** Has this executive the kernels of a family? */
-constexpr bool has_family(prem_kernel_family family) {
 #ifdef PREM_EXECUTIVE_FAMILY
+constexpr bool has_family(prem_kernel_family family) {
   return PREM_EXECUTIVE_FAMILY == PREM_FAMILY_separate || family == PREM_EXECUTIVE_FAMILY ||
          family == PREM_FAMILY_common;
-#else
-  return family != PREM_FAMILY_separate;
-#endif
 }
+#else
+constexpr bool has_family(prem_kernel_family family) {
+  return family != PREM_FAMILY_separate;
+}
+#endif
 
 /** The numbers of its tiled kernels, in their order. */
 struct kernel_list {
@@ -215,6 +217,23 @@ __device__ __forceinline__ bool compute_reads(const block_state *own, const tabl
   return (int64_t)at.hyperperiod * own->phase_count[PREM_PREFETCH] + wait > 0;
 }
 
+/** A compute's instant is near. All warps meet before it, and wait for it themselves; in mode lock
+ *  the first one takes the tokens first. @return its start, as far as that is known; -1: stopped.
+ */
+template <bool INTERVALS>
+__device__ __forceinline__ int64_t compute_call(block_state *own, const prem_launch &launch,
+                                                const table_position &at,
+                                                const prem_device_record *record, int64_t due_ns) {
+  if (compute_locks<INTERVALS>(launch, record)) {
+    wait_until(due_ns);
+    return compute_lock(at);
+  }
+  const int64_t met_ns = wait_until(due_ns - MEET_NS);
+  if (lane_number() == 0)
+    own->due_ns = due_ns > met_ns ? due_ns : 0;
+  return met_ns;
+}
+
 /** The first compute warp brings a compute to its start; lane 0 decides, and knows the times.
  *  @param reads   it reads the prefetch of that number. @return its start; -1: stopped. */
 template <bool INTERVALS>
@@ -257,17 +276,8 @@ __device__ __forceinline__ int64_t compute_wait(block_state *own, const prem_lau
     }
     if (act == STOP)
       return -1;
-    if (act == START) {
-      /* all warps meet before the instant, and wait for it themselves */
-      if (compute_locks<INTERVALS>(launch, record)) {
-        wait_until(due_ns);
-        return compute_lock(at);
-      }
-      const int64_t met_ns = wait_until(due_ns - MEET_NS);
-      if (lane_number() == 0)
-        own->due_ns = due_ns > met_ns ? due_ns : 0;
-      return met_ns;
-    }
+    if (act == START)
+      return compute_call<INTERVALS>(own, launch, at, record, due_ns);
     look = (uint32_t)now + LOOK_NS;
     looks = *ready_ns < 0 ? looks + 1 : 0;
     if (wait_look(looks, at.index, COMPUTES + at.slot, at.hyperperiod))
@@ -283,7 +293,7 @@ __device__ __forceinline__ void compute_prepare(block_state *own, const prem_lau
                                                 in_flight_phase *of, uint32_t number) {
   views_prepare(own, launch, record);
   entry_await(&own->computes_written, number);
-  entry_fill(of, record, at, at.origin_ns);
+  entry_fill(of, record, standing_of(at), at.origin_ns);
   if (number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
     ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
 }
@@ -315,6 +325,40 @@ __device__ __forceinline__ void data_await(block_state *own, bool reads, uint32_
   }
 }
 
+/** They have met, and begin at the instant. `ready_ns`, `start_ns`: what the warp that leads knows.
+ *  @return whether the job is skipped. */
+__device__ __forceinline__ bool compute_begin(block_state *own, const prem_device_record *record,
+                                              in_flight_phase *of, bool leads, bool reads,
+                                              uint32_t fetched, int64_t ready_ns,
+                                              int64_t start_ns) {
+  const bool skips = LIVE && own->go == TICKETS_SKIP;
+  if (PREM_FIRST_LANE() && is_gated(record))
+    compute_judge(record, of, skips);
+  if (own->due_ns > 0)
+    start_ns = prem_clock_await(own->due_ns);
+  int64_t begun_ns = 0;
+  if (leads) {
+    fault_dwell(own, DELAY_COMPUTE, own->due_ns);
+    begun_ns = prem_clock_ns();
+  }
+  data_await(own, reads, fetched);
+  if (PREM_FIRST_LANE()) { /* its entry is free now */
+    of->ready_ns = ready_ns;
+    of->released_ns = start_ns;
+    of->issue_ns = (uint32_t)(begun_ns - start_ns);
+    witness_tell(own, DELAY_COMPUTE, own->due_ns, begun_ns);
+  }
+  return skips;
+}
+
+/** Its views depend on what a prefetch brought. `prepares`: this warp aims them. */
+__device__ __forceinline__ void views_await(const table_position &at, bool prepares,
+                                            int32_t threads) {
+  if (prepares)
+    views_aim(at.slot);
+  prem_meet(threads);
+}
+
 /** Do the work, unless its job is skipped, until all lanes have done it and seen the records behind
  * it. */
 template <bool INTERVALS>
@@ -327,6 +371,15 @@ __device__ __forceinline__ void compute_work(block_state *own, const prem_launch
   if (prepares && chunk_ends(at))
     ring_arrive();
   prem_meet(threads);
+}
+
+/** It is done: stamp that, and count it. */
+__device__ __forceinline__ void compute_end(block_state *own, in_flight_phase *of,
+                                            uint32_t number) {
+  if (PREM_FIRST_LANE()) {
+    of->end_ns = prem_clock_ns();
+    count_publish(own, PREM_COMPUTE, number);
+  }
 }
 
 /**
@@ -363,36 +416,14 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     prem_meet(threads);
     if (!own->go)
       return;
-    const bool skips = LIVE && own->go == TICKETS_SKIP;
-    if (PREM_FIRST_LANE() && is_gated(record))
-      compute_judge(record, of, skips);
-    if (own->due_ns > 0)
-      start_ns = prem_clock_await(own->due_ns);
-    int64_t begun_ns = 0;
-    if (leads) {
-      fault_dwell(own, DELAY_COMPUTE);
-      begun_ns = prem_clock_ns();
-    }
-    data_await(own, reads, fetched);
-    if (PREM_FIRST_LANE()) { /* its entry is free now */
-      of->ready_ns = ready_ns;
-      of->released_ns = start_ns;
-      of->issue_ns = (uint32_t)(begun_ns - start_ns);
-    }
-    if (is_aimed(record)) {
-      if (prepares && !skips)
-        views_aim(at.slot);
-      prem_meet(threads);
-    }
+    const bool skips = compute_begin(own, record, of, leads, reads, fetched, ready_ns, start_ns);
+    if (is_aimed(record))
+      views_await(at, prepares && !skips, threads);
     const bool locks = leads && compute_locks<INTERVALS>(launch, record);
-    const int32_t user = record->task; /* the record may be another one when they have met */
+    const int32_t user = record->task; /* when they have met the record may be another */
     fault_dwell(own, DELAY_COMPUTING);
     compute_work<INTERVALS>(own, launch, at, task, skips, prepares, threads);
-    ++number;
-    if (PREM_FIRST_LANE()) {
-      of->end_ns = prem_clock_ns();
-      count_publish(own, PREM_COMPUTE, number);
-    }
+    compute_end(own, of, ++number);
     if (locks)
       tokens_give(token_user{user, PREM_COMPUTE, user, PREM_COMPUTE});
     position_step(own, &at);

@@ -50,7 +50,6 @@ static __device__ __forceinline__ prem_ends prem_ends_of(const prem_device_move 
 
 /* ---- moving by bulk copies ------------------------------------------------------------------- */
 
-#if PREM_ARCH >= 900
 /** Best-effort tasks pass through L2, so that what critical ones have there stays. */
 #if defined(PREM_GATED) && PREM_GATED
 constexpr bool PASSES_THROUGH = true;
@@ -157,7 +156,6 @@ static __device__ __forceinline__ void prem_move_store(const prem_device_move *m
       }
     }
 }
-#endif
 
 /* ---- moving by lanes ------------------------------------------------------------------------- */
 
@@ -182,21 +180,16 @@ static __device__ __noinline__ void prem_move_fetch_lanes(const prem_device_move
       for (int32_t row = 0; row < move->rows; ++row) {
         prem_move_row(move, port, buffer, p0, p1, row, &array, &scratch);
         for (int32_t at = 16 * lane; at < move->width_bytes; at += 16 * 32) {
-#if PREM_ARCH >= 800
           if (engine == PREM_ENGINE_CP_ASYNC) {
             prem_copy_16_from_l2(scratch + at, array + at);
             continue;
           }
-#endif
           /* other blocks may have written it in this very launch: read it in L2, not in L1 */
           *(int4 *)(scratch + at) = __ldcg((const int4 *)(array + at));
         }
       }
-#if PREM_ARCH >= 800
   if (engine == PREM_ENGINE_CP_ASYNC)
     prem_copies_wait();
-#endif
-  (void)engine;
   __threadfence_block();
   __syncwarp();
 }

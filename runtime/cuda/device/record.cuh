@@ -9,7 +9,7 @@ namespace {
 
 /** Take a phase's record from the ring, and where it stands. One warp. */
 __device__ __forceinline__ void entry_fill(in_flight_phase *of, const prem_device_record *record,
-                                           const table_position &at, int64_t origin_ns) {
+                                           const standing &at, int64_t origin_ns) {
   constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
   const int32_t lane = lane_number();
   if (lane < WORDS)

@@ -26,29 +26,34 @@ __device__ __forceinline__ void prefetch_expect(block_state *own, const prem_lau
                                                 int32_t slot, uint32_t number) {
   if (LIVE && own->memory.records[slot].move_count == 0)
     return;
-#if PREM_ARCH >= 900
   if (by_bulk(launch) && prem_elect())
     prem_barrier_expect(&own->full[number % RING], (uint32_t)own->memory.records[slot].fetch_bytes);
-#endif
 }
+
+/** tests/faults: a block whose windows lie outside of all arrays. */
+#ifdef TTPREM_FAULT_WINDOW
+__device__ __forceinline__ void fault_window(block_state *own, const prem_launch &launch,
+                                             int32_t slot) {
+  if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0) {
+    moves_at(own, launch, slot)->array += (int64_t)1 << 40;
+    moves_at(own, launch, slot)->box_at[0] = -1;
+  }
+  __syncwarp();
+}
+#else
+__device__ __forceinline__ void fault_window(block_state *, const prem_launch &, int32_t) {}
+#endif
 
 /** All else of a prefetch that can be done before its start. */
 __device__ __forceinline__ copy_request prefetch_prepare(block_state *own,
                                                          const prem_launch &launch, int32_t slot,
                                                          uint32_t number) {
   const prem_device_record *record = &own->memory.records[slot];
-#ifdef TTPREM_FAULT_WINDOW /* tests/faults: a block whose windows lie outside of all arrays */
-  if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0) {
-    moves_at(own, launch, slot)->array += (int64_t)1 << 40;
-    moves_at(own, launch, slot)->box_at[0] = -1;
-  }
-  __syncwarp();
-#endif
+  fault_window(own, launch, slot);
   return copy_request{bytes_at(own, launch.buffers_at + own->memory_table.in_at[record->in_buffer]),
                       &own->full[number % RING], moves_at(own, launch, slot), record->move_count};
 }
 
-#if PREM_ARCH >= 900
 /** At an instant start the copies of a prefetch. One lane, which has the first one's operands in
  *  registers by then. @return the reading that showed the instant */
 __device__ __forceinline__ int64_t prefetch_issue(block_state *own, const prem_launch &launch,
@@ -62,18 +67,18 @@ __device__ __forceinline__ int64_t prefetch_issue(block_state *own, const prem_l
   const uint32_t scratch = prem_shared_address(now.buffer) + (uint32_t)first->scratch_at;
   const uint32_t signal = prem_shared_address(now.full);
   const int64_t released_ns = PREM_GATED ? due_ns : prem_clock_await(due_ns);
-  fault_dwell(own, DELAY_STARTER);
+  fault_dwell(own, DELAY_STARTER, due_ns);
   if (LIVE && now.count == 0)
     prem_barrier_expect(now.full, 0);
   if (is_box)
     prem_box_fetch(box, map, scratch, signal);
   *issued_ns = prem_clock_ns();
+  witness_tell(own, DELAY_STARTER, due_ns, *issued_ns);
 #pragma unroll 1
   for (int32_t i = is_box; i < now.count; ++i)
     prem_move_fetch(&now.moves[i], &ports[now.moves[i].port], now.buffer, now.full);
   return released_ns;
 }
-#endif
 
 /** The same where lanes copy. The whole warp. */
 __device__ __forceinline__ int64_t prefetch_issue_lanes(block_state *own, const prem_launch &launch,
@@ -81,7 +86,7 @@ __device__ __forceinline__ int64_t prefetch_issue_lanes(block_state *own, const 
                                                         int64_t *issued_ns) {
   const prem_device_port *ports = port_at(own, launch, 0);
   const int64_t released_ns = PREM_GATED ? due_ns : wait_until(due_ns);
-  fault_dwell(own, DELAY_STARTER);
+  fault_dwell(own, DELAY_STARTER, due_ns);
   *issued_ns = prem_clock_ns();
 #pragma unroll 1
   for (int32_t i = 0; i < now.count; ++i)
@@ -94,7 +99,7 @@ __device__ __forceinline__ int64_t prefetch_issue_lanes(block_state *own, const 
 /** Fill a writeback's entry, its moves with it: all that the writer will need but the start. */
 __device__ __forceinline__ void writeback_prepare(block_state *own, const prem_launch &launch,
                                                   int32_t slot, uint32_t number,
-                                                  const table_position &at) {
+                                                  const standing &at) {
   const int32_t place = (int32_t)(number % MAX_IN_FLIGHT), lane = lane_number();
   const prem_device_record *record = &own->memory.records[slot];
   const int4 *from = (const int4 *)moves_at(own, launch, slot);
@@ -167,16 +172,6 @@ __device__ __forceinline__ memory_step step_at(const block_state *own, const tab
   now.prefetch = fetches ? at.slot : second;
   now.writeback = fetches ? second : at.slot;
   return now;
-}
-
-/** What a wait of the starter tells of when it lasts too long. */
-struct standing {
-  int32_t index, slot;
-  hyperperiod_number hyperperiod;
-};
-
-__device__ __forceinline__ standing standing_of(const table_position &at) {
-  return standing{at.index, at.slot, at.hyperperiod};
 }
 
 /** Wait for counts. The whole warp, which agrees. `seen`: the counts that were enough.
@@ -292,7 +287,7 @@ __device__ __noinline__ void intervals_watch(void) {
 /** Keep an entry for a writeback, and fill it. @return false: stopped. */
 __device__ __forceinline__ bool writeback_reserve(block_state *own, const prem_launch &launch,
                                                   int32_t slot, uint32_t number,
-                                                  const table_position &at) {
+                                                  const standing &at) {
   if (!store_entry_await(own, number))
     return false;
   writeback_prepare(own, launch, slot, number, at);
@@ -310,28 +305,38 @@ __device__ __forceinline__ void prefetch_stamp(block_state *own, in_flight_phase
   *(volatile uint32_t *)&own->issued = issued;
 }
 
+/** What the starter counts, and what it has seen of the others' counts. */
+struct starter_counts {
+  uint32_t issued, ordered; /* prefetches and writebacks of the run */
+  uint4 seen;               /* not so long ago */
+};
+
+/** A prefetch that may start, from when, and since when nothing else was missing. */
+struct step_start {
+  copy_request flying;
+  int64_t due_ns, ready_ns;
+};
+
 /** At its instant start a prefetch. @return false: stopped. */
 __device__ __forceinline__ bool prefetch_start(block_state *own, const prem_launch &launch,
-                                               const copy_request &flying, in_flight_phase *fetch,
-                                               int64_t due_ns, int64_t ready_ns, uint32_t *issued) {
-  due_ns = gate_await(STARTER, fetch, due_ns);
+                                               const step_start &start, starter_counts *my) {
+  in_flight_phase *fetch = &own->fetches[my->issued % MAX_IN_FLIGHT];
+  const int64_t due_ns = gate_await(STARTER, fetch, start.due_ns);
   if (PREM_GATED && due_ns < 0)
     return false;
-  ++*issued;
+  ++my->issued;
   int64_t issued_ns;
-#if PREM_ARCH >= 900
   if (by_bulk(launch)) {
     if (prem_elect()) {
-      const int64_t released_ns = prefetch_issue(own, launch, flying, due_ns, &issued_ns);
-      prefetch_stamp(own, fetch, ready_ns, released_ns, issued_ns, *issued);
+      const int64_t released_ns = prefetch_issue(own, launch, start.flying, due_ns, &issued_ns);
+      prefetch_stamp(own, fetch, start.ready_ns, released_ns, issued_ns, my->issued);
     }
     __syncwarp();
     return true;
   }
-#endif
-  const int64_t released_ns = prefetch_issue_lanes(own, launch, flying, due_ns, &issued_ns);
+  const int64_t released_ns = prefetch_issue_lanes(own, launch, start.flying, due_ns, &issued_ns);
   if (lane_number() == 0)
-    prefetch_stamp(own, fetch, ready_ns, released_ns, issued_ns, *issued);
+    prefetch_stamp(own, fetch, start.ready_ns, released_ns, issued_ns, my->issued);
   __syncwarp();
   return true;
 }
@@ -349,6 +354,89 @@ __device__ __forceinline__ void starter_close(block_state *own, uint32_t ordered
   }
 }
 
+/** All that can be done for a step before its needs are met: entries are kept and filled, the gates
+ *  of a live session have been asked. A writeback alone is the writer's then, but in mode lock.
+ *  @return false: stopped. */
+__device__ __forceinline__ bool step_reserve(block_state *own, const prem_launch &launch,
+                                             const memory_step &step, const table_position &at,
+                                             bool locks, starter_counts *my) {
+  const bool pair = step.other != at.slot;
+  if (step.writeback >= 0) {
+    if (!writeback_reserve(own, launch, step.writeback, my->ordered, standing_of(at)))
+      return false;
+    if (!locks && !pair)
+      writeback_order(own, my->ordered++, -1, 0);
+  }
+  const prem_device_record *record =
+      &own->memory.records[step.prefetch >= 0 ? step.prefetch : at.slot];
+  if (step.prefetch >= 0 && is_gated(record) &&
+      !prefetch_gate(step.prefetch, at.hyperperiod, my->issued))
+    return false;
+  if (pair && is_gated(&own->memory.records[step.writeback]) &&
+      !writeback_gate((int32_t)(my->ordered % MAX_IN_FLIGHT), at.hyperperiod))
+    return false;
+  if (step.prefetch < 0)
+    return true;
+  const needs room = {my->issued - (MAX_IN_FLIGHT - 2), my->seen.y, my->seen.z};
+  const bool is_room = __any_sync(FULL_WARP, counts_reach(my->seen, room));
+  if (!is_room && !counts_await(own, standing_of(at), room, &my->seen))
+    return false;
+  entry_fill(&own->fetches[my->issued % MAX_IN_FLIGHT], record, standing_of(at),
+             origin_of(own, at.hyperperiod));
+  return true;
+}
+
+/** Mode lock: a step has its tokens. @return false: stopped. */
+__device__ __forceinline__ bool step_await_tokens(block_state *own, const prem_launch &launch,
+                                                  const memory_step &step, const table_position &at,
+                                                  starter_counts *my, step_start *start) {
+  const prem_device_record *record =
+      &own->memory.records[step.prefetch >= 0 ? step.prefetch : at.slot];
+  start->ready_ns = step_lock(step.other, standing_of(at));
+  const bool goes_on = start->ready_ns >= 0;
+  if (goes_on && step.prefetch >= 0 && is_aimed(record))
+    moves_aim(step.prefetch);
+  if (step.prefetch >= 0) {
+    prefetch_expect(own, launch, step.prefetch, my->issued);
+    start->flying = prefetch_prepare(own, launch, step.prefetch, my->issued);
+  }
+  if (goes_on && step.other != at.slot) { /* the writer is awake by then */
+    start->due_ns = prem_clock_ns() + WAKE_NS;
+    writeback_order(own, my->ordered++, start->ready_ns, start->due_ns + launch.clock_step_ns);
+  }
+  return goes_on;
+}
+
+/** All that a step with a prefetch needs is there, and its instant not far. @return false: stopped.
+ */
+__device__ __forceinline__ bool step_await(block_state *own, const prem_launch &launch,
+                                           const memory_step &step, const table_position &at,
+                                           starter_counts *my, step_start *start) {
+  const bool pair = step.other != at.slot;
+  const prem_device_record *record = &own->memory.records[step.prefetch];
+  const prem_device_record *second = &own->memory.records[pair ? step.writeback : step.prefetch];
+  bool goes_on = true;
+  start->due_ns = earliest_start(launch, origin_of(own, at.hyperperiod), record, LEAD_NS);
+  prefetch_expect(own, launch, step.prefetch, my->issued);
+  if ((record->flags | second->flags) & PREM_RECORD_AFTER) {
+    const int64_t from_ns = follow_others(at.slot, step.other, at.index, at.hyperperiod);
+    goes_on = from_ns >= 0;
+    start->due_ns = max((long long)start->due_ns, (long long)from_ns);
+  }
+  if (goes_on && is_aimed(record))
+    moves_aim(step.prefetch);
+  start->flying = prefetch_prepare(own, launch, step.prefetch, my->issued);
+  const needs both =
+      needs_of_both(needs_in(own, at.hyperperiod, record), needs_in(own, at.hyperperiod, second));
+  goes_on = goes_on && counts_await(own, standing_of(at), both, &my->seen);
+  start->ready_ns = prem_clock_ns();
+  if (goes_on && pair) /* a step after the prefetch, whose bytes others wait for */
+    writeback_order(own, my->ordered++, start->ready_ns, start->due_ns + launch.clock_step_ns);
+  if (goes_on && __any_sync(FULL_WARP, start->due_ns - start->ready_ns > 4 * LOOK_NS))
+    goes_on = far_sleep(start->due_ns);
+  return goes_on;
+}
+
 /**
  * The starter works the table of memory phases. Writebacks it hands to the writer as soon as it
  * comes to them; prefetches it brings to their instants itself. That is all it does: others see the
@@ -357,8 +445,7 @@ __device__ __forceinline__ void starter_close(block_state *own, uint32_t ordered
  */
 __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch &launch) {
   table_position at = position_at_start(own, own->memory_count);
-  uint32_t issued = 0, ordered = 0; /* prefetches and writebacks of the run */
-  uint4 seen = {0, 0, 0, 0};        /* counts, not so long ago */
+  starter_counts my = {0, 0, {0, 0, 0, 0}};
   bool goes_on = at.count > 0;
   if (goes_on)
     ring_start(true, at.count);
@@ -371,79 +458,25 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     const memory_step step = step_at(own, at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
     const bool pair = step.other != at.slot;
-    if (step.writeback >= 0) {
-      if (!writeback_reserve(own, launch, step.writeback, ordered, at))
-        break;
-      if (!locks && !pair)
-        writeback_order(own, ordered++, -1, 0);
-    }
-    const prem_device_record *record =
-        &own->memory.records[step.prefetch >= 0 ? step.prefetch : at.slot];
-    in_flight_phase *fetch = &own->fetches[issued % MAX_IN_FLIGHT];
-    if (step.prefetch >= 0 && is_gated(record) &&
-        !prefetch_gate(step.prefetch, at.hyperperiod, issued))
+    step_start start = {};
+    if (!step_reserve(own, launch, step, at, locks, &my))
       break;
-    if (pair && is_gated(&own->memory.records[step.writeback]) &&
-        !writeback_gate((int32_t)(ordered % MAX_IN_FLIGHT), at.hyperperiod))
-      break;
-    copy_request flying = {};
-    int64_t due_ns = 0, ready_ns = 0;
-    if (step.prefetch >= 0) {
-      /* all that can be done before the needs are met: the next entry is free, and filled */
-      const needs room = {issued - (MAX_IN_FLIGHT - 2), seen.y, seen.z};
-      const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
-      if (!is_room && !counts_await(own, standing_of(at), room, &seen))
-        break;
-      entry_fill(fetch, record, at, origin_of(own, at.hyperperiod));
-    }
-    if (locks) {
-      ready_ns = step_lock(step.other, standing_of(at));
-      goes_on = ready_ns >= 0;
-      if (goes_on && step.prefetch >= 0 && is_aimed(record))
-        moves_aim(step.prefetch);
-      if (step.prefetch >= 0) {
-        prefetch_expect(own, launch, step.prefetch, issued);
-        flying = prefetch_prepare(own, launch, step.prefetch, issued);
-      }
-      if (goes_on && pair) { /* the writer is awake by then */
-        due_ns = prem_clock_ns() + WAKE_NS;
-        writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
-      }
-    } else if (step.prefetch >= 0) {
-      const prem_device_record *second =
-          &own->memory.records[pair ? step.writeback : step.prefetch];
-      due_ns = earliest_start(launch, origin_of(own, at.hyperperiod), record, LEAD_NS);
-      prefetch_expect(own, launch, step.prefetch, issued);
-      if ((record->flags | second->flags) & PREM_RECORD_AFTER) {
-        const int64_t from_ns = follow_others(at.slot, step.other, at.index, at.hyperperiod);
-        goes_on = from_ns >= 0;
-        due_ns = max((long long)due_ns, (long long)from_ns);
-      }
-      if (goes_on && is_aimed(record))
-        moves_aim(step.prefetch);
-      flying = prefetch_prepare(own, launch, step.prefetch, issued);
-      const needs both = needs_of_both(needs_in(own, at.hyperperiod, record),
-                                       needs_in(own, at.hyperperiod, second));
-      goes_on = goes_on && counts_await(own, standing_of(at), both, &seen);
-      ready_ns = prem_clock_ns();
-      if (goes_on && pair) /* a step behind the prefetch, whose bytes others wait for */
-        writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
-      if (goes_on && __any_sync(FULL_WARP, due_ns - ready_ns > 4 * LOOK_NS))
-        goes_on = far_sleep(due_ns);
-    }
+    if (locks)
+      goes_on = step_await_tokens(own, launch, step, at, &my, &start);
+    else if (step.prefetch >= 0)
+      goes_on = step_await(own, launch, step, at, &my, &start);
     if (!goes_on)
       break;
-    if (step.prefetch >= 0 &&
-        !prefetch_start(own, launch, flying, fetch, due_ns, ready_ns, &issued))
+    if (step.prefetch >= 0 && !prefetch_start(own, launch, start, &my))
       break;
     if (locks && step.writeback >= 0 && !pair)
-      writeback_order(own, ordered++, ready_ns, 0);
+      writeback_order(own, my.ordered++, start.ready_ns, 0);
     __syncwarp();
-    if (locks && !return_tokens(standing_of(at), issued, ordered))
+    if (locks && !return_tokens(standing_of(at), my.issued, my.ordered))
       break;
     starter_advance(own, &at, pair ? 2 : 1);
   }
-  starter_close(own, ordered);
+  starter_close(own, my.ordered);
 }
 
 } // namespace

@@ -104,15 +104,21 @@ __device__ __noinline__ bool tokens_take(int32_t slot, int32_t other, int32_t in
   return __any_sync(FULL_WARP, taken);
 }
 
+/** tests/faults: does this block keep what it holds? */
+#ifdef TTPREM_FAULT_KEEP_TOKENS
+__device__ __forceinline__ bool fault_keeps(const block_state *own) {
+  return own->plan_block == TTPREM_FAULT_KEEP_TOKENS;
+}
+#else
+__device__ __forceinline__ bool fault_keeps(const block_state *) {
+  return false;
+}
+#endif
+
 /** What was held has landed: give it back. One warp. */
 __device__ __noinline__ void tokens_give(token_user holder) {
-#ifdef TTPREM_FAULT_KEEP_TOKENS /* tests/faults: a block that never does */
-  if (shared()->plan_block == TTPREM_FAULT_KEEP_TOKENS)
-    return;
-#endif
-  if (lane_number() == 0) {
+  if (lane_number() == 0 && !fault_keeps(shared()))
     tokens_move(shared()->launch, holder, false, 0);
-  }
   __syncwarp();
 }
 

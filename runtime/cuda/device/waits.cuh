@@ -54,25 +54,29 @@ __device__ __forceinline__ int64_t wait_until(int64_t at_ns) {
 
 /** Best effort, in a loop that waits: while the gate holds this block back nothing comes soon, and
  *  the processor is for the critical task. */
-__device__ __forceinline__ void held_nap(const block_state *own) {
 #if PREM_GATED
+__device__ __forceinline__ void held_nap(const block_state *own) {
   const volatile int32_t *held = own->held;
   if (__any_sync(FULL_WARP, held[STARTER] | held[WRITER]))
     __nanosleep(HELD_NS);
-#else
-  (void)own;
-#endif
 }
+#else
+__device__ __forceinline__ void held_nap(const block_state *) {}
+#endif
 
-/** tests/faults: be slow now, if this is who is slow. Any lanes. */
-__device__ __forceinline__ void fault_dwell(const block_state *own, int32_t who) {
+/** tests/faults: be slow now, if this is who is slow (any lanes); and tell a witness of a start,
+ * after its act (one lane), whom witness.cuh brings. */
+#ifndef TTPREM_WITNESS
 #ifdef TTPREM_FAULT_DELAY
+__device__ __forceinline__ void fault_dwell(const block_state *own, int32_t who, int64_t = 0) {
   if (own->plan_block == who)
     prem_clock_await(prem_clock_ns() + TTPREM_FAULT_DELAY);
-#else
-  (void)own, (void)who;
-#endif
 }
+#else
+__device__ __forceinline__ void fault_dwell(const block_state *, int32_t, int64_t = 0) {}
+#endif
+__device__ __forceinline__ void witness_tell(const block_state *, int32_t, int64_t, int64_t) {}
+#endif
 
 /** An instant is far: sleep until it is near. @return false: stopped. */
 __device__ __noinline__ bool far_sleep(int64_t due_ns) {
@@ -187,10 +191,8 @@ __device__ __noinline__ int64_t follow(int32_t slot, int32_t index,
   const prem_device_task *task = task_at(own, launch, record->task);
   const int32_t count = task->ask_count[record->phase];
   const prem_device_ask *asks =
-      &launch.asks[task->first_ask[record->phase] + (int64_t)record->job * count];
-#if PREM_LIVE
-  asks += plan_of(own, hyperperiod) * own->live.asks_of_plan;
-#endif
+      &launch.asks[first_ask_of(own, hyperperiod) + task->first_ask[record->phase] +
+                   (int64_t)record->job * count];
   int64_t from_ns = 0;
 #pragma unroll 1
   for (int32_t first = 0; first < count; first += 32) {

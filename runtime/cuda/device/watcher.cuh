@@ -107,10 +107,8 @@ __device__ __forceinline__ void watcher_warp(block_state *own) {
     const bool closed = units_have_closed(own);
     const uint32_t issued = __shfl_sync(FULL_WARP, *(volatile uint32_t *)&own->issued, 0);
     const bool lands = landing_await(own, landed, issued);
-#ifdef TTPREM_FAULT_DELAY
     if (lands)
       fault_dwell(own, DELAY_WATCHER);
-#endif
     const int64_t end_ns = prem_clock_ns();
     prem_block_fence();
     const in_flight_phase *fetch = nullptr;

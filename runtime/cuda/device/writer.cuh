@@ -33,22 +33,22 @@ __device__ __forceinline__ store_request store_prepare(block_state *own, const p
  *  waits where it is a box. */
 __device__ __forceinline__ void store_start(block_state *own, in_flight_phase *of,
                                             const store_request &first, int64_t due_ns) {
-#if PREM_ARCH >= 900
   if (first.box.x >= 0) {
     if (prem_elect()) {
       const void *map = prem_at_hand(first.map);
       const int64_t released_ns = PREM_GATED ? due_ns : prem_clock_await(due_ns);
-      fault_dwell(own, DELAY_WRITER);
+      fault_dwell(own, DELAY_WRITER, due_ns);
       prem_box_store(first.box, map, first.scratch);
-      of->issue_ns = (uint32_t)(prem_clock_ns() - released_ns);
+      const int64_t issued_ns = prem_clock_ns();
+      of->issue_ns = (uint32_t)(issued_ns - released_ns);
       of->released_ns = released_ns;
+      witness_tell(own, DELAY_WRITER, due_ns, issued_ns);
     }
     __syncwarp();
     return;
   }
-#endif
   const int64_t released_ns = PREM_GATED ? due_ns : wait_until(due_ns);
-  fault_dwell(own, DELAY_WRITER);
+  fault_dwell(own, DELAY_WRITER, due_ns);
   if (lane_number() == 0) {
     of->issue_ns = (uint32_t)(prem_clock_ns() - released_ns);
     of->released_ns = released_ns;
@@ -68,19 +68,15 @@ __device__ __forceinline__ bool writeback_issue(block_state *own, const prem_lau
 #pragma unroll 1
   for (int32_t i = from; i < count; ++i) {
     const prem_device_port *port = &ports[moves[i].port];
-#if PREM_ARCH >= 900
     const int4 box = *(const int4 *)moves[i].box_at;
     if (bulk && box.x >= 0) { /* it has no ragged ends */
       if (prem_elect())
         prem_box_store(box, port->map, prem_shared_address(buffer) + (uint32_t)moves[i].scratch_at);
       continue;
     }
-#endif
     const prem_ends ends = prem_ends_of(&moves[i]);
-#if PREM_ARCH >= 900
     if (bulk && ends.body > 0 && prem_elect())
       prem_move_store(&moves[i], port, buffer, ends);
-#endif
     if (!bulk && ends.body > 0)
       prem_move_store_lanes(&moves[i], port, buffer, ends);
     if (ends.body < moves[i].width_bytes)
@@ -92,10 +88,8 @@ __device__ __forceinline__ bool writeback_issue(block_state *own, const prem_lau
 
 /** Until it is there. */
 __device__ __forceinline__ void writeback_land(const prem_launch &launch, bool by_lanes) {
-#if PREM_ARCH >= 900
   if (by_bulk(launch) && prem_elect())
     prem_bulk_store_wait();
-#endif
   if (by_lanes)
     prem_store_publish();
   __syncwarp();
