@@ -29,8 +29,8 @@ static void add_picture(measure_options *options, struct argp_state *state, cons
 }
 
 static void refuse_outputs_in_one_place(const measure_options *options, struct argp_state *state) {
-  const char *const outputs[] = {options->trace, options->json, options->pictures[0],
-                                 options->pictures[1]};
+  const char *const outputs[] = {options->trace, options->late_log, options->json,
+                                 options->pictures[0], options->pictures[1]};
   command_check_outputs(state, options->file, outputs, sizeof outputs / sizeof outputs[0]);
 }
 
@@ -72,6 +72,7 @@ static void note_runs_only(measure_options *options, int key) {
                              OPTION_ENGINE,
                              OPTION_VERIFY_EVERY,
                              OPTION_NO_RECORDS,
+                             OPTION_LATE_LOG,
                              OPTION_WITH_DISTURBED,
                              OPTION_SENTINEL,
                              OPTION_NO_SAVE,
@@ -88,6 +89,7 @@ static const command_store stores[] = {
     TAKE_TEXT('p', measure_options, profile),
     TAKE_INTEGER('n', measure_options, sampling.samples, 1, INT32_MAX),
     TAKE_TEXT('j', measure_options, json),
+    TAKE_TEXT(OPTION_LATE_LOG, measure_options, late_log),
     TAKE_FLAG(OPTION_STRICT, measure_options, strict),
     TAKE_INTEGER(OPTION_BREAK, measure_options, break_ns, 1, PREM_MAX_NS),
     TAKE_INTEGER(OPTION_VERIFY_EVERY, measure_options, sampling.verify_every, 1, INT32_MAX),
@@ -188,6 +190,7 @@ static bool check_outputs(const measure_options *options, const prem_schedule *s
   }
   bool writable = command_output_check(options->json);
   writable &= command_output_check(options->trace);
+  writable &= command_output_check(options->late_log);
   for (int i = 0; i < options->picture_count; ++i)
     writable &= command_output_check(options->pictures[i]);
   for (int32_t i = 0; i < schedule->array_count && !options->no_save; ++i)
@@ -202,6 +205,7 @@ static int list_outputs(const measure_options *options, const prem_schedule *sch
   int count = 0;
   paths[count++] = options->json;
   paths[count++] = options->trace;
+  paths[count++] = options->late_log;
   for (int i = 0; i < options->picture_count; ++i)
     paths[count++] = options->pictures[i];
   for (int i = 0; i < PREM_RESULT_SIDES; ++i)
@@ -315,9 +319,11 @@ static void show_progress(void *context, int64_t done, int64_t all, prem_mode mo
 }
 
 typedef struct trace_sink {
-  command_output output;
+  command_output output, late;                 /* without a file: not wanted */
   const prem_schedule *schedule, *best_effort; /* the latter NULL: there is none */
   int64_t runs;                                /* hyperperiods written */
+  int64_t runs_of[PREM_MODE_COUNT];            /* hyperperiods of each mode */
+  bool has_late;                               /* their header is written */
 } trace_sink;
 
 /* All of a launch counts to its first run, from whose start its times are. */
@@ -327,11 +333,22 @@ static prem_status write_beside(const trace_sink *sink, const prem_trace *trace)
   return prem_trace_write_csv(trace, sink->best_effort, sink->runs, false, sink->output.file);
 }
 
+static prem_status write_late(trace_sink *sink, const prem_trace *trace, prem_mode mode) {
+  const prem_status status = prem_trace_write_late(trace, sink->schedule, mode, sink->runs_of[mode],
+                                                   !sink->has_late, sink->late.file);
+  sink->has_late = true;
+  sink->runs_of[mode] += trace->hyperperiods;
+  return status;
+}
+
 static prem_status write_trace(void *context, const prem_trace *trace, prem_mode mode,
                                int64_t run) {
-  (void)mode, (void)run;
+  (void)run;
   trace_sink *sink = context;
-  prem_status status =
+  prem_status status = sink->late.file ? write_late(sink, trace, mode) : PREM_OK;
+  if (status || !sink->output.file)
+    return status;
+  status =
       prem_trace_write_csv(trace, sink->schedule, sink->runs, sink->runs == 0, sink->output.file);
   if (status == PREM_OK && trace->best_effort)
     status = write_beside(sink, trace->best_effort->trace);
@@ -457,7 +474,8 @@ static int judge_break(const prem_result *result, const prem_schedule *schedule)
 static int write_result(const measure_options *options, const prem_schedule *schedule,
                         const prem_result *result) {
   bool stdout_taken = (options->json && !strcmp(options->json, "-")) ||
-                      (options->trace && !strcmp(options->trace, "-"));
+                      (options->trace && !strcmp(options->trace, "-")) ||
+                      (options->late_log && !strcmp(options->late_log, "-"));
   if (!stdout_taken)
     prem_result_print(result, stdout);
   else if (!command_quiet)
@@ -502,9 +520,14 @@ static int measure(const measure_options *options, prem_compare_options *compare
   const prem_schedule *schedule = prem_session_critical(session);
   runs_progress runs = {.duration_s = options->sampling.duration_s};
   trace_sink sink = {.schedule = schedule, .best_effort = prem_session_best_effort(session)};
-  if (options->trace) {
-    if (!command_output_open(&sink.output, options->trace))
-      return COMMAND_INVALID;
+  if (options->trace && !command_output_open(&sink.output, options->trace))
+    return COMMAND_INVALID;
+  if (options->late_log && !command_output_open(&sink.late, options->late_log)) {
+    if (options->trace)
+      command_output_abandon(&sink.output);
+    return COMMAND_INVALID;
+  }
+  if (options->trace || options->late_log) {
     compare->on_trace = write_trace;
     compare->trace_context = &sink;
   }
@@ -521,6 +544,8 @@ static int measure(const measure_options *options, prem_compare_options *compare
     ended = PREM_OK; /* of the file's modes, those that are not possible here are left out */
   int status = sampling_failed(ended, diag, schedule->name);
   if (options->trace && !command_output_commit(&sink.output))
+    status = join_status(status, COMMAND_INVALID);
+  if (options->late_log && !command_output_commit(&sink.late))
     status = join_status(status, COMMAND_INVALID);
   if (result) {
     status = join_status(status, write_result(options, schedule, result));

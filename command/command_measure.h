@@ -9,7 +9,7 @@ enum { MEASURE_MAX_CORES = 4096 };
 
 typedef struct measure_options {
   const char *file, *backend, *profile;
-  const char *trace, *json;
+  const char *trace, *late_log, *json;
   const char *pictures[2]; /* one of each kind */
   int picture_count;
   prem_mode modes[PREM_MODE_COUNT]; /* named on the command line */

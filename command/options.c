@@ -93,6 +93,11 @@ static const struct {
     {OF(TUNE), "late", OPTION_LATE, .arg = "PERCENT", .doc = "of releases may be late; default 0"},
     {OF(FIT), "late", OPTION_LATE, .arg = "PERCENT",
      .doc = "of releases may be late in a plan that has settled; default 0.001"},
+    {OF(MEASURING), "late-log", OPTION_LATE_LOG, .arg = "L",
+     .doc =
+         "write every late release as CSV, however long the runs are: 65 536 of each launch; `-` "
+         "is stdout",
+     .values = "@files"},
     {OF(TRACE), "late-ns", OPTION_LATE_NS, .arg = "NS",
      .doc = "perfetto, chrome: show a release as late above so many ns, as the schedule's late_ns; "
             "default 0"},

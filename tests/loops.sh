@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Can the executive's loops be read? Each has at most 30 lines, and no function of it has a conditional of the
 # preprocessor: those choose between whole functions.
-#   loops.sh SOURCE
-# ctest: SOURCE release
+#   loops.sh
+# ctest: release
 set -euo pipefail
-cd "${1:-.}/runtime/cuda/device"
+cd "$(dirname "$0")/../runtime/cuda/device"
 # How code is laid out tells: a function begins with a brace at the end of a line and ends with one that stands alone
 # without an indent; a loop ends before the next line that is indented no more than it, or with the brace there.
 awk -v most=30 '

@@ -71,6 +71,8 @@ step_check() {
 
 step_faults() {
   limit delays 60 "$here/tests/faults/gpu_delays.sh" "$here/bin"
+  limit witness_idle 60 witness tests/faults/delays.cfg 10000 1000
+  limit witness_loaded 60 witness schedules/figures/h200_conv2d_x4_spare.cfg 4700 4000
   limit faults 480 "$here/tests/faults/gpu_faults.sh" "$here/bin" "$here/schedules"
 }
 
@@ -476,7 +478,7 @@ pack() {
 
   rm -rf "$folder"
   mkdir -p "$folder/bin" "$folder/lib" "$folder/own_kernel" "$folder/schedules"
-  cp "$build/ttprem" "$build/own/own_ttprem" "$build"/faults/{faulty_ttprem,delayed_ttprem,run_again} \
+  cp "$build/ttprem" "$build/own/own_ttprem" "$build"/faults/{faulty_ttprem,delayed_ttprem,run_again,witness} \
     "$build/tests/bench_live" "${tests[@]/#/$build/tests/}" "$folder/bin"
   strip "$folder"/bin/*
   mapfile -t libraries < <(libraries_of "$folder"/bin/*)

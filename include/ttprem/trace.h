@@ -35,6 +35,22 @@ static_assert(sizeof(prem_trace_record) == 56, "prem_trace_record is 56 bytes");
 _Static_assert(sizeof(prem_trace_record) == 56, "prem_trace_record is 56 bytes");
 #endif
 
+/** A release that came late (prem_phase_stats.late), for runs that are too long for records. */
+typedef struct prem_late_release {
+  int32_t hyperperiod, tile;
+  uint16_t task, block;
+  uint32_t late_ns : 30; /* 2^30 - 1: that or more */
+  uint32_t phase : 2;
+} prem_late_release;
+
+enum { PREM_LATE_KEPT = 65536 }; /* of each run: the first ones; stats count all */
+
+#if defined(__cplusplus)
+static_assert(sizeof(prem_late_release) == 16, "prem_late_release is 16 bytes");
+#else
+_Static_assert(sizeof(prem_late_release) == 16, "prem_late_release is 16 bytes");
+#endif
+
 /** Lateness histogram: bucket 0 counts 0 ns and below, bucket k >= 1 [2^(k-1), 2^k) ns, the last
  *  one everything above. */
 enum { PREM_HIST_BUCKETS = 40 };
@@ -114,7 +130,9 @@ typedef struct prem_trace {
   /* raw records: the first ones, as many as there was room for */
   prem_trace_record *records; /* [record_count] */
   int64_t record_count, record_capacity;
-  int64_t lost; /* phases that found no room (the counts below have them all) */
+  int64_t lost;            /* phases that found no room (the counts below have them all) */
+  prem_late_release *late; /* [late_count], PREM_LATE_KEPT at most, as they came */
+  int32_t late_count;
   /* counts: stats[task * 3 + phase] */
   prem_phase_stats *stats;
   int64_t warmup_count;
@@ -178,6 +196,11 @@ PREM_API void prem_best_effort_counts_merge(prem_best_effort_counts *to,
  */
 PREM_API prem_status prem_trace_write_csv(const prem_trace *trace, const prem_schedule *schedule,
                                           int64_t first_run, bool header, FILE *file);
+/** Write the late releases as CSV, header `mode,run,task,block,tile,phase,late_ns`; else as
+ *  prem_trace_write_csv(). */
+PREM_API prem_status prem_trace_write_late(const prem_trace *trace, const prem_schedule *schedule,
+                                           prem_mode mode, int64_t first_run, bool header,
+                                           FILE *file);
 
 PREM_EXTERN_C_END
 #endif

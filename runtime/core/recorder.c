@@ -2,12 +2,31 @@
 /* Recorders: room for what each block records, and joining it into the trace. */
 #include "runtime/core/recorder.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "prem/base/numbers.h"
 
 enum { CELLS_ALIGNMENT_BYTES = 128 }; /* two cache lines: the prefetcher fetches them in pairs */
+
+struct prem_late_log {
+  _Atomic int64_t count; /* of all, kept or not */
+  prem_late_release *kept;
+};
+
+void prem_late_log_add(prem_late_log *log, const prem_trace_record *record, int64_t late_ns) {
+  const uint32_t most_ns = (1u << 30) - 1;
+  const int64_t at = atomic_fetch_add(&log->count, 1);
+  if (at < PREM_LATE_KEPT)
+    log->kept[at] =
+        (prem_late_release){.hyperperiod = record->hyperperiod,
+                            .tile = record->tile,
+                            .task = record->task,
+                            .block = record->block,
+                            .late_ns = (uint32_t)prem_min_i64(late_ns, most_ns) & most_ns,
+                            .phase = record->phase & 3u};
+}
 
 static size_t stats_stride_bytes(int32_t task_count) {
   size_t bytes = (size_t)task_count * PREM_PHASE_COUNT * sizeof(prem_phase_stats);
@@ -35,12 +54,16 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
   *out = NULL;
   size_t blocks = (size_t)program->block_count, stride = stats_stride_bytes(trace->task_count);
   prem_recorder *recorders = calloc(blocks, sizeof *recorders);
+  prem_late_log *late = malloc(sizeof *late);
   unsigned char *stats = one_thread ? NULL : aligned_alloc(CELLS_ALIGNMENT_BYTES, blocks * stride);
-  if (!recorders || (!stats && !one_thread)) {
+  if (!recorders || !late || (!stats && !one_thread)) {
     free(recorders);
+    free(late);
     free(stats);
     return PREM_ERR_MEMORY;
   }
+  atomic_init(&late->count, 0);
+  late->kept = trace->late;
   int64_t before = 0;
   for (size_t b = 0; b < blocks; ++b) {
     int64_t begin = room_begin(program, trace, before);
@@ -51,7 +74,8 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
                                    .stats = own ? own : trace->stats,
                                    .own_stats = own,
                                    .discard = request->discard,
-                                   .late_ns = program->schedule->platform.late_ns};
+                                   .late_ns = program->schedule->platform.late_ns,
+                                   .late = late};
     if (own)
       clear_stats(own, trace->task_count);
   }
@@ -71,12 +95,15 @@ void prem_recorders_collect(const prem_program *program, prem_recorder *recorder
     for (int32_t i = 0; recorder->own_stats && i < trace->task_count * PREM_PHASE_COUNT; ++i)
       prem_phase_stats_merge(&trace->stats[i], &recorder->own_stats[i]);
   }
+  trace->late_count = (int32_t)prem_min_i64(atomic_load(&recorders[0].late->count), PREM_LATE_KEPT);
 }
 
 void prem_recorders_free(prem_recorder *recorders, int32_t block_count) {
   if (!recorders)
     return;
-  if (block_count > 0)
-    free(recorders[0].own_stats); /* one allocation for all blocks */
+  if (block_count > 0) { /* one allocation for all blocks */
+    free(recorders[0].own_stats);
+    free(recorders[0].late);
+  }
   free(recorders);
 }

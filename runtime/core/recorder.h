@@ -8,6 +8,8 @@
 
 #include "runtime/core/program.h"
 
+typedef struct prem_late_log prem_late_log; /* of all blocks */
+
 typedef struct prem_recorder {
   prem_trace_record *records; /* this block's share of the trace's room */
   int64_t count, capacity, lost;
@@ -16,6 +18,7 @@ typedef struct prem_recorder {
   int64_t warmup_count;
   int64_t discard; /* hyperperiods left out of the stats */
   int64_t late_ns;
+  prem_late_log *late;
   char pad[64]; /* two blocks' counters never share a cache line */
 } prem_recorder;
 
@@ -54,6 +57,9 @@ static inline void prem_phase_stats_count(prem_phase_stats *stats, const prem_tr
   ++stats->lateness_hist[bucket < PREM_HIST_BUCKETS ? bucket : PREM_HIST_BUCKETS - 1];
 }
 
+/** Log a late release: of any block, at any time. */
+void prem_late_log_add(prem_late_log *log, const prem_trace_record *record, int64_t late_ns);
+
 /** Append one executed phase. `window_end_ns` from the run's start; INT64_MAX where the plan's
  *  windows do not hold (every mode but tt). */
 static inline void prem_recorder_add(prem_recorder *recorder, const prem_trace_record *record,
@@ -64,9 +70,13 @@ static inline void prem_recorder_add(prem_recorder *recorder, const prem_trace_r
     ++recorder->lost;
   if (record->flags & PREM_SLOT_WARMUP)
     ++recorder->warmup_count;
-  else if (record->hyperperiod >= recorder->discard)
+  else if (record->hyperperiod >= recorder->discard) {
     prem_phase_stats_count(&recorder->stats[record->task * PREM_PHASE_COUNT + record->phase],
                            record, window_end_ns, recorder->late_ns);
+    if (record->release_ns != PREM_NO_RELEASE &&
+        record->start_ns - record->release_ns > recorder->late_ns)
+      prem_late_log_add(recorder->late, record, record->start_ns - record->release_ns);
+  }
 }
 /** Close the gaps between the blocks' records, add up stats and counts. */
 void prem_recorders_collect(const prem_program *program, prem_recorder *recorders,

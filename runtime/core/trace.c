@@ -60,6 +60,7 @@ static bool has_room(prem_trace *trace) {
   const int64_t ends = capped_product(hyperperiods, trace->job_count);
   const int64_t stats = (int64_t)trace->task_count * PREM_PHASE_COUNT;
   return (trace->records = touched(trace->record_capacity, sizeof *trace->records)) &&
+         (trace->late = touched(PREM_LATE_KEPT, sizeof *trace->late)) &&
          (trace->job_end_ns = touched(ends, sizeof *trace->job_end_ns)) &&
          (trace->stats = touched(stats, sizeof *trace->stats)) &&
          (trace->away_ns = touched(ends, sizeof *trace->away_ns)) &&
@@ -104,6 +105,7 @@ void prem_trace_free(prem_trace *trace) {
     return;
   free(trace->first_job);
   free(trace->records);
+  free(trace->late);
   free(trace->stats);
   free(trace->job_end_ns);
   free(trace->away_ns);
@@ -116,6 +118,7 @@ void prem_trace_free(prem_trace *trace) {
 void prem_trace_clear(prem_trace *trace) {
   trace->record_count = 0;
   trace->lost = 0;
+  trace->late_count = 0;
   trace->warmup_count = 0;
   trace->hyperperiods = 0;
   trace->launch_ns = -1;
@@ -296,6 +299,42 @@ static bool write_lines(const prem_trace *trace, const char (*names)[QUOTED_NAME
     at = put_line(at, record, names[record->task], first_run + record->hyperperiod);
   }
   return fwrite(buffer, 1, (size_t)(at - buffer), file) == (size_t)(at - buffer);
+}
+
+static char *put_late(char *at, const prem_late_release *late, const char *mode, const char *task,
+                      int64_t run) {
+  at = put_text(at, mode);
+  *at++ = ',';
+  at = put_number(at, run);
+  *at++ = ',';
+  at = put_text(at, task);
+  *at++ = ',';
+  at = put_number(at, late->block);
+  *at++ = ',';
+  at = put_number(at, late->tile);
+  *at++ = ',';
+  at = put_text(at, prem_phase_name((prem_phase)late->phase));
+  *at++ = ',';
+  at = put_number(at, late->late_ns);
+  *at++ = '\n';
+  return at;
+}
+
+prem_status prem_trace_write_late(const prem_trace *trace, const prem_schedule *schedule,
+                                  prem_mode mode, int64_t first_run, bool header, FILE *file) {
+  if (header && fputs("mode,run,task,block,tile,phase,late_ns\n", file) < 0)
+    return PREM_ERR_IO;
+  for (int32_t i = 0; i < trace->late_count; ++i) {
+    const prem_late_release *late = &trace->late[i];
+    char name[QUOTED_NAME_BYTES], line[LINE_BYTES];
+    quote_name(schedule->tasks[late->task].name, name);
+    const size_t length =
+        (size_t)(put_late(line, late, prem_mode_name(mode), name, first_run + late->hyperperiod) -
+                 line);
+    if (fwrite(line, 1, length, file) != length)
+      return PREM_ERR_IO;
+  }
+  return PREM_OK;
 }
 
 prem_status prem_trace_write_csv(const prem_trace *trace, const prem_schedule *schedule,

@@ -18,6 +18,12 @@ for run in "conv2d bulk" "increment vector"; do
   fi
 done
 
+if ! ../../tests/cli/late_log.sh "$1" cuda increment.cfg >"$log" 2>&1; then
+  echo "late releases:"
+  cat "$log"
+  exit 1
+fi
+
 # Everything is late there, so that it takes one plan; what is written opens by itself.
 cat >"$place/row.cfg" <<'CFG'
 version = 1;

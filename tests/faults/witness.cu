@@ -25,7 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "witness.cuh"
+#include "tests/faults/witness.cuh"
 
 #include <ttprem/ttprem.h>
 

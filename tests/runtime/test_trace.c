@@ -140,6 +140,76 @@ TEST(recorders_share_the_room_and_lose_no_count) {
   ck_assert_int_eq(trace->record_capacity, 7);
 }
 
+static prem_recorder *recorders_of(const prem_program *program, prem_trace *trace) {
+  prem_recorder *recorders = NULL;
+  const prem_run_request request = {.hyperperiods = 2, .discard = 1};
+  ck_assert_int_eq(prem_recorders_new(program, &request, trace, false, &recorders), PREM_OK);
+  return recorders;
+}
+
+/* A release is late above 3 ns here. */
+TEST(late_releases_are_logged) {
+  OWNED(prem_schedule) *schedule = two_blocks();
+  OWNED(prem_program) *program = NULL;
+  ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
+  OWNED(prem_trace) *trace = room(schedule, 2, 7);
+  prem_recorder *recorders = recorders_of(program, trace);
+  static const struct late_case {
+    int64_t release_ns, start_ns;
+    int32_t hyperperiod;
+    uint8_t flags;
+    bool is_logged;
+  } cases[] = {{10, 13, 1, 0, false},
+               {10, 14, 1, 0, true},
+               {10, 14, 0, 0, false},                /* discarded */
+               {10, 14, 1, PREM_SLOT_WARMUP, false}, /* does not count */
+               {PREM_NO_RELEASE, 14, 1, 0, false},
+               {0, INT64_C(1) << 40, 1, 0, true}};
+  int32_t logged = 0;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const prem_trace_record record = {.release_ns = cases[i].release_ns,
+                                      .start_ns = cases[i].start_ns,
+                                      .end_ns = cases[i].start_ns,
+                                      .hyperperiod = cases[i].hyperperiod,
+                                      .tile = (int32_t)i,
+                                      .task = 1,
+                                      .block = 1,
+                                      .phase = PREM_WRITEBACK,
+                                      .flags = cases[i].flags};
+    prem_recorder_add(&recorders[i % 2], &record, INT64_MAX);
+    logged += cases[i].is_logged;
+  }
+  prem_recorders_collect(program, recorders, trace);
+  prem_recorders_free(recorders, program->block_count);
+  ck_assert_int_eq(trace->late_count, logged);
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
+  ck_assert_int_eq(prem_trace_write_late(trace, schedule, PREM_MODE_TT, 7, true, file), PREM_OK);
+  fclose(file);
+  ck_assert_str_eq(text, "mode,run,task,block,tile,phase,late_ns\n"
+                         "tt,8,\"say \"\"b\"\", please\",1,1,writeback,4\n"
+                         "tt,8,\"say \"\"b\"\", please\",1,5,writeback,1073741823\n");
+  free(text);
+}
+
+TEST(the_log_of_late_releases_has_an_end) {
+  OWNED(prem_schedule) *schedule = two_blocks();
+  OWNED(prem_program) *program = NULL;
+  ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
+  OWNED(prem_trace) *trace = room(schedule, 2, 7);
+  prem_recorder *recorders = recorders_of(program, trace);
+  const prem_trace_record record = {.start_ns = 4, .end_ns = 5, .hyperperiod = 1};
+  for (int32_t i = 0; i < PREM_LATE_KEPT + 5; ++i)
+    prem_recorder_add(&recorders[i & 1], &record, INT64_MAX);
+  prem_recorders_collect(program, recorders, trace);
+  prem_recorders_free(recorders, program->block_count);
+  ck_assert_int_eq(trace->late_count, PREM_LATE_KEPT);
+  ck_assert_int_eq(trace->stats[PREM_PREFETCH].late, PREM_LATE_KEPT + 5);
+  prem_trace_clear(trace);
+  ck_assert_int_eq(trace->late_count, 0);
+}
+
 static char *csv_of(const prem_trace *trace, const prem_schedule *schedule, int64_t first_run,
                     bool header) {
   char *text = NULL;

@@ -218,6 +218,12 @@ typedef struct prem_device_state {
   prem_device_fault fault;
 } prem_device_state;
 
+/** Late releases of a launch. */
+typedef struct prem_device_late {
+  uint32_t count; /* of all; it stays where it is full */
+  prem_late_release kept[PREM_LATE_KEPT];
+} prem_device_late;
+
 /** Counts of one phase of one task on one block, as prem_phase_stats; kept in the scratchpad. Lanes
  * of a warp work the first words at the same time: the sum, then maxima. */
 typedef struct prem_device_cell {
@@ -286,6 +292,7 @@ typedef struct prem_launch {
   int64_t start_margin_ns; /* from the last arrival to S */
   int64_t resident_timeout_ns, stall_timeout_ns;
   int64_t clock_step_ns;
+  prem_device_late *late;
 } prem_launch;
 
 /* ---- best effort ------------------------------------------------------------------------------

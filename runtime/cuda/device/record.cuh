@@ -79,6 +79,25 @@ __device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {
   return lateness_ns <= 0 ? 0 : min(64 - __clzll(lateness_ns), PREM_HIST_BUCKETS - 1);
 }
 
+/** Log a late release. One lane. */
+__device__ __noinline__ void late_keep(const in_flight_phase *of, int64_t late_ns) {
+  enum { MOST_NS = (1 << 30) - 1 };
+  block_state *own = shared();
+  prem_device_late *log = own->launch.late;
+  if (prem_load_relaxed(&log->count) >= PREM_LATE_KEPT)
+    return;
+  const uint32_t at = atomicAdd(&log->count, 1u);
+  if (at >= PREM_LATE_KEPT)
+    return;
+  prem_late_release *kept = &log->kept[at];
+  kept->hyperperiod = (int32_t)of->hyperperiod;
+  kept->tile = of->record.tile;
+  kept->task = (uint16_t)task_at(own, own->launch, of->record.task)->number;
+  kept->block = (uint16_t)own->plan_block;
+  kept->late_ns = (uint32_t)min((long long)late_ns, (long long)MOST_NS) & (uint32_t)MOST_NS;
+  kept->phase = of->record.phase & 3u;
+}
+
 /** Count a phase into its cell: five lanes, each two words. */
 __device__ __forceinline__ void cell_add(block_state *own, const in_flight_phase *of, bool timed,
                                          int32_t lane) {
@@ -102,6 +121,8 @@ __device__ __forceinline__ void cell_add(block_state *own, const in_flight_phase
       lane < 4 ? &cell->count + lane : &cell->lateness_hist[histogram_bucket(late_ns)];
   if (adds && (lane != 2 || late_ns > launch.late_ns))
     ++*count;
+  if (lane == 2 && timed && late_ns > launch.late_ns)
+    late_keep(of, late_ns);
 }
 
 #if PREM_LIVE

@@ -105,6 +105,18 @@ static void close_gaps(const prem_cuda *cuda, const prem_device_block *blocks,
     }
 }
 
+static cudaError_t collect_late(const prem_cuda *cuda, prem_trace *trace) {
+  const prem_device_late *there = cuda->device.launch.late;
+  uint32_t count = 0;
+  cudaError_t error = cudaMemcpy(&count, &there->count, sizeof count, cudaMemcpyDeviceToHost);
+  count = count < PREM_LATE_KEPT ? count : PREM_LATE_KEPT;
+  if (error == cudaSuccess && count > 0)
+    error =
+        cudaMemcpy(trace->late, there->kept, count * sizeof *trace->late, cudaMemcpyDeviceToHost);
+  trace->late_count = error == cudaSuccess ? (int32_t)count : 0;
+  return error;
+}
+
 cudaError_t prem_cuda_collect_phases(const prem_cuda *cuda, const prem_device_block *blocks,
                                      prem_trace *trace) {
   const size_t ledgers = (size_t)cuda->program->block_count * PREM_PHASE_COUNT;
@@ -117,6 +129,7 @@ cudaError_t prem_cuda_collect_phases(const prem_cuda *cuda, const prem_device_bl
   CUDA_TRY(fetch_shares(cuda, blocks, recorded, trace));
   close_gaps(cuda, blocks, recorded, trace);
   CUDA_TRY(collect_cells(cuda, blocks, trace));
+  CUDA_TRY(collect_late(cuda, trace));
   CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.warmup_counts, ledgers * sizeof *recorded,
                       cudaMemcpyDeviceToHost));
   for (size_t i = 0; i < ledgers; ++i)

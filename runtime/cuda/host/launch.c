@@ -93,6 +93,7 @@ cudaError_t prem_cuda_reset_state(const prem_cuda *cuda, int64_t ends) {
   const size_t gangs = (size_t)launch->task_count * (size_t)launch->resource_count;
   cudaError_t error;
   CUDA_TRY(cudaMemset(launch->state, 0, sizeof *launch->state));
+  CUDA_TRY(cudaMemset(&launch->late->count, 0, sizeof launch->late->count));
   CUDA_TRY(cudaMemset(launch->sm_claims, 0, (size_t)launch->sm_count * sizeof(uint32_t)));
   CUDA_TRY(cudaMemset(launch->block_taken, 0, blocks * sizeof(uint32_t)));
   CUDA_TRY(cudaMemset(launch->ends, 0, (size_t)cuda->device.end_words * sizeof *launch->ends));

@@ -554,6 +554,7 @@ static cudaError_t state_allocate(const prem_program *program, int32_t sm_count,
   prem_launch *launch = &out->launch;
   cudaError_t error;
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->state, NULL, sizeof *launch->state));
+  CUDA_TRY(prem_cuda_keep(out, (void **)&launch->late, NULL, sizeof *launch->late));
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->sm_claims, NULL,
                           (size_t)sm_count * sizeof *launch->sm_claims));
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->block_taken, NULL,
