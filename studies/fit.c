@@ -491,6 +491,16 @@ static prem_status plan_by(fitting *all, prem_condition condition, prem_fit_time
   prem_status status = measure_first(all, condition, &seen);
   if (status == PREM_OK)
     status = take_times(all, seen);
+  bool dealt_anew = false;
+  prem_schedule_set_plan(all->schedule, NULL); /* one that was refused */
+  if (status == PREM_OK && !all->options->quick)
+    status = prem_schedule_deal(all->schedule, &dealt_anew, all->diag);
+  if (status == PREM_OK && dealt_anew && !is_stopped(all)) {
+    tell(all, "open blocks are dealt anew, by the times");
+    status = measure_first(all, condition, &seen);
+    if (status == PREM_OK)
+      status = take_times(all, seen);
+  }
   return status == PREM_OK ? plan(all, times) : status;
 }
 

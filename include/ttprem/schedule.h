@@ -5,8 +5,8 @@
  *   schedule file --prem_schedule_load()--> prem_schedule --prem_schedule_bind()--> with tiles and
  *   windows --prem_plan_make()--> with a plan --prem_check()--> judged --prem_program_new()--> runs
  *
- * A prem_schedule owns everything it points to. Readers only read it; six calls change it:
- * prem_schedule_bind(), prem_schedule_set_plan(), prem_schedule_replace(),
+ * A prem_schedule owns everything it points to. Readers only read it; seven calls change it:
+ * prem_schedule_bind(), prem_schedule_deal(), prem_schedule_set_plan(), prem_schedule_replace(),
  * prem_schedule_edit_policy(), prem_schedule_edit_profile() and prem_schedule_hash_times(). The
  * file format is docs/schedule-format.md.
  */
@@ -131,11 +131,12 @@ typedef struct prem_task {
   char name[PREM_NAME_BYTES];
   char kernel[PREM_NAME_BYTES]; /* "none": abstract, no data */
   int32_t *blocks;              /* tile t runs on blocks[t % block_count] */
-  int32_t block_count;
-  bool best_effort;   /* no phase has an instant: wcet_ns is the bound of a phase. See
-                         prem_schedule_best_effort() */
-  bool together;      /* the blocks of a round start together */
-  int32_t tile_count; /* of a job; 0 until bind unless the file gives `tiles` */
+  int32_t block_count;          /* 0: they are open, and bind deals them */
+  bool blocks_open;             /* the file leaves them open; a plan keeps them */
+  bool best_effort;             /* no phase has an instant: wcet_ns is the bound of a phase. See
+                                   prem_schedule_best_effort() */
+  bool together;                /* the blocks of a round start together */
+  int32_t tile_count;           /* of a job; 0 until bind unless the file gives `tiles` */
   prem_phase_spec phase[PREM_PHASE_COUNT];
   prem_phase_spec joined; /* a prefetch and a writeback of this task as one; exists: given */
   int64_t period_ns;      /* 0: one-shot, once per hyperperiod */
@@ -349,6 +350,15 @@ PREM_API void prem_schedule_free(prem_schedule *schedule);
  */
 PREM_API prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *registry,
                                         prem_diag *diag);
+/**
+ * Deal the blocks that the file leaves open anew, by the times that the tasks have now, or by bytes
+ * where one has none. Of a bound schedule without a plan, while no session has it.
+ *
+ * @param[out] changed  some task has other blocks than before
+ * @retval PREM_ERR_ARGUMENT  not bound, or with a plan
+ * @retval PREM_ERR_INVALID   too many blocks (E020)
+ */
+PREM_API prem_status prem_schedule_deal(prem_schedule *schedule, bool *changed, prem_diag *diag);
 
 /** The plan of an operating mode: its own, or the file's. NULL where there is none (yet). */
 PREM_API const prem_plan *prem_schedule_plan_of(const prem_schedule *schedule, int32_t mode);

@@ -38,6 +38,37 @@ prem_affine prem_usual_run(const prem_schedule *schedule, int32_t task, prem_pha
                        .join_task = -1};
 }
 
+/* The blocks of a task that leaves them open. */
+void prem_read_dealt(prem_reader *reader, const config_setting_t *group, void *plan) {
+  (void)plan;
+  prem_read_known_keys(reader, group, PREM_KEYS_dealt);
+  const int32_t number = read_task_name(reader, group, "task", true);
+  const config_setting_t *blocks =
+      prem_read_member(reader, group, "blocks", CONFIG_TYPE_STRING, true);
+  if (number < 0 || !blocks)
+    return;
+  prem_task *task = &reader->schedule->tasks[number];
+  if (!task->blocks_open || task->block_count > 0) {
+    prem_refuse(reader, 25, group, "task", "'%s' has its blocks %s; leave it out", task->name,
+                task->blocks_open ? "further up" : "in `tasks`");
+    return;
+  }
+  prem_read_block_ranges(reader, blocks, task, blocks->value.sval);
+}
+
+/* What is planned has blocks. Said once of a task. */
+static bool has_blocks(prem_reader *reader, const config_setting_t *group, int32_t number) {
+  prem_task *task = &reader->schedule->tasks[number];
+  if (task->block_count > 0 || !task->blocks_open || task->broken)
+    return true;
+  prem_refuse(reader, 25, group, "task",
+              "'%s' leaves its blocks open, and plan.blocks does not name them; take the plan out "
+              "and plan anew",
+              task->name);
+  task->broken = true;
+  return false;
+}
+
 /* Task and phase, which every entry needs. */
 static bool read_subject(prem_reader *reader, const config_setting_t *group, int32_t *task,
                          prem_phase *phase) {
@@ -47,7 +78,7 @@ static bool read_subject(prem_reader *reader, const config_setting_t *group, int
       !prem_read_word(reader, group, "phase", phase_words, &word))
     return false;
   *phase = (prem_phase)word;
-  return *task >= 0;
+  return *task >= 0 && has_blocks(reader, group, *task);
 }
 
 /* Phases of the tile that follow by themselves: an array of words behind `phase`. */

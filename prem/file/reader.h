@@ -137,6 +137,9 @@ void prem_judge_busy(prem_reader *reader, const config_setting_t *group, int64_t
 /** What only all tasks together show: cycles, the hyperperiod, sums of times. */
 void prem_read_relations(prem_reader *reader);
 void prem_read_plan(prem_reader *reader, const config_setting_t *root);
+/** Blocks such as "0-3,8", behind those that the task has. E008, E027. */
+void prem_read_block_ranges(prem_reader *reader, const config_setting_t *setting, prem_task *task,
+                            const char *text);
 /** A run where the file does not say more; its tile is that of its first block. */
 prem_affine prem_usual_run(const prem_schedule *schedule, int32_t task, prem_phase phase);
 

@@ -4,6 +4,7 @@
 
 #include "prem/base/list.h"
 #include "prem/base/sha256.h"
+#include "prem/model/deal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -417,6 +418,8 @@ static void read_root(prem_reader *reader, const config_setting_t *root) {
   prem_apply_profiles(reader, root);
   prem_read_relations(reader);
   prem_read_plan(reader, root);
+  if (!reader->out_of_memory && prem_diag_errors(reader->diag) == 0)
+    reader->out_of_memory |= prem_deal_blocks(reader->schedule, reader->diag) == PREM_ERR_MEMORY;
 }
 
 static prem_status read_source(prem_reader *reader) {

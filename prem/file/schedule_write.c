@@ -83,6 +83,35 @@ static void write_starts(FILE *out, const char *indent, const prem_schedule *sch
   fputs(" }", out);
 }
 
+/* "0-3,8", in the order of the tiles. */
+static void write_block_ranges(FILE *out, const prem_task *task) {
+  for (int32_t first = 0, last; first < task->block_count; first = last + 1) {
+    for (last = first;
+         last + 1 < task->block_count && task->blocks[last + 1] == task->blocks[last] + 1;)
+      ++last;
+    fprintf(out, "%s%" PRId32, first ? "," : "", task->blocks[first]);
+    if (last > first)
+      fprintf(out, "-%" PRId32, task->blocks[last]);
+  }
+}
+
+static void write_dealt(FILE *out, const prem_schedule *schedule) {
+  bool any = false;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (!task->blocks_open)
+      continue;
+    fputs(any ? ",\n    { task = " : "\n  blocks = (\n    { task = ", out);
+    prem_write_text(out, task->name);
+    fputs("; blocks = \"", out);
+    write_block_ranges(out, task);
+    fputs("\"; }", out);
+    any = true;
+  }
+  if (any)
+    fputs("\n  );", out);
+}
+
 static void write_closed(FILE *out, const prem_plan *plan) {
   const prem_closed_window *closed = plan->closed;
   if (!plan->gates)
@@ -157,6 +186,7 @@ static void write_plan(FILE *out, const prem_schedule *schedule) {
   if (plan->warmup_tiles > 0)
     fprintf(out, "\n  warmup_tiles = %d;  warmup_ns = %" PRId64 "L;", plan->warmup_tiles,
             plan->warmup_ns);
+  write_dealt(out, schedule);
   write_entries(out, schedule, plan, "  ");
   write_mode_plans(out, schedule);
   write_closed(out, schedule->plan);

@@ -111,8 +111,8 @@ static const char *read_range(const char *text, long *first, long *last) {
   return *first <= *last ? end : NULL;
 }
 
-static void read_ranges(prem_reader *reader, const config_setting_t *setting, prem_task *task,
-                        const char *text) {
+void prem_read_block_ranges(prem_reader *reader, const config_setting_t *setting, prem_task *task,
+                            const char *text) {
   const char *at = text;
   for (;;) {
     long first = 0, last = 0;
@@ -153,15 +153,20 @@ void prem_read_task_blocks(prem_reader *reader, const config_setting_t *group, v
     refuse_instants(reader, group);
   const config_setting_t *setting = config_setting_get_member(group, "blocks");
   int64_t count = 0;
-  if (!setting) {
-    prem_refuse(reader, 3, group, "blocks", "missing; give a number, [ 0, 1 ] or \"0-1\"");
+  if (!setting && task->best_effort) {
+    prem_refuse(reader, 3, group, "blocks",
+                "missing; a best-effort task has blocks of its own: give a number, [ 0, 1 ] or "
+                "\"0-1\"");
     return;
   }
+  task->blocks_open = !setting;
+  if (!setting)
+    return;
   if (reader->schedule->platform.blocks < 1)
     return; /* the platform has been refused */
   size_t errors = prem_diag_errors(reader->diag);
   if (setting->type == CONFIG_TYPE_STRING) {
-    read_ranges(reader, setting, task, setting->value.sval ? setting->value.sval : "");
+    prem_read_block_ranges(reader, setting, task, setting->value.sval ? setting->value.sval : "");
   } else if (setting->type == CONFIG_TYPE_ARRAY) {
     for (int i = 0; i < config_setting_length(setting); ++i) {
       const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
@@ -498,7 +503,8 @@ static void read_entry(prem_reader *reader, const config_setting_t *group, prem_
     ++entry->count;
     if (copy == 0 || prem_diag_errors(reader->diag) == errors)
       read_task(reader, group, task);
-    task->broken = task->block_count == 0; /* a platform in error has no blocks to run on */
+    /* a platform in error has no blocks to run on */
+    task->broken = task->block_count == 0 && !task->blocks_open;
   }
   for (int32_t i = 0; prem_diag_errors(reader->diag) > errors && i < entry->count; ++i)
     reader->schedule->tasks[entry->first + i].broken = true;

@@ -5,6 +5,7 @@
 #include "prem/model/bind_again.h"
 #include "prem/model/by_block.h"
 #include "prem/model/cover.h"
+#include "prem/model/deal.h"
 #include "prem/model/private.h"
 #include "prem/model/scratchpad.h"
 
@@ -540,8 +541,12 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
     return PREM_OK;
   prem_status status = PREM_OK;
   const bool did_fit = prem_schedule_fits(schedule, NULL);
-  if (bind_tasks(schedule, registry, diag) != PREM_OK ||
-      prem_scratchpad_measure(schedule) != PREM_OK)
+  if (bind_tasks(schedule, registry, diag) != PREM_OK)
+    return PREM_ERR_MEMORY;
+  status = prem_deal_blocks(schedule, diag);
+  if (status)
+    return status;
+  if (prem_scratchpad_measure(schedule) != PREM_OK)
     return PREM_ERR_MEMORY;
   /* what the abstract tasks alone exceed was said when the file was read */
   bool is_good = prem_schedule_fits(schedule, did_fit ? diag : NULL);

@@ -106,9 +106,6 @@ static const file_pair file_pairs[] = {
      "tasks = ( " A C "} );",
      "1: E020: platform.blocks_per_sm: 256 SMs of 256 blocks make 65536 blocks, the limit is "
      "65535"},
-    {HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; tiles = 1; " C "} );",
-     HEAD "tasks = ( " A C "} );",
-     "2: E003: tasks.a.blocks: missing; give a number, [ 0, 1 ] or \"0-1\""},
     {HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; " C "} );",
      HEAD "tasks = ( " A C "} );",
      "2: E003: tasks.a.tiles: missing; a task without a kernel needs it"},

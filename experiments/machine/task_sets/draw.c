@@ -10,8 +10,7 @@
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 
-enum { SHAPES = 3, RANK = 3, WIDTH = 6, DIFFERENT_BLOCKS = 32, TILE_ROWS = 16, TILE_COLUMNS = 192 };
-
+enum { SHAPES = 3, RANK = 3, WIDTH = 6, TILE_ROWS = 16, TILE_COLUMNS = 192 };
 /** How a kernel's arrays are called, and what it takes. */
 typedef struct set_kernel {
   const char *name;
@@ -105,14 +104,14 @@ static void write_times(set *all, const int32_t tile[RANK], bool is_c64) {
 
 /* Writes what reads `operands`, and is read as the array that is added. */
 static void add_task(set *all, int32_t number, int32_t level, const set_kernel *kernel,
-                     const int32_t operands[2], int32_t first_block, int32_t blocks) {
+                     const int32_t operands[2]) {
   const set_array like = all->arrays[operands[0]];
   char in[32];
   const int32_t tile[RANK] = {1,
                               prem_min_i32(like.shape[1], like.is_c64 ? TILE_ROWS / 2 : TILE_ROWS),
                               prem_min_i32(like.shape[2], TILE_COLUMNS)};
-  fprintf(all->text, "%s  { name = \"t%d\"; kernel = \"%s\"; blocks = \"%d-%d\"; tile = [ ",
-          number ? ",\n" : "", number, kernel->name, first_block, first_block + blocks - 1);
+  fprintf(all->text, "%s  { name = \"t%d\"; kernel = \"%s\"; tile = [ ", number ? ",\n" : "",
+          number, kernel->name);
   if (like.is_c64)
     fprintf(all->text, "%d, ", tile[0]);
   fprintf(all->text, "%d, %d ];\n    arrays: {", tile[1], tile[2]);
@@ -139,24 +138,20 @@ static void add_task(set *all, int32_t number, int32_t level, const set_kernel *
 static void draw_graph(set *all, int32_t tasks) {
   for (int32_t level = 0, done = 0; done < tasks; ++level) {
     const int32_t width = prem_min_i32(draw(all, 1, WIDTH), tasks - done);
-    const int32_t share = prem_max_i32(all->room->blocks / width, 1);
     for (int32_t i = 0; i < width; ++i, ++done) {
       int32_t operands[2];
       operands[0] = choose_operand(all, level, NULL);
       operands[1] = choose_operand(all, level, &all->arrays[operands[0]]);
       const set_kernel *kernel = choose_kernel(all, all->arrays[operands[0]].is_c64);
-      add_task(all, done, level, kernel, operands, i * share % all->room->blocks, share);
+      add_task(all, done, level, kernel, operands);
     }
   }
 }
 
 static void draw_different(set *all, int32_t tasks) {
-  for (int32_t i = 0, at = 0; i < tasks; ++i) {
-    const int32_t blocks = draw(all, 1, prem_min_i32(all->room->blocks, DIFFERENT_BLOCKS));
+  for (int32_t i = 0; i < tasks; ++i) {
     const int32_t operands[2] = {i, i};
-    at = at + blocks > all->room->blocks ? 0 : at;
-    add_task(all, i, 0, choose_kernel(all, all->arrays[i].is_c64), operands, at, blocks);
-    at += blocks;
+    add_task(all, i, 0, choose_kernel(all, all->arrays[i].is_c64), operands);
   }
 }
 
