@@ -107,6 +107,17 @@ TEST(best_effort_names_its_blocks) {
       "[ 0, 1 ] or \"0-1\"");
 }
 
+/* Nobody is dealt anything beside a task in error, and nobody judges who has no block. */
+TEST(errors_elsewhere_are_told_alone) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(
+      text(HEAD "%s, %s );", 2, 1, task_text("a", 2, "perod_ns = 4L;"), task_text("b", 2, "")),
+      diag);
+  ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_OK); /* nothing more */
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 5);
+}
+
 /* ---- a plan keeps it ------------------------------------------------------------------------- */
 
 #define PLAN                                                                                       \
