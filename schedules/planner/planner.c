@@ -259,7 +259,20 @@ static void bound(const prem_planning *planning, prem_search_limits *limits,
                               &limits->lower_bound_ns);
 }
 
-/* A draft of a plan that is not to be searched on; on error the draft stays as it was. */
+/* As a draft has them: the search takes the phases of a tile, and the tiles of a job, one after the
+ * other. */
+static int by_job_and_tile(const void *left, const void *right) {
+  const prem_placement *a = left, *b = right;
+  if (a->task != b->task)
+    return a->task < b->task ? -1 : 1;
+  if (a->job != b->job)
+    return a->job < b->job ? -1 : 1;
+  if (a->tile != b->tile)
+    return a->tile < b->tile ? -1 : 1;
+  return (a->phase > b->phase) - (a->phase < b->phase);
+}
+
+/* A draft of a plan; on error the draft stays as it was. */
 static prem_status draft_of(const prem_planning *planning, const prem_plan *plan, prem_draft *out) {
   prem_slot *slots;
   int64_t count;
@@ -282,6 +295,7 @@ static prem_status draft_of(const prem_planning *planning, const prem_plan *plan
                                                   .count = 1,
                                                   .phase = (prem_phase)slots[i].phase};
   free(slots);
+  qsort(placements, (size_t)out->count, sizeof *placements, by_job_and_tile);
   free(out->placements);
   out->placements = placements;
   return PREM_OK;
