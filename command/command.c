@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "prem/base/clock.h"
+#include "prem/base/suggest.h"
 
 const char *command_line = "";
 bool command_quiet;
@@ -49,6 +50,18 @@ void command_note(const char *format, ...) {
   va_start(arguments, format);
   say(format, arguments);
   va_end(arguments);
+}
+
+static const char *word_at(const void *words, int32_t index) {
+  return ((const char *const *)words)[index];
+}
+
+void command_unknown_verb(const char *verb, const char *const *verbs) {
+  int32_t count = 0;
+  while (verbs[count])
+    ++count;
+  const prem_shown nearest = prem_suggest(verb, word_at, verbs, count);
+  command_error("unknown verb '%s'%s there are:", verb, nearest.text[0] ? nearest.text : ";");
 }
 
 prem_diag *command_diag(void) {
