@@ -20,11 +20,16 @@ fi
 tail -n 1 "$place/said"
 
 index=$place/site/search/search_index.json
-functions=$(grep -hoE '^PREM_API [^;(]*\b(prem_[a-z0-9_]+)\(' "$root"/include/ttprem/*.h | grep -oE 'prem_[a-z0-9_]+\($' | tr -d '(' | sort -u)
-[ "$(wc -w <<<"$functions")" -ge 150 ] || fail "only $(wc -w <<<"$functions") public functions are found"
+functions=$(sed -n '/^PREM_API\|^static inline/,/[;{]/p' "$root"/include/ttprem/*.h | grep -oE '\bprem_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+[ "$(wc -w <<<"$functions")" -ge 230 ] || fail "only $(wc -w <<<"$functions") public functions are found"
 for function in $functions; do
   grep -q "\b$function\b" "$index" || fail "the search does not know $function"
 done
+if command -v node >/dev/null; then
+  node "$root/tests/docs/site_search.js" "$place/site" <<<"$functions" || fail 'the search does not lead to each function'
+fi
+grep -q '^var search_index = {"config"' "$place/site/search/search_index.js" || fail 'no search where the site is opened from a folder'
+grep -q 'searchFromFolder();' "$place/site/search/main.js" || fail 'the pages do not know how to search from a folder'
 for page in index.html docs/tutorial.html man/ttprem-plan.html api/plan_file.h.html llms.txt llms-full.txt; do
   [ -s "$place/site/$page" ] || fail "no $page"
 done
