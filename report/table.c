@@ -503,7 +503,7 @@ static void print_heading(const prem_result *result, FILE *file) {
           row && row->scenario == PREM_RESIDENT ? "resident" : "relaunched for every run");
   fprintf(file,
           "hyperperiod %s us, clock step %" PRId64 " ns; late: begun more than %" PRId64
-          " ns after the release\n\n",
+          " ns after the release (late_ns)\n\n",
           time_cell(result->hyperperiod_ns).text, machine->clock_step_ns, result->late_ns);
 }
 
