@@ -15,7 +15,7 @@ import numpy as np
 
 from ttprem._data import ELEMENTS, Record, plain
 from ttprem._errors import EndedError, UsageError
-from ttprem._library import NULL, Diag, ffi, lib, number, text
+from ttprem._library import NULL, Diag, ffi, lib, mode_number, text
 
 _acquire, _submit = lib.prem_live_acquire, lib.prem_live_submit
 _take, _release = lib.prem_live_wait, lib.prem_live_release
@@ -256,7 +256,8 @@ class Live:
     def _stream(self, name: str) -> _Stream:
         stream = self._by_name.get(name)
         if stream is None:
-            raise UsageError(f"there is no stream {name!r}; there are: {', '.join(self._by_name)}")
+            names = ", ".join(self._by_name) or "none: the schedule has no group `live`"
+            raise UsageError(f"there is no stream {name!r}; there are: {names}")
         return stream
 
     # ---- before the start
@@ -313,7 +314,7 @@ class Live:
     ) -> None:
         """Start it, once: back when all blocks are there."""
         request = ffi.new("prem_live_request *")
-        request.mode, request.start_ns = number("prem_mode", mode, "mode"), start_ns
+        request.mode, request.start_ns = mode_number(mode), start_ns
         request.follows_host, request.events = follows_host, events
         request.submit_timeout_ns = int(submit_timeout * 1e9)
         request.stall_timeout_ns = int(stall_timeout * 1e9)
