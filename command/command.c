@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "prem/base/clock.h"
 #include "prem/base/suggest.h"
@@ -15,14 +16,34 @@ bool command_quiet;
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
+/* On a terminal in lines of 80 columns, broken between words; else as one line, for scripts. */
+static void print_message(const char *head, char *text) {
+  enum { COLUMNS = 80, MARGIN = 2 };
+  const bool wraps = isatty(STDERR_FILENO);
+  size_t column = strlen(head);
+  fputs(head, stderr);
+  for (char *word = text, *blank; word; word = blank) {
+    blank = wraps ? strchr(word, ' ') : NULL;
+    if (blank)
+      *blank++ = '\0';
+    const size_t length = strlen(word);
+    const bool begins = word != text;
+    if (begins && column > MARGIN && column + 1 + length > COLUMNS)
+      column = (size_t)fprintf(stderr, "\n%*s", MARGIN, "") - 1;
+    else if (begins)
+      column += (size_t)fprintf(stderr, " ");
+    command_show(word, stderr);
+    column += length;
+  }
+  fputc('\n', stderr);
+}
+
 static void say(const char *format, va_list arguments) {
   fflush(stdout);
   char *said = NULL;
   if (vasprintf(&said, format, arguments) < 0)
     return;
-  fputs("ttprem: ", stderr);
-  command_show(said, stderr);
-  fputc('\n', stderr);
+  print_message("ttprem: ", said);
   free(said);
 }
 
@@ -99,7 +120,7 @@ void command_print_diag(const prem_diag *diag) {
     if (!line)
       continue;
     prem_problem_format(problem, line, (size_t)length + 1);
-    fprintf(stderr, "%s\n", line);
+    print_message("", line);
     free(line);
   }
   if (prem_diag_dropped(diag))
