@@ -53,7 +53,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/schedules COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DATADIR}/ttprem FILES_MATCHING PATTERN "*.cfg" PATTERN "*.png"
   PATTERN checker EXCLUDE PATTERN planner EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ COMPONENT ttprem
-  DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.json" PATTERN man EXCLUDE)
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.png" PATTERN "*.json" PATTERN "*.tsv" PATTERN man EXCLUDE)
+set(installed_documents ${PROJECT_BINARY_DIR}/docs/installed)
+install(CODE "set(documents \"${PROJECT_SOURCE_DIR}/docs\")\nset(installed \"${installed_documents}\")" COMPONENT ttprem)
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/installed_documents.cmake COMPONENT ttprem)
+install(DIRECTORY ${installed_documents}/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ttprem FILES_MATCHING PATTERN "*.md")
 # A Debian package says the same in its `copyright`.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/report/page/uPlot.LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)

@@ -6,22 +6,44 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "prem/base/clock.h"
+#include "prem/base/suggest.h"
 
 const char *command_line = "";
 bool command_quiet;
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
+/* On a terminal in lines of 80 columns, broken between words; else as one line, for scripts. */
+static void print_message(const char *head, char *text) {
+  enum { COLUMNS = 80, MARGIN = 2 };
+  const bool wraps = isatty(STDERR_FILENO);
+  size_t column = strlen(head);
+  fputs(head, stderr);
+  for (char *word = text, *blank; word; word = blank) {
+    blank = wraps ? strchr(word, ' ') : NULL;
+    if (blank)
+      *blank++ = '\0';
+    const size_t length = strlen(word);
+    const bool begins = word != text;
+    if (begins && column > MARGIN && column + 1 + length > COLUMNS)
+      column = (size_t)fprintf(stderr, "\n%*s", MARGIN, "") - 1;
+    else if (begins)
+      column += (size_t)fprintf(stderr, " ");
+    command_show(word, stderr);
+    column += length;
+  }
+  fputc('\n', stderr);
+}
+
 static void say(const char *format, va_list arguments) {
   fflush(stdout);
   char *said = NULL;
   if (vasprintf(&said, format, arguments) < 0)
     return;
-  fputs("ttprem: ", stderr);
-  command_show(said, stderr);
-  fputc('\n', stderr);
+  print_message("ttprem: ", said);
   free(said);
 }
 
@@ -49,6 +71,18 @@ void command_note(const char *format, ...) {
   va_start(arguments, format);
   say(format, arguments);
   va_end(arguments);
+}
+
+static const char *word_at(const void *words, int32_t index) {
+  return ((const char *const *)words)[index];
+}
+
+void command_unknown_verb(const char *verb, const char *const *verbs) {
+  int32_t count = 0;
+  while (verbs[count])
+    ++count;
+  const prem_shown nearest = prem_suggest(verb, word_at, verbs, count);
+  command_error("unknown verb '%s'%s there are:", verb, nearest.text[0] ? nearest.text : ";");
 }
 
 prem_diag *command_diag(void) {
@@ -86,7 +120,7 @@ void command_print_diag(const prem_diag *diag) {
     if (!line)
       continue;
     prem_problem_format(problem, line, (size_t)length + 1);
-    fprintf(stderr, "%s\n", line);
+    print_message("", line);
     free(line);
   }
   if (prem_diag_dropped(diag))

@@ -48,6 +48,8 @@ extern const struct argp_child command_common_children[];
 void command_error(const char *format, ...) PREM_PRINTF(1, 2);
 /** The same, unless --quiet. */
 void command_note(const char *format, ...) PREM_PRINTF(1, 2);
+/** A list of all verbs, NULL at its end, gives the one that may have been meant. */
+void command_unknown_verb(const char *verb, const char *const *verbs);
 /** A text that may come from a stranger, such as the name of a file. */
 void command_show(const char *text, FILE *file);
 /** On stdout, `text` after `head`, cut into lines of 80 columns; all but the first begin where the

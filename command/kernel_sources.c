@@ -49,7 +49,8 @@ const char kernel_lanes_source[] =
     "  GIVEN(NAME, _compute)((const GIVEN(NAME, _params) *)params, views);\n"
     "}\n";
 
-/* Headers of the library lie in ../include from the command, as it is built and as it is installed.
+/* Headers of the library lie in ../include from the command where it is installed, and in include/
+ * next to it where it is built.
  * Kernels of ttprem include from the folder above their own. */
 const char kernel_compile_script[] =
     "cc=${CC:-cc} cxx=${CXX:-c++} library=$(readlink \"/proc/$PPID/exe\")\n"
@@ -66,7 +67,8 @@ const char kernel_compile_script[] =
     "[ \"$check\" ] ||\n"
     "  echo \"ttprem: $cxx has no -fsanitize=undefined: overflows are not looked for\" >&2\n"
     "set -- -g -fPIC -ffp-contract=off -D_GNU_SOURCE \"-DNAME=$0\" \"-DHEADER=\\\"$1\\\"\""
-    " $CPPFLAGS \"-I${1%/*}\" \"-I${1%/*}/..\" \"-I${library%/*}/../include\"\n"
+    " $CPPFLAGS \"-I${1%/*}\" \"-I${1%/*}/..\" \"-I${library%/*}/include\""
+    " \"-I${library%/*}/../include\"\n"
     "$cc -std=gnu11 -O3 -Wall \"$@\" -c host.c -o host.o &&\n"
     "$cxx -std=gnu++17 -O1 -w -fno-strict-aliasing $check -fsanitize=thread "
     "-fno-sanitize-recover=undefined \"$@\""

@@ -104,7 +104,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     state->next = state->argc;
     return 0;
   case ARGP_KEY_NO_ARGS:
-    argp_error(state, "no verb");
+    command_error("no verb: see `ttprem help`; `ttprem new NAME` makes a first project");
+    exit(COMMAND_USAGE);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -133,7 +134,10 @@ static int run_verb(int argc, char **argv) {
     argv[0] = name;
     return verbs[i].run(argc, argv);
   }
-  command_error("unknown verb '%s'; there are:", argv[0]);
+  const char *names[VERB_COUNT + 1] = {NULL};
+  for (size_t i = 0; i < VERB_COUNT; ++i)
+    names[i] = verbs[i].name;
+  command_unknown_verb(argv[0], names);
   print_verbs(stderr);
   return COMMAND_USAGE;
 }

@@ -235,6 +235,8 @@ static const struct {
          "draw the plan in the one FILE, as `ttprem plan --svg` does: P.svg, P.png or P.pdf; needs "
          "gnuplot",
      .values = "@files"},
+    /* The verbs that measure call it so. */
+    {OF(PLAN) | OF(CHECK), "picture", OPTION_SVG, .arg = "P", .flags = OPTION_HIDDEN},
     {OF(TUNE), "sweep", OPTION_SWEEP, .arg = "STEP_NS",
      .doc = "measure the whole range as well; default step: a 24th of it",
      .flags = OPTION_ARG_OPTIONAL},

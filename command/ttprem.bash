@@ -13,7 +13,7 @@ _ttprem_options() { # COMMAND VERB
 }
 
 _ttprem_names() { # COMMAND GROUP, one of `ttprem list`
-  "$1" list 2>/dev/null | awk -v group="$2" '/^[^ ]/ { inside = $0 == group; next } inside { print $1 }'
+  "$1" list 2>/dev/null | awk -v group="$2" '/^[^ ]/ { inside = $0 == group; next } inside && /^  [^ ]/ { print $1 }'
 }
 
 _ttprem_words() { # WORD...

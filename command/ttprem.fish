@@ -7,7 +7,7 @@ function __ttprem_verbs
 end
 
 function __ttprem_names # GROUP, one of `ttprem list`
-    ttprem list 2>/dev/null | awk -v group=$argv[1] '/^[^ ]/ { inside = $0 == group; next } inside { print $1 }'
+    ttprem list 2>/dev/null | awk -v group=$argv[1] '/^[^ ]/ { inside = $0 == group; next } inside && /^  [^ ]/ { print $1 }'
 end
 
 # Words for a value, as a line of --complete gives them.

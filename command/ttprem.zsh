@@ -8,7 +8,7 @@ _ttprem_verbs() { # COMMAND: verb:what it does
 }
 
 _ttprem_names() { # COMMAND GROUP, one of `ttprem list`
-  $1 list 2>/dev/null | awk -v group=$2 '/^[^ ]/ { inside = $0 == group; next } inside { print $1 }'
+  $1 list 2>/dev/null | awk -v group=$2 '/^[^ ]/ { inside = $0 == group; next } inside && /^  [^ ]/ { print $1 }'
 }
 
 # What _arguments is to offer for a value.

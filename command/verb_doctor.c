@@ -36,7 +36,7 @@ static void say(doctor *d, verdict found, const char *item, const char *remedy, 
   snprintf(head, sizeof head, "%-8s  %-18s  ", words[found], item);
   command_print_wrapped(head, text);
   if (found == DISTURBS)
-    printf("%30s%s\n", "do: ", remedy);
+    printf("    do: %s\n", remedy); /* a command stays on one line of 80 columns */
   ++d->items;
   d->disturbing += found == DISTURBS;
 }
@@ -98,6 +98,19 @@ static void judge_governor(doctor *d) {
         count);
 }
 
+/* The upper half of the cores that are there: "1", "2-3", "8-15". */
+static line_text cores_to_isolate(const doctor *d) {
+  const line_text online = fact(d, "/sys/devices/system/cpu/online", "");
+  const char *last_at = online.text + strlen(online.text);
+  while (last_at > online.text && strchr("0123456789", last_at[-1]))
+    --last_at;
+  const long last = strtol(last_at, NULL, 10), first = (last + 1) / 2;
+  line_text cores;
+  snprintf(cores.text, sizeof cores.text, first < last ? "%ld-%ld" : "%ld", last > 0 ? first : 1,
+           last);
+  return cores;
+}
+
 static void judge_isolation(doctor *d) {
   static const char path[] = "/sys/devices/system/cpu/isolated";
   FILE *there = open_fact(d, path);
@@ -106,10 +119,13 @@ static void judge_isolation(doctor *d) {
     say(d, UNKNOWN, "isolated cores", "", "this kernel does not say");
   else if (*cores.text)
     say(d, OK, "isolated cores", "", "%s; use them with `--cores %s`", cores.text, cores.text);
-  else
-    say(d, DISTURBS, "isolated cores",
-        "boot with isolcpus=2,3 nohz_full=2,3 (cores of yours), then --cores 2,3",
-        "none: the kernel puts other work on every core");
+  else {
+    const line_text free = cores_to_isolate(d);
+    char remedy[1024];
+    snprintf(remedy, sizeof remedy, "boot with isolcpus=%s nohz_full=%s, then run with --cores %s",
+             free.text, free.text, free.text);
+    say(d, DISTURBS, "isolated cores", remedy, "none: the kernel puts other work on every core");
+  }
   if (there)
     fclose(there);
 }
@@ -167,8 +183,7 @@ static void judge_clock(doctor *d) {
     say(d, UNKNOWN, "clock", "", "this kernel does not say");
   else if (!strcmp(clock.text, "hpet") || !strcmp(clock.text, "acpi_pm") ||
            !strcmp(clock.text, "jiffies") || !strcmp(clock.text, "xen"))
-    say(d, DISTURBS, "clock",
-        "dmesg | grep -i -e tsc -e clocksource    # why the processor's is not used",
+    say(d, DISTURBS, "clock", "dmesg | grep -i -e tsc -e clocksource    # why not the processor's",
         "'%s': each look at it asks the kernel", clock.text);
   else
     say(d, OK, "clock", "", "'%s'", clock.text);
@@ -189,8 +204,9 @@ static void judge_fifo(doctor *d) {
     say(d, OK, "real-time priority", "", "allowed; use it with `--fifo PRIORITY`");
   else
     say(d, DISTURBS, "real-time priority",
-        "echo \"$USER - rtprio 99\" | sudo tee -a /etc/security/limits.conf; log in again",
-        "not allowed (`ulimit -r` is 0): --fifo would be refused");
+        "echo \"$USER - rtprio 99\" | sudo tee -a /etc/security/limits.conf",
+        "not allowed (`ulimit -r` is 0): --fifo would be refused; the remedy counts from the next "
+        "login");
   if (!*runtime.text)
     say(d, UNKNOWN, "real-time share", "", "this kernel does not say");
   else if (!strncmp(runtime.text, "-1", 2))
@@ -209,8 +225,9 @@ static void judge_memory(doctor *d) {
     say(d, UNKNOWN, "locked memory", "", "/proc/self/limits cannot be read");
   else
     say(d, DISTURBS, "locked memory",
-        "echo \"$USER - memlock unlimited\" | sudo tee -a /etc/security/limits.conf; log in again",
-        "at most %ld KiB (`ulimit -l`): pages may be taken away, --lock-memory may be refused",
+        "echo \"$USER - memlock unlimited\" | sudo tee -a /etc/security/limits.conf",
+        "at most %ld KiB (`ulimit -l`): pages may be taken away, --lock-memory may be refused; the "
+        "remedy counts from the next login",
         strtol(limit.text, NULL, 10) / 1024);
   static const char huge[] = "/sys/kernel/mm/transparent_hugepage/enabled";
   const line_text pages = fact(d, huge, "");

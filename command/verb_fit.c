@@ -251,9 +251,11 @@ static int finish(const fit_options *options, const prem_schedule *schedule,
   if (status == COMMAND_DONE && !fit->is_settled && !fit->interrupted) {
     const prem_fit_turn *best = &fit->turns[fit->best];
     command_note("plan %d is the best of %d, and late in %" PRId64 " of %" PRId64
-                 " releases; the last one: %s. `ttprem run %s` says what is late, and why; `ttprem "
-                 "doctor`, --time-limit or --margin may help",
-                 fit->best + 1, fit->count, best->late, best->releases, fit->why, options->output);
+                 " releases; the last one: %s. Late is what begins more than %" PRId64
+                 " ns after its release: `late_ns` of the platform. `ttprem run %s` says what is "
+                 "late, and why; `ttprem doctor`, --time-limit or --margin may help",
+                 fit->best + 1, fit->count, best->late, best->releases, fit->why,
+                 schedule->platform.late_ns, options->output);
   }
   if (fit->interrupted) {
     command_error("%s: interrupted; the best plan so far is written", options->common.file);

@@ -22,7 +22,9 @@ static const char *const mode_summaries[PREM_MODE_COUNT] = {
 };
 
 static void line(const char *name, const char *summary) {
-  printf("  %-22s %s\n", name, summary);
+  char head[64];
+  snprintf(head, sizeof head, "  %-22s ", name);
+  command_print_wrapped(head, summary);
 }
 
 int verb_list(int argc, char **argv) {

@@ -460,10 +460,17 @@ static int run_named(const prem_experiment *experiment, prem_experiment_context 
   return run_one(experiment, context, shown, options, NULL);
 }
 
+/* One a line for scripts; on a terminal in lines of 80 columns. */
 static void print_list(FILE *file) {
   const prem_experiment *experiment;
-  for (int32_t i = 0; (experiment = prem_experiment_at(i)) != NULL; ++i)
-    fprintf(file, "%-20s %-9s %s\n", experiment->name, experiment->backends, experiment->title);
+  for (int32_t i = 0; (experiment = prem_experiment_at(i)) != NULL; ++i) {
+    char head[64];
+    snprintf(head, sizeof head, "%-20s %-9s ", experiment->name, experiment->backends);
+    if (file == stdout && isatty(STDOUT_FILENO))
+      command_print_wrapped(head, experiment->title);
+    else
+      fprintf(file, "%s%s\n", head, experiment->title);
+  }
 }
 
 /* Where an installed command finds its schedules, from BIN on. */

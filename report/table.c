@@ -220,12 +220,13 @@ static void print_deadlines(const prem_result *result, FILE *file) {
     asked |= result->rows[0].tasks[t].period_ns > 0 || result->rows[0].tasks[t].deadline_ns > 0;
   if (!asked)
     return;
-  fputs("jobs: response times against deadlines, in us\n" PREM_TABLE_BEGIN, file);
+  fputs("jobs: response times in us, and how many of all missed their deadline\n" PREM_TABLE_BEGIN,
+        file);
   if (apart)
     fprintf(file, "%*s%35s%35s\n", widths[0] + widths[1] + 12, "", "all jobs", "undisturbed");
   fprintf(file, "%-*s %-*s %10s", widths[0], "task", widths[1], "mode", "deadline");
   for (int group = 0; group < 1 + apart; ++group)
-    fprintf(file, " %10s %10s %12s", "median", "longest", "missed of");
+    fprintf(file, " %10s %10s %12s", "median", "longest", "missed");
   fputc('\n', file);
   for (int32_t t = 0; t < task_count_of(result); ++t)
     for (int32_t i = 0; i < result->row_count; ++i) {
@@ -503,7 +504,7 @@ static void print_heading(const prem_result *result, FILE *file) {
           row && row->scenario == PREM_RESIDENT ? "resident" : "relaunched for every run");
   fprintf(file,
           "hyperperiod %s us, clock step %" PRId64 " ns; late: begun more than %" PRId64
-          " ns after the release\n\n",
+          " ns after the release (late_ns)\n\n",
           time_cell(result->hyperperiod_ns).text, machine->clock_step_ns, result->late_ns);
 }
 

@@ -386,7 +386,7 @@ static void tell_turn(const fitting *all, const prem_fit_turn *turn) {
   const double left_s = all->options->time_limit_s - passed_s(all);
   char raised[64] = "";
   if (turn->raised >= 0 && turn->times != PREM_FIT_FILE)
-    snprintf(raised, sizeof raised, ", %d times longer than their windows", turn->raised);
+    snprintf(raised, sizeof raised, ", %d phases took longer than their windows", turn->raised);
   tell(all,
        "plan %d, by times %s: %.1f us, %" PRId64 " of %" PRId64
        " releases late%s; %.0f s, at most %.0f more",

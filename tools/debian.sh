@@ -23,4 +23,10 @@ git archive --prefix="$name/" HEAD -- . ':(exclude)debian' | xz >"$folder/ttprem
 git archive --prefix="$name/" HEAD | tar -x -C "$folder"
 (cd "$folder/$name" && dpkg-buildpackage --no-sign)
 lintian --allow-root --fail-on error,warning "$folder/ttprem_${version}_$(dpkg --print-architecture).changes"
+# What lies in the Python package is whole.
+unpacked=$(mktemp -d)
+trap 'rm -rf "$unpacked"' EXIT
+dpkg-deb -x "$folder/python3-ttprem_${version}_$(dpkg --print-architecture).deb" "$unpacked"
+PYTHONPATH=$unpacked/usr/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c \
+  'import ttprem._library as l; assert "dist-packages/ttprem/" in l.library_path, l.library_path'
 echo "debian: packages in $folder"

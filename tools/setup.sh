@@ -18,7 +18,7 @@ case "${1-}" in
   --tests)
     packages+=(check libsubunit-dev clang clang-format clang-tidy libclang-rt-14-dev
       python3-cffi python3-numpy python3-pandas python3-jsonschema mkdocs poppler-utils man-db mandoc
-      dpkg-dev lintian chromium protobuf-compiler jq zsh fish) ;;
+      dpkg-dev lintian chromium nodejs protobuf-compiler jq zsh fish) ;;
   *)
     echo "usage: tools/setup.sh [--tests]" >&2
     exit 2 ;;

@@ -3,6 +3,7 @@
 """The site's pages, from those of the tree: what tools/site.sh runs.
 
     site.py stage FOLDER     FOLDER/mkdocs.yml, and in FOLDER/pages all that README.md leads to
+    site.py search SITE      the search works where the site is opened from a folder as well
     site.py check SITE       every link within the site leads to a file and to a heading in it
     site.py llms SITE        llms.txt, the pages by name, and llms-full.txt, their text
 """
@@ -33,7 +34,7 @@ def outside_code(text):
 
 
 def for_mkdocs(text):
-    """GitHub's Markdown as Python's: lists and tables stand behind an empty line, a block of code
+    """GitHub's Markdown as Python's: lists and tables stand after an empty line, a block of code
     names one word."""
     out, table, item = [], r"\s*\|", r"\s*([-*]|\d+\.) "
     for line, code in outside_code(text):
@@ -104,17 +105,47 @@ def index(folder, title, pages):
     (folder / "README.md").write_text(text, encoding="utf-8")
 
 
+def declared(text):
+    """What a piece of a header declares: its first function, or else its type or macro."""
+    text = re.sub(r"/\*.*?\*/|^ *(//|\* ).*?$", "", text, flags=re.S | re.M)
+    for kind in (
+        r"^PREM_API\b[^;{]*?\b(prem_\w+)\(",
+        r"^typedef (?:struct|enum|union) (prem_\w+)",
+        r"^\} (prem_\w+);",
+        r"\(\*(prem_\w+)\)\(",
+        r"^static inline\b[^;{]*?\b(prem_\w+)\(",
+        r"^(?:class|struct) (\w+)",
+        r"^#define (PREM_\w+)",
+    ):
+        found = re.search(kind, text, re.M)
+        if found:
+            return found[1]
+    return None
+
+
 def api(folder):
-    """A page for each header, whole: its comments are the manual, and the search finds all names."""
+    """A page for each header, whole, with a heading for what each of its comments is about: they are
+    the manual, and the search leads to them."""
     folder.mkdir(parents=True)
     pages = []
     for header in sorted((ROOT / "include" / "ttprem").glob("*.h*")):
         text = header.read_text(encoding="utf-8")
         said = re.search(r"/\*\*(.*?)\*/", text, re.S)
         what = " ".join(re.sub(r"^\s*\*", "", said[1], flags=re.M).split()) if said else ""
-        what = re.split(r"(?<=[.:;]) ", what)[0].replace("|", "\\|")
-        name = f"ttprem/{header.name}"
-        (folder / f"{header.name}.md").write_text(f"# {name}\n\n```c\n{text}```\n", encoding="utf-8")
+        what = re.split(r"(?<=[.;]) ", what)[0].replace("|", "\\|")
+        name, parts, seen = f"ttprem/{header.name}", [["", ""]], set()
+        pieces = re.split(r"^(?=/\*\*)|(?<=\n\n)(?=typedef )", text, flags=re.M)
+        for at, piece in enumerate(pieces):
+            title = declared(piece)
+            if at < 2 or not title or title in seen:  # first the licence, and what the header is for
+                parts[-1][1] += piece
+                continue
+            seen.add(title)
+            parts.append([title, piece])
+        body = "".join(
+            (f"## {title}\n\n" if title else "") + f"```c\n{piece.strip()}\n```\n\n" for title, piece in parts
+        )
+        (folder / f"{header.name}.md").write_text(f"# {name}\n\n{body}", encoding="utf-8")
         pages.append((name, f"{header.name}.md", what))
     index(folder, "The C API", pages)
 
@@ -135,6 +166,12 @@ def manual(folder):
     index(folder, "The command", pages)
 
 
+# Long names break in the narrow column; of man pages what an option does stands under its name.
+STYLE = """.bs-sidebar a { overflow-wrap: anywhere; }
+.Bd-indent { margin: -0.8em 0 0.8em 2em; }
+"""
+
+
 def stage(folder):
     folder = pathlib.Path(folder)
     pages = folder / "pages"
@@ -146,8 +183,22 @@ def stage(folder):
     for page in (ROOT / "docs").glob("*.md"):
         work.add(page)
     work.run()
+    (pages / "site.css").write_text(STYLE, encoding="utf-8")
     api(pages / "api")
     manual(pages / "man")
+
+
+def search(site):
+    folder = pathlib.Path(site) / "search"
+    index = (folder / "search_index.json").read_text(encoding="utf-8")
+    (folder / "search_index.js").write_text(f"var search_index = {index};\n", encoding="utf-8")
+    script = (folder / "main.js").read_text(encoding="utf-8")
+    begin = "if (!window.Worker) {\n  console.log"
+    if script.count(begin) != 1:
+        sys.exit("site: search/main.js of this mkdocs begins its worker in another way: see tools/site_search.js")
+    here = (ROOT / "tools" / "site_search.js").read_text(encoding="utf-8")
+    begins = "if (location.protocol === 'file:') {\n  searchFromFolder();\n} else "
+    (folder / "main.js").write_text(here + script.replace(begin, begins + begin), encoding="utf-8")
 
 
 class Links(html.parser.HTMLParser):
@@ -198,6 +249,6 @@ def llms(site):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("stage", "check", "llms"):
+    if len(sys.argv) != 3 or sys.argv[1] not in ("stage", "search", "check", "llms"):
         sys.exit(__doc__)
-    {"stage": stage, "check": check, "llms": llms}[sys.argv[1]](sys.argv[2])
+    {"stage": stage, "search": search, "check": check, "llms": llms}[sys.argv[1]](sys.argv[2])

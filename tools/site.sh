@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The site, with search, from the pages of the tree:
 #   tools/site.sh FOLDER
-# Opens without a network; its search takes a server, as `python3 -m http.server --directory FOLDER`.
+# It opens from the folder, with its search, without a server and without a network.
 # Needs mkdocs, scdoc and mandoc (on Debian: packages of these names).
 set -euo pipefail
 [ $# -eq 1 ] || { sed -n 's/^# //p' "$0" | sed 1d >&2; exit 2; }
@@ -16,5 +16,6 @@ stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 python3 "$tools/site.py" stage "$stage"
 mkdocs build --strict --config-file "$stage/mkdocs.yml" --site-dir "$site"
+python3 "$tools/site.py" search "$site"
 python3 "$tools/site.py" llms "$site"
 python3 "$tools/site.py" check "$site"

@@ -25,7 +25,8 @@ def task(name, kernel, block, tile, period, wcets, **more):
 SCHEDULE = {
     "name": "python_tasks",
     # Blocks are the executors: threads on cpu, resident blocks on a GPU.
-    "platform": {"blocks": 2, "scratch_bytes": 65536},
+    # A phase that begins more than late_ns after its instant counts as late.
+    "platform": {"blocks": 2, "scratch_bytes": 65536, "late_ns": "5us"},
     "arrays": [
         {"name": "sensors", "type": "f32", "shape": [1024], "fill": "random", "seed": 1},
         {"name": "image", "type": "f32", "shape": [64, 64], "fill": "random", "seed": 2},

@@ -172,10 +172,13 @@ static prem_status connect_ports(prem_schedule *schedule, prem_task *task,
     }
     task->arrays[p] = task->port_arrays[i];
     const bool is_new = array->rank == 0;
-    if (is_new && array->writer != task - schedule->tasks)
+    const bool is_other = array->writer != task - schedule->tasks;
+    if (is_new && is_other && array->writer >= 0 && schedule->tasks[array->writer].broken) {
+      task->broken = true; /* as the writer's error says */
+      status = PREM_ERR_INVALID;
+    } else if (is_new && is_other)
       status = refuse(task, diag, 31, task->place, key,
-                      "array '%s' has no shape: the task that writes it has an error, or waits for "
-                      "this one",
+                      "array '%s' has no shape: the task that writes it waits for this one",
                       array->name);
     else if (is_new && kernel->ports[p].access == PREM_IN)
       status = refuse(task, diag, 31, task->place, key,
@@ -453,18 +456,27 @@ prem_status prem_bind_again(const prem_schedule *schedule, int32_t number, prem_
   return status;
 }
 
+/* The task's kernel; NULL, and said, where there is none of that name. */
+static const prem_kernel *find_kernel(prem_task *task, const prem_registry *registry,
+                                      prem_diag *diag) {
+  const prem_kernel *kernel = prem_registry_find(registry, task->kernel);
+  char names[384];
+  if (kernel)
+    return kernel;
+  prem_list_words(kernel_name, registry, registry->count, names, sizeof names);
+  const prem_shown near = prem_suggest(task->kernel, kernel_name, registry, registry->count);
+  refuse(task, diag, 24, task->place, "kernel",
+         "there is no kernel '%s' in this build%s it has: %s, and \"none\"", task->kernel,
+         near.text[0] ? near.text : ";", names);
+  return NULL;
+}
+
 static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem_registry *registry,
                              prem_diag *diag) {
   prem_task *task = &schedule->tasks[number];
-  const prem_kernel *kernel = prem_registry_find(registry, task->kernel);
-  if (!kernel) {
-    char names[384];
-    prem_list_words(kernel_name, registry, registry->count, names, sizeof names);
-    const prem_shown near = prem_suggest(task->kernel, kernel_name, registry, registry->count);
-    return refuse(task, diag, 24, task->place, "kernel",
-                  "there is no kernel '%s' in this build%s it has: %s, and \"none\"", task->kernel,
-                  near.text[0] ? near.text : ";", names);
-  }
+  const prem_kernel *kernel = find_kernel(task, registry, diag);
+  if (!kernel)
+    return PREM_ERR_INVALID;
   if (kernel->port_count > 0 && task->tile_count > 0)
     return refuse(
         task, diag, 31, task->place, "tiles",
@@ -511,10 +523,30 @@ static bool is_unbound(const prem_task *task) {
   return !task->definition && strcmp(task->kernel, "none") != 0;
 }
 
+static bool was_said(const prem_diag *diag, const char *task) {
+  char key[3 * PREM_NAME_BYTES];
+  snprintf(key, sizeof key, "tasks.%s.kernel", task);
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    if (prem_diag_at(diag, i)->code == 24 && !strcmp(prem_diag_at(diag, i)->key, key))
+      return true;
+  return false;
+}
+
+/* Of tasks in error, which are not bound, says which kernels are none: once, and before the rest.
+ */
+static void name_kernels(prem_schedule *schedule, const prem_registry *registry, prem_diag *diag) {
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    prem_task *task = &schedule->tasks[t];
+    if (task->broken && task->kernel[0] && is_unbound(task) && !was_said(diag, task->name))
+      find_kernel(task, registry, diag);
+  }
+}
+
 /* Binds what can be bound, writers of "new" arrays before their readers. */
 static prem_status bind_tasks(prem_schedule *schedule, const prem_registry *registry,
                               prem_diag *diag) {
   bool is_last_round = false;
+  name_kernels(schedule, registry, diag);
   for (;;) {
     int32_t bound = 0, waiting = 0;
     for (int32_t t = 0; t < schedule->task_count; ++t) {

@@ -30,7 +30,7 @@ from ttprem._errors import (
 from ttprem._kernel import CompileError, Kernel
 from ttprem._library import __version__
 from ttprem._live import Frame, Live
-from ttprem._results import Isolation, LoadIsolation, Profile, Result
+from ttprem._results import Fit, Isolation, LoadIsolation, Profile, Result
 from ttprem._schedule import Schedule, check
 from ttprem._text import schedule_text
 
@@ -39,6 +39,7 @@ __all__ = [
     "EndedError",
     "Error",
     "FileError",
+    "Fit",
     "Frame",
     "FullError",
     "InfeasibleError",

@@ -87,12 +87,12 @@ def path_bytes(path):
     return encoded
 
 
-def number(cdef_enum, name, what):
-    """The value of an enum by the library's word for it, as prem_mode_parse() reads it."""
-    out = ffi.new(f"{cdef_enum} *")
-    parse = lib.prem_mode_parse if cdef_enum == "prem_mode" else lib.prem_engine_parse
-    if not parse(str(name).encode(), out):
-        raise UsageError(f"{what}: {name!r} is none; see `ttprem --help`")
+def mode_number(name):
+    """The prem_mode of a name, as prem_mode_parse() reads it."""
+    out = ffi.new("prem_mode *")
+    if not lib.prem_mode_parse(str(name).encode(), out):
+        words = ", ".join(text(lib.prem_mode_name(mode)) for mode in range(lib.PREM_MODE_COUNT))
+        raise UsageError(f"there is no mode {name!r}; there are: {words}")
     return out[0]
 
 

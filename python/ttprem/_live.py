@@ -15,7 +15,7 @@ import numpy as np
 
 from ttprem._data import ELEMENTS, Record, plain
 from ttprem._errors import EndedError, UsageError
-from ttprem._library import NULL, Diag, ffi, lib, number, text
+from ttprem._library import NULL, Diag, ffi, lib, mode_number, text
 
 _acquire, _submit = lib.prem_live_acquire, lib.prem_live_submit
 _take, _release = lib.prem_live_wait, lib.prem_live_release
@@ -141,29 +141,29 @@ class Frame:
         count = live._call(self._stream, lib.prem_live_inputs, c, out, 32)
         return {live._streams[out[i].stream].name: plain(out[i]) for i in range(count)}
 
-    def submit(self) -> None:
+    def submit(self, _call: Any = _submit) -> None:
         """Hand a filled input over."""
-        self._back(_submit)
-
-    def release(self) -> None:
-        """Give it back: a result, or an input that shall not be submitted."""
-        self._back(_release)
-
-    def _back(self, call: Any) -> None:
         c, stream = self._c or self._mine(), self._stream
-        if not stream.lock.acquire(False):
+        lock = stream.lock
+        if not lock.acquire(False):
             raise stream.busy()
         try:
-            status = call(self._live._c or self._mine(), c, stream.diag.c)
+            status = _call(self._live._c or self._mine(), c, stream.diag.c)
         finally:
-            stream.lock.release()
-        if status == 0 or status == 12:  # ended: the buffer went back
+            lock.release()
+        if not status:
             self._c = None
             stream.frames.append(c)
             if not stream.is_output and self._views:
                 self._views[0].setflags(False)
-        if status:
-            raise stream.diag.error(status, stream.name)
+            return
+        if status == 12:  # ended: the buffer went back
+            self._c = None
+        raise stream.diag.error(status, stream.name)
+
+    def release(self) -> None:
+        """Give it back: a result, or an input that shall not be submitted."""
+        self.submit(_release)
 
     def __enter__(self) -> Frame:
         return self
@@ -256,7 +256,8 @@ class Live:
     def _stream(self, name: str) -> _Stream:
         stream = self._by_name.get(name)
         if stream is None:
-            raise UsageError(f"there is no stream {name!r}; there are: {', '.join(self._by_name)}")
+            names = ", ".join(self._by_name) or "none: the schedule has no group `live`"
+            raise UsageError(f"there is no stream {name!r}; there are: {names}")
         return stream
 
     # ---- before the start
@@ -313,7 +314,7 @@ class Live:
     ) -> None:
         """Start it, once: back when all blocks are there."""
         request = ffi.new("prem_live_request *")
-        request.mode, request.start_ns = number("prem_mode", mode, "mode"), start_ns
+        request.mode, request.start_ns = mode_number(mode), start_ns
         request.follows_host, request.events = follows_host, events
         request.submit_timeout_ns = int(submit_timeout * 1e9)
         request.stall_timeout_ns = int(stall_timeout * 1e9)
@@ -331,19 +332,24 @@ class Live:
         return self._wait(self._by_name.get(name) or self._stream(name), _take, 10, timeout)
 
     def _wait(self, stream: _Stream, call: Any, not_yet: int, timeout: float | None) -> Frame:
-        c = stream.frames.pop() if stream.frames else ffi.new("prem_frame *")
-        if not stream.lock.acquire(False):
+        lock, frames = stream.lock, stream.frames
+        c = frames.pop() if frames else ffi.new("prem_frame *")
+        if not lock.acquire(False):
             raise stream.busy()
         try:  # without waiting first
             status = call(self._c or self._open(), stream.index, 0, c, stream.diag.c)
         finally:
-            stream.lock.release()
+            lock.release()
+        if status:
+            self._wait_on(stream, call, not_yet, timeout, status, c)
+        return Frame(self, stream, c)
+
+    def _wait_on(self, stream, call, not_yet, timeout, status, c) -> None:
         if status == not_yet and timeout != 0:
             status = self._sliced(stream, timeout, not_yet, call, stream.index, c, stream.diag)
         if status:
             stream.frames.append(c)
             raise stream.diag.error(status, stream.name)
-        return Frame(self, stream, c)
 
     def _sliced(self, stream, timeout, not_yet, call, index, c, diag) -> int:
         now = lib.prem_live_now_ns(self._open())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ttprem._data import Record, Table, copied, members, plain, stack, trace_table
-from ttprem._errors import ScheduleWarning, UnavailableError, WrongError
+from ttprem._errors import ScheduleWarning, UnavailableError, UsageError, WrongError
 from ttprem._library import NULL, Diag, ffi, lib, path_bytes, printed, stoppable, text
 
 
@@ -265,6 +265,46 @@ class Profile(_Study):
         """Write it as a file for the schedule's `profiles`."""
         diag = Diag()
         diag.tell(lib.prem_profile_write(self._c, path_bytes(path), diag.c), os.fspath(path))
+
+
+class Fit(_Study):
+    """The plans that were tried on a machine, in `turns`, of which number `best` was taken;
+    `settled`, and `why` it ended."""
+
+    @classmethod
+    def measure(cls, handle: Any, backend: Any, machine: Any, options: Any) -> Fit:
+        diag, out = Diag(), ffi.new("prem_fit **")
+
+        def work(stop):
+            options.stop = stop
+            return lib.prem_fit_schedule(handle.c, backend, machine, options, out, diag.c)
+
+        try:
+            status = stoppable(work)
+        finally:
+            c = ffi.gc(out[0], lib.prem_fit_free) if out[0] != NULL else NULL
+        diag.tell(status, text(handle.c.name), 4)
+        fit = cls(c.findings, machine)
+        fit._c, fit.turns, fit.best = c, members(c.turns, c.count), c.best
+        fit.settled, fit.why = bool(c.is_settled), text(c.why)
+        if lib.prem_findings_wrong(c.findings):
+            raise WrongError("an output differs from its reference in a mode beside the plan")
+        if not fit.settled:
+            turn = fit.turns[fit.best]
+            warnings.warn(
+                f"the best plan is late in {turn.late} of {turn.releases} releases: {fit.why}",
+                ScheduleWarning,
+                4,
+            )
+        return fit
+
+    def save_profile(self, path: str | os.PathLike) -> None:
+        """Write the times of the plan as a file for the schedule's `profiles`."""
+        if self._c.profile == NULL:
+            raise UsageError("on the simulator the schedule's own times are those of the plan")
+        diag = Diag()
+        status = lib.prem_profile_write(self._c.profile, path_bytes(path), diag.c)
+        diag.tell(status, os.fspath(path))
 
 
 class Isolation(_Study):

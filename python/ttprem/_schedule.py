@@ -13,9 +13,9 @@ import numpy as np
 from ttprem._data import ELEMENTS, Record, Table, members, plain, slots_table
 from ttprem._errors import FileError, ParseError, Problem, UnavailableError, UsageError
 from ttprem._kernel import Kernel, registry_of
-from ttprem._library import NULL, Diag, ffi, lib, number, path_bytes, printed, stoppable, text
+from ttprem._library import NULL, Diag, ffi, lib, mode_number, path_bytes, printed, stoppable, text
 from ttprem._live import Live
-from ttprem._results import Isolation, LoadIsolation, Profile, Result, compare, open_session
+from ttprem._results import Fit, Isolation, LoadIsolation, Profile, Result, compare, open_session
 from ttprem._text import schedule_text
 
 _MAX_RECORDS = 4 << 20
@@ -31,20 +31,43 @@ class _Handle:
         self.planned_for = ""  # the backend that a plan was made for without being asked to
 
 
+def _backends() -> Iterable[Any]:
+    index = 0
+    while (backend := lib.prem_backend_at(index)) != NULL:
+        yield backend
+        index += 1
+
+
+def _write_whole(path: str | os.PathLike, content: str) -> None:
+    """A file is either complete or as it was."""
+    folder, name = os.path.split(os.path.realpath(path))
+    part = os.path.join(folder, f".{name}.{os.getpid()}")
+    try:
+        try:
+            with open(part, "x", encoding="utf-8", newline="") as file:
+                file.write(content)
+            os.replace(part, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+    except OSError as error:
+        raise FileError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from None
+
+
 def find_backend(name: str) -> tuple[Any, Any]:
     """A backend and the machine that it runs on; "auto": the best that there is."""
     diag, machine = Diag(), ffi.new("prem_machine *")
     if name != "auto":
         backend = lib.prem_backend_find(str(name).encode())
         if backend == NULL:
-            raise UnavailableError(f"there is no backend {name!r} in this build")
+            names = ", ".join(text(lib.prem_backend_name(b)) for b in _backends())
+            raise UnavailableError(f"there is no backend {name!r} in this build; it has: {names}")
         diag.tell(lib.prem_backend_probe(backend, machine, diag.c), f"backend {name}")
         return backend, machine
-    index = 0
-    while (backend := lib.prem_backend_at(index)) != NULL:
+    for backend in _backends():
         if lib.prem_backend_probe(backend, machine, NULL) == lib.PREM_OK:
             return backend, machine
-        index += 1
     raise UnavailableError("no backend is available")
 
 
@@ -247,8 +270,7 @@ class Schedule:
     def save(self, path: str | os.PathLike) -> None:
         """Write the schedule file with its plan."""
         if not self.is_planned:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(self.text)
+            _write_whole(path, self.text)
             return
         diag = Diag()
         diag.tell(lib.prem_schedule_save(self._handle.c, path_bytes(path), diag.c), os.fspath(path))
@@ -265,8 +287,7 @@ class Schedule:
 
         rows = printed(write)
         diag.tell(status, os.fspath(path))
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            file.write(rows)
+        _write_whole(path, rows)
 
     def import_plan(self, path: str | os.PathLike) -> None:
         """Take the plan of a CSV, as export_plan() and other planners write it, and have the
@@ -313,7 +334,7 @@ class Schedule:
 
     @staticmethod
     def _modes(backend: Any, names: Sequence[str]) -> list[int]:
-        modes = [number("prem_mode", name, "mode") for name in names]
+        modes = [mode_number(name) for name in names]
         if len(set(modes)) != len(modes):
             raise UsageError("a mode is named twice")
         for name, mode in zip(names, modes):
@@ -479,6 +500,57 @@ class Schedule:
         options.times, options.margin_pct, options.quantile = conditions[times], margin, quantile
         self._sampling(handle, found, options.sampling, asked)
         return Profile.measure(handle, found, machine, options)
+
+    def fit(
+        self,
+        backend: str = "auto",
+        *,
+        save: str | os.PathLike | None = None,
+        goal: str | None = None,
+        late: float = 0.001,
+        margin: float | None = None,
+        time_limit: float = 120,
+        seed: int = 1,
+    ) -> Fit:
+        """Measure its times, plan, and measure the plan, by turns until it holds on this machine;
+        the schedule has the best plan then. On sim the schedule's times are kept.
+
+        `late`: percent of the releases that may be. `margin`: percent above the longest times;
+        None: it is chosen. `goal`: "response" or "cycle", as `ttprem fit --goal`. `time_limit`: of
+        all of it, in seconds. `save`: PLANNED.cfg to be written, with PLANNED.profile.cfg beside
+        it. Ctrl-C ends it with KeyboardInterrupt and no plan.
+        """
+        objectives = {None: None, "response": b"response", "cycle": b"makespan"}
+        if goal not in objectives:
+            raise UsageError(f"goal: {goal!r} is neither 'response' nor 'cycle'")
+        if time_limit <= 0 or late < 0 or (margin or 0) < 0:
+            raise UsageError("time_limit is above 0, late and margin are not below it")
+        found, machine = find_backend(backend)
+        on_sim = text(lib.prem_backend_name(found)) == "sim"
+        handle, diag = self._fresh(), Diag()
+        lib.prem_schedule_set_plan(handle.c, NULL)
+        profile = None
+        if not on_sim:
+            for t in range(handle.c.task_count):
+                for phase in handle.c.tasks[t].phase:
+                    phase.wcet_ns = phase.busy_ns = 0
+            if save is not None:
+                profile = os.fspath(save).removesuffix(".cfg") + ".profile.cfg"
+                name = path_bytes(os.path.basename(profile))
+                diag.tell(lib.prem_schedule_edit_profile(handle.c, b"fit", name, diag.c), self.name)
+        diag.tell(lib.prem_check(handle.c, machine, diag.c), self.name)
+        options = ffi.new("prem_fit_options *")
+        kept = ffi.new("char[]", objectives[goal]) if goal else NULL
+        options.objective, options.late, options.seed = kept, late / 100, seed
+        options.margin = -1 if margin is None else margin / 100
+        options.time_limit_s = time_limit
+        fit = Fit.measure(handle, found, machine, options)
+        self._handle = handle
+        if profile is not None:
+            fit.save_profile(profile)
+        if save is not None:
+            self.save(save)
+        return fit
 
     def isolate(
         self,

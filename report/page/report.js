@@ -70,7 +70,8 @@ function modeWords(row) {
 
 /** "its makespan moves by 32 ns (0.015 % of 213.2 us) in 1000 hyperperiods" */
 function movement(row) {
-  if (row.jitter_ns === null || row.makespan_ns.mean === null) return 'nothing was counted';
+  if (row.jitter_ns === null || row.makespan_ns.mean === null)
+    return row.releases ? `no ${samplesWord(row).slice(0, -1)} was undisturbed as a whole` : 'nothing was counted';
   return `its makespan moves by ${time(row.jitter_ns)} (${percent(row.jitter_pct)}\u00a0% of ${time(row.makespan_ns.mean)}) in ${count(row.repeats)} ${samplesWord(row)}`;
 }
 

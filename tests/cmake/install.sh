@@ -30,7 +30,14 @@ done
 cmp "$here/../../command/ttprem.bash" "$share/bash-completion/completions/ttprem"
 cmp "$here/../../command/ttprem.zsh" "$share/zsh/site-functions/_ttprem"
 cmp "$here/../../command/ttprem.fish" "$share/fish/vendor_completions.d/ttprem.fish"
-for document in "$here"/../../docs/*.md; do cmp "$document" "$share/doc/ttprem/${document##*/}"; done
+# Documents, whose links lead to what is installed.
+for document in "$here"/../../docs/*.md; do
+  page=$share/doc/ttprem/${document##*/}
+  sed -zE 's/\[([^]]*)\]\(\.\.\/[^)]*\)/\1/g' "$document" | cmp - "$page"
+  while read -r link; do
+    [ -e "$share/doc/ttprem/$link" ] || { echo "install: ${page##*/} leads to $link, which is not installed" >&2; exit 1; }
+  done < <(grep -oE '\]\([^)#: ]+[)#]' "$page" | tr -d '])#' | cut -c2-)
+done
 if command -v scdoc >/dev/null; then
   for page in "$here"/../../docs/man/*.scd; do
     page=$(basename "$page" .scd)

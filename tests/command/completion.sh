@@ -55,7 +55,7 @@ expect '--help --usage --version' --
 expect '--time-limit=' plan --ti
 expect '--quiet' check --q
 
-backends=$("$ttprem" list | sed -n '/^backends/,/^[^ ]*$/s/^  \([a-z]*\) .*/\1/p' | sort | paste -sd' ')
+backends=$("$ttprem" list | sed -n '/^backends/,/^[^ ]*$/s/^  \([a-z][a-z]*\) .*/\1/p' | sort | paste -sd' ')
 expect "$(echo "auto $backends" | tr ' ' '\n' | sort | paste -sd' ')" run --backend ''
 expect 'sim' run one.cfg -b s
 expect 'sim' run --backend = s

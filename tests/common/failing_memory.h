@@ -143,29 +143,44 @@ FAILING_EXPORT char *strndup(const char *text, size_t max) {
   return failing_copy(text, strnlen(text, max), __builtin_return_address(0));
 }
 
-FAILING_EXPORT int vasprintf(char **restrict out, const char *restrict format, va_list arguments) {
+FAILING_EARLY static int failing_print(char **out, const char *format, va_list arguments,
+                                       const void *caller) {
   va_list again;
   va_copy(again, arguments);
   const int length = vsnprintf(NULL, 0, format, again);
   va_end(again);
-  *out =
-      length < 0 || failing_fails(__builtin_return_address(0)) ? NULL : malloc((size_t)length + 1);
+  *out = length < 0 || failing_fails(caller) ? NULL : malloc((size_t)length + 1);
   return *out ? vsnprintf(*out, (size_t)length + 1, format, arguments) : -1;
+}
+
+FAILING_EXPORT int vasprintf(char **restrict out, const char *restrict format, va_list arguments) {
+  return failing_print(out, format, arguments, __builtin_return_address(0));
 }
 
 FAILING_EXPORT int asprintf(char **restrict out, const char *restrict format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  const int length = vsnprintf(NULL, 0, format, arguments);
-  va_end(arguments);
-  *out =
-      length < 0 || failing_fails(__builtin_return_address(0)) ? NULL : malloc((size_t)length + 1);
-  if (!*out)
-    return -1;
-  va_start(arguments, format);
-  vsnprintf(*out, (size_t)length + 1, format, arguments);
+  const int length = failing_print(out, format, arguments, __builtin_return_address(0));
   va_end(arguments);
   return length;
 }
+
+/* What is built with _FORTIFY_SOURCE, as packages of distributions are, asks by these names. */
+/* NOLINTBEGIN(bugprone-reserved-identifier) */
+FAILING_EXPORT int __vasprintf_chk(char **restrict out, int flag, const char *restrict format,
+                                   va_list arguments) {
+  (void)flag;
+  return failing_print(out, format, arguments, __builtin_return_address(0));
+}
+
+FAILING_EXPORT int __asprintf_chk(char **restrict out, int flag, const char *restrict format, ...) {
+  (void)flag;
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = failing_print(out, format, arguments, __builtin_return_address(0));
+  va_end(arguments);
+  return length;
+}
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 #endif

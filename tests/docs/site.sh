@@ -20,11 +20,23 @@ fi
 tail -n 1 "$place/said"
 
 index=$place/site/search/search_index.json
-functions=$(grep -hoE '^PREM_API [^;(]*\b(prem_[a-z0-9_]+)\(' "$root"/include/ttprem/*.h | grep -oE 'prem_[a-z0-9_]+\($' | tr -d '(' | sort -u)
-[ "$(wc -w <<<"$functions")" -ge 150 ] || fail "only $(wc -w <<<"$functions") public functions are found"
+functions=$(sed -n '/^PREM_API\|^static inline/,/[;{]/p' "$root"/include/ttprem/*.h | grep -oE '\bprem_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+[ "$(wc -w <<<"$functions")" -ge 230 ] || fail "only $(wc -w <<<"$functions") public functions are found"
 for function in $functions; do
   grep -q "\b$function\b" "$index" || fail "the search does not know $function"
 done
+if command -v node >/dev/null; then
+  node "$root/tests/docs/site_search.js" "$place/site" <<<"$functions" || fail 'the search does not lead to each function'
+fi
+grep -q '^var search_index = {"config"' "$place/site/search/search_index.js" || fail 'no search where the site is opened from a folder'
+grep -q 'searchFromFolder();' "$place/site/search/main.js" || fail 'the pages do not know how to search from a folder'
+# As who opens the folder sees it: no server, so no worker and no request.
+if command -v chromium >/dev/null; then
+  (export HOME=$place # its settings and caches
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=10000 --dump-dom \
+      "file://$place/site/index.html?q=prem_live_submit" >"$place/dom" 2>/dev/null) || fail 'chromium does not show the page'
+  grep -q 'article.*href="[^"]*api/live.h.html#prem_live_submit"' "$place/dom" || fail 'a search from the folder finds nothing'
+fi
 for page in index.html docs/tutorial.html man/ttprem-plan.html api/plan_file.h.html llms.txt llms-full.txt; do
   [ -s "$place/site/$page" ] || fail "no $page"
 done

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
+import os
 import subprocess
 import unittest
 import warnings
@@ -147,6 +148,31 @@ class Results(unittest.TestCase):
         fast.plan(time_limit=0)
         slots = fast.slots.where(task="first", phase="compute")
         self.assertEqual(set(slots["length_ns"]), {compute})
+
+    def test_fit(self):
+        """Times are measured, on sim kept; the schedule has the plan, and files if it was asked to."""
+        schedule = ttprem.Schedule(increment())
+        fit = schedule.fit("sim")
+        self.assertTrue(fit.settled)
+        self.assertEqual([turn.times for turn in fit.turns], ["file"])
+        self.assertTrue(schedule.is_planned)
+        with self.assertRaisesRegex(ttprem.UsageError, "schedule's own times"):
+            fit.save_profile("none.cfg")
+        self.assertFalse(os.path.exists("none.cfg"))
+        for turned in (schedule, ttprem.Schedule(increment())):  # with a plan and without one
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a busy machine's plan may be late
+                fit = turned.fit("cpu", time_limit=2, save="fitted.cfg")
+                again = ttprem.Schedule("fitted.cfg")
+            self.assertEqual(fit.turns[0].times, "company")
+            self.assertIn("Fit of increment", str(fit))
+            self.assertEqual(again.hyperperiod_ns, turned.hyperperiod_ns)
+            self.assertEqual(again.run("sim")["tt"].late_releases, 0)
+            with open("fitted.cfg", encoding="utf-8") as file:
+                self.assertIn("fitted.profile.cfg", file.read())
+        for wrong in ({"goal": "speed"}, {"time_limit": 0}, {"late": -1}, {"margin": -1}):
+            with self.assertRaises(ttprem.UsageError):
+                schedule.fit("sim", **wrong)
 
     def test_best_effort_beside_a_planned_task(self):
         """Its bounds are measured, and what it does to the planned task: nothing on sim, with a gate."""

@@ -103,6 +103,21 @@ class Loading(unittest.TestCase):
         self.assertIn("E024", found)
         self.assertEqual(ttprem.check(CAMERA), [])
 
+    def test_a_file_is_saved_whole_or_not_at_all(self):
+        """Over its own source as well; and what cannot be written is a FileError."""
+        schedule = ttprem.Schedule(increment())
+        schedule.save("own.cfg")
+        own = ttprem.Schedule("own.cfg")
+        own.save("own.cfg")
+        self.assertEqual(ttprem.Schedule("own.cfg").text, schedule.text)
+        for planned in (False, True):
+            with self.assertRaisesRegex(ttprem.FileError, "cannot be written"):
+                own.save("no/such/folder/own.cfg")
+            own.plan(time_limit=0)
+        with self.assertRaisesRegex(ttprem.FileError, "cannot be written"):
+            own.export_plan("no/such/folder/plan.csv")
+        self.assertFalse([name for name in os.listdir() if name.startswith(".own")])
+
     def test_missing_file(self):
         with self.assertRaises(OSError) as caught:
             ttprem.Schedule("not there.cfg")
