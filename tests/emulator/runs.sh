@@ -32,8 +32,8 @@ platform: { sms = 2; blocks_per_sm = 1; block_threads = 128; clock_step_ns = 32L
   resources = ( { name = "memory"; capacity = 2; } ); };
 arrays = ( { name = "x"; type = "f32"; shape = [ 128 ]; fill = "random"; } );
 tasks = (
-  { name = "a"; kernel = "vector_increment"; blocks = [ 0, 1 ]; tile = [ 64 ]; arrays: { in = "x"; out = "new"; }; },
-  { name = "b"; kernel = "vector_increment"; blocks = [ 0, 1 ]; tile = [ 64 ]; arrays: { in = "a.out"; out = "new"; };
+  { name = "a"; kernel = "vector_increment"; tile = [ 64 ]; arrays: { in = "x"; out = "new"; }; },
+  { name = "b"; kernel = "vector_increment"; tile = [ 64 ]; arrays: { in = "a.out"; out = "new"; };
     after = ( { task = "a"; } ); }
 );
 measure: { runs = 2; discard = 0; };
