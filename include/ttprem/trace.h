@@ -38,18 +38,13 @@ _Static_assert(sizeof(prem_trace_record) == 56, "prem_trace_record is 56 bytes")
 /** A release that came late (prem_phase_stats.late), for runs that are too long for records. */
 typedef struct prem_late_release {
   int32_t hyperperiod, tile;
+  uint32_t late_ns; /* 2^32 - 1: that or more */
   uint16_t task, block;
-  uint32_t late_ns : 30; /* 2^30 - 1: that or more */
-  uint32_t phase : 2;
+  uint8_t phase;
+  uint8_t reserved[3];
 } prem_late_release;
 
 enum { PREM_LATE_KEPT = 65536 }; /* of each run: the first ones; stats count all */
-
-#if defined(__cplusplus)
-static_assert(sizeof(prem_late_release) == 16, "prem_late_release is 16 bytes");
-#else
-_Static_assert(sizeof(prem_late_release) == 16, "prem_late_release is 16 bytes");
-#endif
 
 /** Lateness histogram: bucket 0 counts 0 ns and below, bucket k >= 1 [2^(k-1), 2^k) ns, the last
  *  one everything above. */

@@ -298,81 +298,97 @@ PREM_PTX bool prem_barrier_await(uint64_t *barrier, uint32_t parity, uint32_t ma
 /* ---- bulk copies: one lane starts them, the copy engine moves ---------------------------------
  */
 
+/* From sm_90 on. Nobody asks for them before: there these are nothing, so that callers need no
+ * conditionals. */
+#if PREM_ARCH >= 900
+#define PREM_BULK_ASM(...) asm volatile(__VA_ARGS__)
+#else
+#define PREM_BULK_ASM(...) (void)0
+#endif
+
 /** Expect bytes at a barrier. One lane. */
 PREM_PTX void prem_barrier_expect(uint64_t *barrier, uint32_t bytes) {
-  asm volatile("{\n\t.reg .b64 state;\n\t"
-               "mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n\t}" ::"r"(
-                   prem_shared_address(barrier)),
-               "r"(bytes)
-               : "memory");
+  PREM_BULK_ASM("{\n\t.reg .b64 state;\n\t"
+                "mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n\t}" ::"r"(
+                    prem_shared_address(barrier)),
+                "r"(bytes)
+                : "memory");
 }
 
 /** What is fetched leaves L2 last. */
 PREM_PTX uint64_t prem_keep_in_l2(void) {
+#if PREM_ARCH >= 900
   uint64_t policy;
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
   return policy;
+#else
+  return 0;
+#endif
 }
 
 /** What passes through leaves L2 first. */
 PREM_PTX uint64_t prem_pass_through_l2(void) {
+#if PREM_ARCH >= 900
   uint64_t policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   return policy;
+#else
+  return 0;
+#endif
 }
 
 /** Start fetching bytes, in whole 16-byte pieces; the barrier at `signal` expects them. */
 PREM_PTX void prem_bulk_fetch(uint32_t scratch, const void *array, uint32_t bytes, uint32_t signal,
                               uint64_t policy) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-               ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(scratch),
-               "l"(array), "r"(bytes), "r"(signal), "l"(policy)
-               : "memory");
+  PREM_BULK_ASM("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(scratch),
+                "l"(array), "r"(bytes), "r"(signal), "l"(policy)
+                : "memory");
 }
 
 /** Start writing bytes back, likewise. */
 PREM_PTX void prem_bulk_store(void *array, uint32_t scratch, uint32_t bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(array),
-               "r"(scratch), "r"(bytes)
-               : "memory");
+  PREM_BULK_ASM("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(array),
+                "r"(scratch), "r"(bytes)
+                : "memory");
 }
 
 /** Start fetching a box of an array that `map` describes (runtime/cuda/host/tensor_map.h). */
 PREM_PTX void prem_bulk_fetch_box(uint32_t scratch, const void *map, const int4 &box,
                                   uint32_t signal, uint64_t policy) {
-  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
-               ".L2::cache_hint [%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(scratch),
-               "l"(map), "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(signal), "l"(policy)
-               : "memory");
+  PREM_BULK_ASM("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                ".L2::cache_hint [%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(scratch),
+                "l"(map), "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(signal), "l"(policy)
+                : "memory");
 }
 
 /** Start writing a box back. */
 PREM_PTX void prem_bulk_store_box(const void *map, const int4 &box, uint32_t scratch) {
-  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group "
-               "[%0, {%1, %2, %3, %4}], [%5];" ::"l"(map),
-               "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(scratch)
-               : "memory");
+  PREM_BULK_ASM("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group "
+                "[%0, {%1, %2, %3, %4}], [%5];" ::"l"(map),
+                "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(scratch)
+                : "memory");
 }
 
 /** The same, with a word to L2. */
 PREM_PTX void prem_bulk_store_by(void *array, uint32_t scratch, uint32_t bytes, uint64_t policy) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint "
-               "[%0], [%1], %2, %3;" ::"l"(array),
-               "r"(scratch), "r"(bytes), "l"(policy)
-               : "memory");
+  PREM_BULK_ASM("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint "
+                "[%0], [%1], %2, %3;" ::"l"(array),
+                "r"(scratch), "r"(bytes), "l"(policy)
+                : "memory");
 }
 PREM_PTX void prem_bulk_store_box_by(const void *map, const int4 &box, uint32_t scratch,
                                      uint64_t policy) {
-  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group.L2::cache_hint "
-               "[%0, {%1, %2, %3, %4}], [%5], %6;" ::"l"(map),
-               "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(scratch), "l"(policy)
-               : "memory");
+  PREM_BULK_ASM("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group.L2::cache_hint "
+                "[%0, {%1, %2, %3, %4}], [%5], %6;" ::"l"(map),
+                "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(scratch), "l"(policy)
+                : "memory");
 }
 
 /** Until all that this lane has written back is in the arrays. */
 PREM_PTX void prem_bulk_store_wait(void) {
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  PREM_BULK_ASM("cp.async.bulk.commit_group;" ::: "memory");
+  PREM_BULK_ASM("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
 /* ---- copies of 16 bytes, which lanes start; before sm_80 they wait for them --------------------

@@ -16,16 +16,14 @@ struct prem_late_log {
 };
 
 void prem_late_log_add(prem_late_log *log, const prem_trace_record *record, int64_t late_ns) {
-  const uint32_t most_ns = (1u << 30) - 1;
   const int64_t at = atomic_fetch_add(&log->count, 1);
   if (at < PREM_LATE_KEPT)
-    log->kept[at] =
-        (prem_late_release){.hyperperiod = record->hyperperiod,
-                            .tile = record->tile,
-                            .task = record->task,
-                            .block = record->block,
-                            .late_ns = (uint32_t)prem_min_i64(late_ns, most_ns) & most_ns,
-                            .phase = record->phase & 3u};
+    log->kept[at] = (prem_late_release){.hyperperiod = record->hyperperiod,
+                                        .tile = record->tile,
+                                        .late_ns = (uint32_t)prem_min_i64(late_ns, UINT32_MAX),
+                                        .task = record->task,
+                                        .block = record->block,
+                                        .phase = record->phase};
 }
 
 static size_t stats_stride_bytes(int32_t task_count) {

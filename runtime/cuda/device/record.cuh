@@ -81,7 +81,6 @@ __device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {
 
 /** Log a late release. One lane. */
 __device__ __noinline__ void late_keep(const in_flight_phase *of, int64_t late_ns) {
-  enum { MOST_NS = (1 << 30) - 1 };
   block_state *own = shared();
   prem_device_late *log = own->launch.late;
   if (prem_load_relaxed(&log->count) >= PREM_LATE_KEPT)
@@ -94,8 +93,8 @@ __device__ __noinline__ void late_keep(const in_flight_phase *of, int64_t late_n
   kept->tile = of->record.tile;
   kept->task = (uint16_t)task_at(own, own->launch, of->record.task)->number;
   kept->block = (uint16_t)own->plan_block;
-  kept->late_ns = (uint32_t)min((long long)late_ns, (long long)MOST_NS) & (uint32_t)MOST_NS;
-  kept->phase = of->record.phase & 3u;
+  kept->late_ns = (uint32_t)min((long long)late_ns, 0xffffffffLL);
+  kept->phase = of->record.phase;
 }
 
 /** Count a phase into its cell: five lanes, each two words. */
