@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
+#include "report/findings/tables.h"
 
 enum {
   TURNS = 4000,

@@ -3,9 +3,9 @@
  */
 #include <inttypes.h>
 
-#include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
+#include "report/findings/tables.h"
 
 enum { ANEW = 20, QUICK_ANEW = 2, SIZE = 1024, THREADS = 1024, LIVE_THREADS = 608 };
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments/common/tables.h"
 #include "experiments/live/live_pipeline/pipeline.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
 #include "prem/base/random.h"
+#include "report/findings/tables.h"
 
 enum {
   FRAMES = 2000,

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "prem/base/clock.h"
 #include "prem/base/random.h"
+#include "report/findings/tables.h"
 
 enum { STAMPED_PART = 4 /* so many times fewer turns are stamped than not */ };
 

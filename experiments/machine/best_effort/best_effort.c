@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "experiments/common/scenario.h"
-#include "experiments/common/tables.h"
 #include "report/findings/parts.h"
+#include "report/findings/tables.h"
 #include "ttprem/fit.h"
 #include "ttprem/isolation.h"
 

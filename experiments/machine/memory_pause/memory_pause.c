@@ -7,8 +7,8 @@
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
 #include "experiments/common/experiment.h"
-#include "experiments/common/tables.h"
 #include "experiments/machine/memory_pause/pauses.h"
+#include "report/findings/tables.h"
 
 enum {
   MIN_BYTES = 64 << 20, /* of the memory that is read, */

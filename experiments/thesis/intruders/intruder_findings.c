@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments/common/tables.h"
 #include "experiments/thesis/intruders/visits.h"
 #include "prem/base/numbers.h"
 #include "report/findings/distribution.h"
+#include "report/findings/tables.h"
 
 enum {
   STEPS_KEPT = 2,
