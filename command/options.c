@@ -49,9 +49,7 @@ static const struct {
     {OF(MEASURING), "fifo", OPTION_FIFO, .arg = "PRIORITY",
      .doc = "on cpu: the blocks' threads are scheduled by SCHED_FIFO, 1 to 99"},
     {OF(TRACE), "format", 'f', .arg = "NAME",
-     .doc = "perfetto (protobuf, for ui.perfetto.dev), chrome (JSON, for scripts and "
-            "chrome://tracing) or csv",
-     .values = "perfetto chrome csv"},
+     .doc = "perfetto (protobuf, for ui.perfetto.dev) or csv", .values = "perfetto csv"},
     {OF(RUN), "frames", OPTION_FRAMES, .arg = "N",
      .doc = "with --live: end when each input was handed so many frames"},
     {OF(TUNE), "from", OPTION_FROM, .arg = "NS",
@@ -99,7 +97,7 @@ static const struct {
          "is stdout",
      .values = "@files"},
     {OF(TRACE), "late-ns", OPTION_LATE_NS, .arg = "NS",
-     .doc = "perfetto, chrome: show a release as late above so many ns, as the schedule's late_ns; "
+     .doc = "perfetto: show a release as late above so many ns, as the schedule's late_ns; "
             "default 0"},
     {OF(TUNE), "lateness", OPTION_LATENESS, .arg = "NS",
      .doc = "worst lateness; default: no limit"},
