@@ -40,8 +40,7 @@ static const struct {
     {OF(MEASURING), "duration", 'd', .arg = "T",
      .doc = "stop after so long: 90, 90s, 500ms, 2min; default: no limit"},
     {OF(MEASURING) | OF(OBSERVING) | OF(FIT), "engine", OPTION_ENGINE, .arg = "NAME",
-     .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector",
-     .values = "best bulk cp_async vector"},
+     .flags = OPTION_HIDDEN}, /* for tests: best, bulk, cp_async or vector */
     {OF(PLAN), "export", OPTION_EXPORT, .arg = "CSV",
      .doc = "write the plan as CSV, a row for each phase; `-` is stdout. Without --output no "
             "schedule is written",
