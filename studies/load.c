@@ -378,13 +378,8 @@ static void add_points(const load_study *study, prem_findings *findings) {
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
     for (int at = 0; !study->schedule->tasks[t].best_effort && next_row(study, &at, &row);)
       add_point(study, table, study->schedule->tasks[t].name, row);
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_POINTS,
-                                              .title = "Longest response against load kept",
-                                              .table = "points",
-                                              .x = "load_kept",
-                                              .y = "longest_ns",
-                                              .series = "point",
-                                              .log_y = true});
+  prem_chart_add(findings, PREM_CHART_POINTS, "points", "Longest response against load kept",
+                 "load_kept", "longest_ns", "point", PREM_LOG_Y);
 }
 
 static void add_verdict(const load_study *study, prem_findings *findings) {

@@ -92,13 +92,10 @@ static prem_table *begin_tables(prem_findings *findings) {
                        "floats; memory; way; count");
   static const char *const what[] = {"store", "store again", "load", "load again"};
   for (size_t w = 0; w < sizeof what / sizeof *what; ++w) {
-    char name[32];
-    snprintf(name, sizeof name, "%s p50", what[w]);
-    prem_table_column(table, name, "ns");
-    snprintf(name, sizeof name, "%s p99", what[w]);
-    prem_table_column(table, name, "ns");
-    snprintf(name, sizeof name, "%s largest", what[w]);
-    prem_table_column(table, name, "ns");
+    char columns[96];
+    snprintf(columns, sizeof columns, "%s p50 [ns]; %s p99 [ns]; %s largest [ns]", what[w], what[w],
+             what[w]);
+    prem_table_columns(table, columns);
   }
   return table;
 }
