@@ -40,8 +40,7 @@ static const struct {
     {OF(MEASURING), "duration", 'd', .arg = "T",
      .doc = "stop after so long: 90, 90s, 500ms, 2min; default: no limit"},
     {OF(MEASURING) | OF(OBSERVING) | OF(FIT), "engine", OPTION_ENGINE, .arg = "NAME",
-     .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector",
-     .values = "best bulk cp_async vector"},
+     .flags = OPTION_HIDDEN}, /* for tests: best, bulk, cp_async or vector */
     {OF(PLAN), "export", OPTION_EXPORT, .arg = "CSV",
      .doc = "write the plan as CSV, a row for each phase; `-` is stdout. Without --output no "
             "schedule is written",
@@ -49,9 +48,7 @@ static const struct {
     {OF(MEASURING), "fifo", OPTION_FIFO, .arg = "PRIORITY",
      .doc = "on cpu: the blocks' threads are scheduled by SCHED_FIFO, 1 to 99"},
     {OF(TRACE), "format", 'f', .arg = "NAME",
-     .doc = "perfetto (protobuf, for ui.perfetto.dev), chrome (JSON, for scripts and "
-            "chrome://tracing) or csv",
-     .values = "perfetto chrome csv"},
+     .doc = "perfetto (protobuf, for ui.perfetto.dev) or csv", .values = "perfetto csv"},
     {OF(RUN), "frames", OPTION_FRAMES, .arg = "N",
      .doc = "with --live: end when each input was handed so many frames"},
     {OF(TUNE), "from", OPTION_FROM, .arg = "NS",
@@ -99,7 +96,7 @@ static const struct {
          "is stdout",
      .values = "@files"},
     {OF(TRACE), "late-ns", OPTION_LATE_NS, .arg = "NS",
-     .doc = "perfetto, chrome: show a release as late above so many ns, as the schedule's late_ns; "
+     .doc = "perfetto: show a release as late above so many ns, as the schedule's late_ns; "
             "default 0"},
     {OF(TUNE), "lateness", OPTION_LATENESS, .arg = "NS",
      .doc = "worst lateness; default: no limit"},

@@ -32,31 +32,19 @@ static bool is_file(const char *name) {
   return length > 5 && strcmp(name + length - 5, ".json") == 0;
 }
 
+static const command_store stores[] = {
+    TAKE_TEXT('b', experiment_options, backend),
+    TAKE_TEXT('o', experiment_options, folder),
+    TAKE_PICTURE(OPTION_PICTURE, experiment_options, picture),
+    TAKE_FLAG(OPTION_QUICK, experiment_options, quick),
+    TAKE_INTEGER(OPTION_SEED, experiment_options, seed, 0, INT64_MAX),
+    TAKE_TEXT(OPTION_SCHEDULES, experiment_options, schedules),
+    TAKE_TEXT(OPTION_PART, experiment_options, part),
+    {0}};
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   experiment_options *options = state->input;
   switch (key) {
-  case 'b':
-    options->backend = text;
-    return 0;
-  case 'o':
-    options->folder = text;
-    return 0;
-  case OPTION_PICTURE:
-    command_check_picture(state, "--picture", text);
-    options->picture = text;
-    return 0;
-  case OPTION_QUICK:
-    options->quick = true;
-    return 0;
-  case OPTION_SEED:
-    options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
-    return 0;
-  case OPTION_SCHEDULES:
-    options->schedules = text;
-    return 0;
-  case OPTION_PART:
-    options->part = text;
-    return 0;
   case ARGP_KEY_ARG:
     if (options->name)
       argp_error(state, "one NAME at a time, `all`, or `thesis`");
@@ -71,15 +59,14 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     argp_error(state, "no NAME; `ttprem experiment list` names them");
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return command_take(stores, OPTIONS_EXPERIMENT, key, text, state);
   }
 }
 
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_EXPERIMENT],
     .parser = parse,
-    .children = children,
+    .children = command_common_children,
     .args_doc = "NAME|all|thesis|list|MINE.exp|FINDINGS.json",
     .doc =
         "Repeat a table or a figure of the literature on the machine at hand, and show the "

@@ -196,16 +196,6 @@ static prem_status make_room(prem_campaign *campaign) {
                                 &campaign->trace);
 }
 
-/** Of one hyperperiod, as the plan has each of them once. */
-static int64_t count_phases(const prem_schedule *schedule) {
-  int64_t count = 0;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      if (schedule->tasks[t].phase[p].exists)
-        count += prem_task_jobs(schedule, &schedule->tasks[t]) * schedule->tasks[t].tile_count;
-  return count;
-}
-
 static bool writes_arrays(const prem_schedule *schedule) {
   for (int32_t a = 0; schedule && a < schedule->array_count; ++a)
     if (schedule->arrays[a].writer >= 0)
@@ -230,7 +220,7 @@ static prem_status make_result(prem_campaign *campaign) {
       writes_arrays(schedule) || writes_arrays(prem_session_best_effort(campaign->session));
   campaign->pace_ns = result->hyperperiod_ns;
   prem_rounds_lay_out(campaign);
-  campaign->phases = count_phases(schedule);
+  campaign->phases = prem_phases_in(schedule);
   prem_status status = make_room(campaign);
   if (status != PREM_OK)
     return status;

@@ -19,3 +19,12 @@ int64_t prem_makespan_ns(const prem_trace *trace, int64_t hyperperiod) {
     last_ns = prem_max_i64(last_ns, ends_ns[j]);
   return last_ns - epoch_ns;
 }
+
+int64_t prem_phases_in(const prem_schedule *schedule) {
+  int64_t count = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      if (schedule->tasks[t].phase[p].exists)
+        count += prem_task_jobs(schedule, &schedule->tasks[t]) * schedule->tasks[t].tile_count;
+  return count;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Times of a completed hyperperiod. They count from where it began in the run, which need not be
+/** Phases and times of a hyperperiod. Times count from where it began in the run, which need not be
  *  where the plan, repeated without a gap, would have it. */
 #ifndef TTPREM_MEASURE_JOB_TIMES_H
 #define TTPREM_MEASURE_JOB_TIMES_H
@@ -11,5 +11,7 @@ PREM_API int64_t prem_response_ns(const prem_schedule *schedule, const prem_trac
                                   int64_t hyperperiod, int32_t task, int64_t job);
 /** From the hyperperiod's beginning to the end of its last job. */
 PREM_API int64_t prem_makespan_ns(const prem_trace *trace, int64_t hyperperiod);
+/** Its phases, as the plan has each of them once. */
+int64_t prem_phases_in(const prem_schedule *schedule);
 
 #endif

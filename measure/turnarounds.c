@@ -2,6 +2,7 @@
 /* Turnarounds of blocks, from stamps. */
 #include "measure/turnarounds.h"
 
+#include "measure/job_times.h"
 #include "measure/predecessors.h"
 #include "measure/slot_order.h"
 #include "prem/base/numbers.h"
@@ -194,19 +195,10 @@ static bool add_prefetch(const turning *all, int64_t at, prem_times *of) {
 
 /* ---- all of a run --------------------------------------------------------------------------- */
 
-static int64_t phases_in(const prem_schedule *schedule) {
-  int64_t phases = 0;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      if (schedule->tasks[t].phase[p].exists)
-        phases += prem_task_jobs(schedule, &schedule->tasks[t]) * schedule->tasks[t].tile_count;
-  return phases;
-}
-
 /* What is lost may be what a phase waited for. */
 static bool find_until(turning *all) {
   const prem_trace *trace = all->run->trace;
-  const int64_t phases = phases_in(all->run->schedule);
+  const int64_t phases = prem_phases_in(all->run->schedule);
   all->until = trace->hyperperiod_capacity;
   if (trace->lost == 0)
     return true;

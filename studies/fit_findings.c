@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a fit chose, turn by turn, and what the plan costs beside free and ordinary kernels. */
+#include "report/findings/tables.h"
 #include "studies/fit_parts.h"
-#include "studies/tables.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@ static double late_pct(int64_t late, int64_t releases) {
 static void add_turn(prem_table *table, const prem_fit *fit, int32_t number) {
   const prem_fit_turn *turn = &fit->turns[number];
   const bool has_gap = turn->report.lower_bound_ns > 0;
-  prem_study_row(
+  prem_table_row(
       table, INT(number + 1), TEXT(prem_fit_times_name(turn->times)),
       REAL(turn->times == PREM_FIT_FILE ? (double)NAN : 100 * turn->margin),
       INT(turn->hyperperiod_ns), REAL_IF(has_gap, turn->report.gap_pct),
@@ -27,7 +27,7 @@ static void add_turn(prem_table *table, const prem_fit *fit, int32_t number) {
 
 static void add_turns(prem_findings *findings, const prem_fit *fit) {
   prem_table *table =
-      prem_study_table(findings, "turns", "The plans, in turn",
+      prem_table_begin(findings, "turns", "The plans, in turn", NULL,
                        "plan; times; margin [%]; planned [ns]; gap [%]; longest [ns]; releases; "
                        "late; worst [ns]; raised; search [s]; measured [s]; verdict");
   for (int32_t i = 0; i < fit->count; ++i)
@@ -48,10 +48,10 @@ static void add_modes(prem_findings *findings, const prem_result *result) {
     if (row->makespan_ns.count == 0)
       continue;
     if (!table) {
-      table = prem_study_table(findings, "modes", "What it costs: the plan beside other ways",
+      table = prem_table_begin(findings, "modes", "What it costs: the plan beside other ways", NULL,
                                "mode; runs; median [ns]; longest [ns]; tt_is [x]");
     }
-    prem_study_row(
+    prem_table_row(
         table, TEXT(prem_mode_name(row->mode)), INT(row->makespan_ns.count),
         INT(row->makespan_ns.p50), INT(row->makespan_ns.max),
         REAL_IF(row->makespan_ns.p50 > 0 && tt_ns > 0, tt_ns / (double)row->makespan_ns.p50));

@@ -2,7 +2,7 @@
 /* The isolation certificate as findings: tables, charts, the sentence. */
 #include "ttprem/isolation.h"
 
-#include "studies/tables.h"
+#include "report/findings/tables.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -63,9 +63,9 @@ static double steps_of(const prem_isolation *isolation, int64_t ns) {
 
 static void add_values(prem_table *table, int64_t count, const int64_t *values,
                        size_t value_count) {
-  prem_study_row(table, INT(count));
+  prem_table_row(table, INT(count));
   for (size_t i = 0; i < value_count; ++i)
-    prem_study_row(table, KNOWN(count > 0 ? values[i] : INT64_MIN));
+    prem_table_row(table, KNOWN(count > 0 ? values[i] : INT64_MIN));
 }
 
 static void add_moves(prem_table *table, const prem_isolation *isolation,
@@ -73,7 +73,7 @@ static void add_moves(prem_table *table, const prem_isolation *isolation,
   const double step_ns = isolation->clock_step_ns > 0 ? (double)isolation->clock_step_ns : 1;
   const int64_t moved_ns[] = {move->p50_ns, move->p9999_ns, move->max_ns};
   for (size_t i = 0; i < sizeof moved_ns / sizeof *moved_ns; ++i)
-    prem_study_row(table, KNOWN(moved_ns[i]),
+    prem_table_row(table, KNOWN(moved_ns[i]),
                    REAL_IF(moved_ns[i] != INT64_MIN, (double)moved_ns[i] / step_ns));
 }
 
@@ -89,18 +89,19 @@ static void add_response(prem_table *table, const prem_isolation *isolation,
                             response->p999,
                             response->p9999,
                             response->max};
-  prem_study_row(table, TEXT(prem_mode_name(mode->mode)), TEXT(task->name),
+  prem_table_row(table, TEXT(prem_mode_name(mode->mode)), TEXT(task->name),
                  TEXT(prem_condition_name(condition)));
   add_values(table, response->count, values, sizeof values / sizeof *values);
   add_moves(table, isolation, &move);
-  prem_study_row(table, REAL_IF(response->mean > 0,
+  prem_table_row(table, REAL_IF(response->mean > 0,
                                 100.0 * (double)(response->max - response->min) / response->mean));
 }
 
 static void add_responses(prem_findings *findings, const prem_isolation *isolation) {
-  prem_table *table = prem_study_table(
+  prem_table *table = prem_table_begin(
       findings, "responses",
       "Response times, and how far they moved from what they are alone (in ns and clock steps)",
+      NULL,
       "mode; task; company; jobs; missed; min [ns]; p50 [ns]; p99.9 [ns]; p99.99 [ns]; "
       "longest [ns]; moved_p50 [ns]; steps_p50; moved_p99.99 [ns]; steps_p99.99; moved_longest "
       "[ns]; "
@@ -120,15 +121,15 @@ static int64_t jobs_in(const prem_isolation *isolation, const prem_isolation_mod
 }
 
 static void add_conditions(prem_findings *findings, const prem_isolation *isolation) {
-  prem_table *table = prem_study_table(
+  prem_table *table = prem_table_begin(
       findings, "companies",
-      "Jobs that were judged, and what was late or ended after its window in each company",
+      "Jobs that were judged, and what was late or ended after its window in each company", NULL,
       "mode; company; jobs; releases; late; lateness [ns]; overruns; left_out");
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
       const prem_isolation_mode *mode = &isolation->modes[m];
       const bool released = mode->releases[c] > 0;
-      prem_study_row(table, TEXT(prem_mode_name(mode->mode)),
+      prem_table_row(table, TEXT(prem_mode_name(mode->mode)),
                      TEXT(prem_condition_name((prem_condition)c)), INT(jobs_in(isolation, mode, c)),
                      INT_IF(released, mode->releases[c]), INT_IF(released, mode->late[c]),
                      KNOWN(released ? mode->lateness_max_ns[c] : INT64_MIN),
@@ -147,16 +148,17 @@ static bool is_watched(const prem_isolation *isolation) {
 static void add_stalls(prem_findings *findings, const prem_isolation *isolation) {
   if (!is_watched(isolation))
     return;
-  prem_table *table = prem_study_table(
+  prem_table *table = prem_table_begin(
       findings, "stalls",
       "Stalls that the sentinel saw, hyperperiods that were left out of all response times since "
       "one met a job, and the longest makespan of all and of the undisturbed hyperperiods",
+      NULL,
       "mode; company; watched [ns]; stalls; longest_stall [ns]; left_out; longest [ns]; "
       "undisturbed [ns]");
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
       const prem_isolation_stalls *stalls = &isolation->modes[m].stalls[c];
-      prem_study_row(
+      prem_table_row(
           table, TEXT(prem_mode_name(isolation->modes[m].mode)),
           TEXT(prem_condition_name((prem_condition)c)), INT(stalls->watched_ns), INT(stalls->count),
           INT(stalls->longest_ns), INT(stalls->hyperperiods),
@@ -167,17 +169,17 @@ static void add_stalls(prem_findings *findings, const prem_isolation *isolation)
 
 /* What is kept of the samples: a row each would be tens of MB. */
 static void add_counted(prem_findings *findings, const prem_isolation *isolation) {
-  prem_table *table = prem_study_table(
+  prem_table *table = prem_table_begin(
       findings, "response_times",
       "Response times, counted: so many are no longer than that, and longer than the row before",
-      "mode; task; company; time [ns]; count");
+      NULL, "mode; task; company; time [ns]; count");
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
       for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
         const prem_isolation_task *task = &isolation->modes[m].tasks[t];
         const prem_isolation_bins *bins = &task->response_bins[c];
         for (int32_t i = 0; i < bins->bin_count; ++i) {
-          prem_study_row(table, TEXT(prem_mode_name(isolation->modes[m].mode)), TEXT(task->name),
+          prem_table_row(table, TEXT(prem_mode_name(isolation->modes[m].mode)), TEXT(task->name),
                          TEXT(prem_condition_name((prem_condition)c)), INT(bins->ns[i]),
                          INT(bins->count[i]));
         }
@@ -186,7 +188,7 @@ static void add_counted(prem_findings *findings, const prem_isolation *isolation
 
 static void add_phases(prem_findings *findings, const prem_isolation *isolation) {
   prem_table *table =
-      prem_study_table(findings, "phases", "Phases, and their ratio to what they are alone",
+      prem_table_begin(findings, "phases", "Phases, and their ratio to what they are alone", NULL,
                        "mode; task; phase; company; count; min [ns]; p50 [ns]; p99.9 [ns]; "
                        "longest [ns]; ratio_p50; ratio_p99.9; ratio_longest");
   for (int32_t m = 0; m < isolation->mode_count; ++m)
@@ -197,13 +199,13 @@ static void add_phases(prem_findings *findings, const prem_isolation *isolation)
           if (task->phase_ns[p][PREM_CORUNNING].count == 0)
             continue;
           const worst_ratios ratios = ratios_of(task, p, (prem_condition)c);
-          prem_study_row(table, TEXT(prem_mode_name(isolation->modes[m].mode)), TEXT(task->name),
+          prem_table_row(table, TEXT(prem_mode_name(isolation->modes[m].mode)), TEXT(task->name),
                          TEXT(prem_phase_name((prem_phase)p)),
                          TEXT(prem_condition_name((prem_condition)c)));
           const prem_summary *took = &task->phase_ns[p][c];
           const int64_t values[] = {took->min, took->p50, took->p999, took->max};
           add_values(table, took->count, values, sizeof values / sizeof *values);
-          prem_study_row(table, REAL(ratios.p50), REAL(ratios.p999), REAL(ratios.max));
+          prem_table_row(table, REAL(ratios.p50), REAL(ratios.p999), REAL(ratios.max));
         }
 }
 
@@ -222,7 +224,7 @@ static void add_curve(prem_table *table, prem_mode mode, const prem_isolation_ta
   snprintf(series, sizeof series, "%s %s, %s, %s", task->name, prem_phase_name((prem_phase)phase),
            prem_mode_name(mode), prem_condition_name((prem_condition)condition));
   for (int32_t i = 0; i < PREM_QUANTILES; ++i) {
-    prem_study_row(table, TEXT(series), INT(task->quantile_ns[phase][condition][i]),
+    prem_table_row(table, TEXT(series), INT(task->quantile_ns[phase][condition][i]),
                    REAL((double)prem_quantile_per_mille(i) / 1000));
   }
 }
@@ -238,7 +240,7 @@ static void add_curves(prem_findings *findings, const prem_isolation *isolation,
                                    .y = "share",
                                    .series = "phase",
                                    .log_x = true};
-  prem_table *table = prem_study_table(findings, "curves", "Distributions of prefetches",
+  prem_table *table = prem_table_begin(findings, "curves", "Distributions of prefetches", NULL,
                                        "phase; time [ns]; share");
   for (int32_t t = 0; t < isolation->task_count; ++t)
     for (int32_t m = 0; m < isolation->mode_count && is_first_of_kernel(schedule, t); ++m)
@@ -248,18 +250,18 @@ static void add_curves(prem_findings *findings, const prem_isolation *isolation,
 }
 
 static void add_certificate(prem_findings *findings, const prem_isolation *isolation) {
-  prem_table *table =
-      prem_study_table(findings, "certificate",
-                       "Furthest that any response time moved, largest ratios of any memory phase",
-                       "mode; company; moved [ns]; clock_steps; ratio_p50; ratio_p99.9; "
-                       "ratio_longest; late; overruns");
+  prem_table *table = prem_table_begin(
+      findings, "certificate",
+      "Furthest that any response time moved, largest ratios of any memory phase", NULL,
+      "mode; company; moved [ns]; clock_steps; ratio_p50; ratio_p99.9; "
+      "ratio_longest; late; overruns");
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int c = PREM_CORUNNING; c < PREM_ISOLATION_CONDITIONS; ++c) {
       const prem_isolation_mode *mode = &isolation->modes[m];
       const worst_ratios worst = worst_of(isolation, mode, (prem_condition)c);
       const int64_t moved_ns = furthest_ns(isolation, mode, (prem_condition)c);
       const bool released = mode->releases[c] > 0;
-      prem_study_row(table, TEXT(prem_mode_name(mode->mode)),
+      prem_table_row(table, TEXT(prem_mode_name(mode->mode)),
                      TEXT(prem_condition_name((prem_condition)c)), INT_IF(moved_ns >= 0, moved_ns),
                      REAL(steps_of(isolation, moved_ns)), REAL(worst.p50), REAL(worst.p999),
                      REAL(worst.max), INT_IF(released, mode->late[c]),
@@ -268,12 +270,12 @@ static void add_certificate(prem_findings *findings, const prem_isolation *isola
 }
 
 static void add_stressors(prem_findings *findings, const prem_isolation *isolation) {
-  prem_table *table = prem_study_table(
+  prem_table *table = prem_table_begin(
       findings, "hostile", "What a tile of each hostile task moves, and how full its window is",
-      "task; bytes; own_bytes; fill [%]");
+      NULL, "task; bytes; own_bytes; fill [%]");
   for (int32_t t = 0; t < isolation->task_count; ++t) {
     const prem_stressor *stressor = &isolation->stressors[t];
-    prem_study_row(table, TEXT(isolation->modes[0].tasks[t].name),
+    prem_table_row(table, TEXT(isolation->modes[0].tasks[t].name),
                    INT_IF(stressor->replaced, stressor->bytes_per_tile),
                    INT(stressor->own_bytes_per_tile),
                    REAL_IF(stressor->replaced, stressor->fill_pct));

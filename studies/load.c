@@ -3,7 +3,7 @@
 #include "measure/disturbance.h"
 #include "measure/interleave.h"
 #include "prem/base/numbers.h"
-#include "studies/tables.h"
+#include "report/findings/tables.h"
 #include "ttprem/isolation.h"
 
 #include <inttypes.h>
@@ -259,7 +259,7 @@ static void add_response(const load_study *study, prem_table *table, const prem_
     return;
   for (int64_t i = 0; i < series->count; ++i)
     missed += task->deadline_ns > 0 && series->ns[i] > task->deadline_ns;
-  prem_study_row(table, TEXT(task->name), TEXT(study->names[row.company]),
+  prem_table_row(table, TEXT(task->name), TEXT(study->names[row.company]),
                  TEXT(prem_mode_name(row.mode)), INT(took.count),
                  INT(observed_in(study, row)->disturbed), KNOWN(took.p50), KNOWN(took.p99),
                  KNOWN(took.p9999), KNOWN(took.max), REAL(ratio(took.p50, alone.p50)),
@@ -268,7 +268,7 @@ static void add_response(const load_study *study, prem_table *table, const prem_
 
 static void add_responses(const load_study *study, prem_findings *findings) {
   prem_table *table =
-      prem_study_table(findings, "responses", "Response times of critical tasks",
+      prem_table_begin(findings, "responses", "Response times of critical tasks", NULL,
                        "task; company; mode; jobs; disturbed; p50 [ns]; p99 [ns]; p99.99 [ns]; "
                        "longest [ns]; p50_of_alone; longest_of_alone; missed");
   load_row row;
@@ -319,7 +319,7 @@ static void add_load(const load_study *study, prem_table *table, int32_t t, load
   if (row.company == ALONE || observed->beside_ns == 0)
     return;
   const prem_best_effort_counts *counts = &observed->beside[t];
-  prem_study_row(table, TEXT(study->schedule->tasks[t].name), TEXT(study->names[row.company]),
+  prem_table_row(table, TEXT(study->schedule->tasks[t].name), TEXT(study->names[row.company]),
                  TEXT(prem_mode_name(row.mode)), INT(counts->tiles),
                  REAL_IF(counts->bytes > 0, rate),
                  REAL(share(rate, open_rate(study, is_tiled_in(study, row), t))),
@@ -328,7 +328,7 @@ static void add_load(const load_study *study, prem_table *table, int32_t t, load
 
 static void add_loads(const load_study *study, prem_findings *findings) {
   prem_table *table =
-      prem_study_table(findings, "load", "What best-effort tasks got done",
+      prem_table_begin(findings, "load", "What best-effort tasks got done", NULL,
                        "task; company; mode; tiles; rate [GB/s]; kept; waits; overruns");
   load_row row;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
@@ -361,7 +361,7 @@ static void add_point(const load_study *study, prem_table *table, const char *ta
   if (took.count == 0 || row.company < GATE)
     return;
   snprintf(point, sizeof point, "%s, %s", prem_mode_name(row.mode), study->names[row.company]);
-  prem_study_row(table, TEXT(task), TEXT(load_name(study)), TEXT(study->names[row.company]),
+  prem_table_row(table, TEXT(task), TEXT(load_name(study)), TEXT(study->names[row.company]),
                  TEXT(prem_mode_name(row.mode)), TEXT(point), INT(took.count), KNOWN(took.p50),
                  KNOWN(took.p9999), KNOWN(took.max), KNOWN(alone.p9999), KNOWN(alone.max),
                  KNOWN(cold.p9999), KNOWN(cold.max), REAL(load_kept(study, row)),
@@ -370,21 +370,16 @@ static void add_point(const load_study *study, prem_table *table, const char *ta
 }
 
 static void add_points(const load_study *study, prem_findings *findings) {
-  prem_table *table = prem_study_table(
-      findings, "points", "Longest response against load kept",
+  prem_table *table = prem_table_begin(
+      findings, "points", "Longest response against load kept", NULL,
       "workload; load; company; mode; point; jobs; p50_ns; p9999_ns; longest_ns; alone_p9999_ns; "
       "alone_longest_ns; cold_p9999_ns; cold_longest_ns; load_kept; open_share");
   load_row row;
   for (int32_t t = 0; t < study->schedule->task_count; ++t)
     for (int at = 0; !study->schedule->tasks[t].best_effort && next_row(study, &at, &row);)
       add_point(study, table, study->schedule->tasks[t].name, row);
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_POINTS,
-                                              .title = "Longest response against load kept",
-                                              .table = "points",
-                                              .x = "load_kept",
-                                              .y = "longest_ns",
-                                              .series = "point",
-                                              .log_y = true});
+  prem_chart_add(findings, PREM_CHART_POINTS, "points", "Longest response against load kept",
+                 "load_kept", "longest_ns", "point", PREM_LOG_Y);
 }
 
 static void add_verdict(const load_study *study, prem_findings *findings) {

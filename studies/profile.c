@@ -16,7 +16,7 @@
 #include "measure/turnarounds.h"
 #include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
-#include "studies/tables.h"
+#include "report/findings/tables.h"
 #include "ttprem/prepare.h"
 
 #include <inttypes.h>
@@ -567,7 +567,7 @@ static void add_times_row(prem_table *table, const prem_profile_task *task, int 
   const prem_pwcet *pwcet = &times->pwcet[condition];
   if (summary->count == 0)
     return;
-  prem_study_row(table, TEXT(task->name), TEXT(prem_phase_name((prem_phase)phase)),
+  prem_table_row(table, TEXT(task->name), TEXT(prem_phase_name((prem_phase)phase)),
                  TEXT(condition_name(condition)), TEXT(is_cold ? "cold" : "steady"),
                  INT(summary->count), INT(summary->max), KNOWN(summary->p999), KNOWN(summary->p99),
                  INT(summary->p50), INT(summary->min), REAL(summary->mean),
@@ -580,7 +580,7 @@ static void add_times_row(prem_table *table, const prem_profile_task *task, int 
 
 static void add_times(prem_findings *findings, const prem_profile *profile) {
   prem_table *table =
-      prem_study_table(findings, "times", "What the phases took",
+      prem_table_begin(findings, "times", "What the phases took", NULL,
                        "task; phase; company; state; count; longest [ns]; p99.9 [ns]; p99 [ns]; "
                        "p50 [ns]; min [ns]; mean [ns]; tail [ns]; tail_says");
   for (int32_t t = 0; t < profile->task_count; ++t)
@@ -598,11 +598,11 @@ static void add_handover_table(prem_findings *findings, const prem_profile *prof
     if (took->count == 0)
       continue;
     if (!table) {
-      table = prem_study_table(findings, "handovers",
-                               "Until a task knew that those before it had ended",
+      table = prem_table_begin(findings, "handovers",
+                               "Until a task knew that those before it had ended", NULL,
                                "task; count; longest [ns]; p99 [ns]; p50 [ns]; min [ns]");
     }
-    prem_study_row(table, TEXT(profile->tasks[t].name), INT(took->count), INT(took->max),
+    prem_table_row(table, TEXT(profile->tasks[t].name), INT(took->count), INT(took->max),
                    KNOWN(took->p99), INT(took->p50), INT(took->min));
   }
 }
@@ -617,11 +617,11 @@ static void add_turnaround_table(prem_findings *findings, const prem_profile *pr
     if (took->count == 0 || took->max <= 0)
       continue;
     if (!table) {
-      table = prem_study_table(
-          findings, "turnarounds", "Until a block was ready for what came behind a phase",
+      table = prem_table_begin(
+          findings, "turnarounds", "Until a block was ready for what came behind a phase", NULL,
           "task; phase; count; longest [ns]; p99 [ns]; p50 [ns]; min [ns]; planned [ns]");
     }
-    prem_study_row(table, TEXT(task->name),
+    prem_table_row(table, TEXT(task->name),
                    TEXT(prem_phase_name((prem_phase)(i % PREM_PHASE_COUNT))), INT(took->count),
                    INT(took->max), KNOWN(took->p99), INT(took->p50), INT(took->min),
                    INT(phase->turnaround_ns));
@@ -629,8 +629,8 @@ static void add_turnaround_table(prem_findings *findings, const prem_profile *pr
 }
 
 static void add_pwcets(prem_findings *findings, const prem_profile *profile) {
-  prem_table *table = prem_study_table(
-      findings, "tails", "The longest time of a run: what may be said beyond what was seen",
+  prem_table *table = prem_table_begin(
+      findings, "tails", "The longest time of a run: what may be said beyond what was seen", NULL,
       "task; phase; company; runs; threshold [ns]; excesses; variation; probability; "
       "estimate [ns]; why_not");
   for (int32_t t = 0; t < profile->task_count; ++t)
@@ -640,7 +640,7 @@ static void add_pwcets(prem_findings *findings, const prem_profile *profile) {
         const prem_pwcet *pwcet = &profile->tasks[t].phase[p].pwcet[c];
         if (profile->tasks[t].phase[p].steady_ns[c].count == 0)
           continue;
-        prem_study_row(
+        prem_table_row(
             table, TEXT(profile->tasks[t].name), TEXT(prem_phase_name((prem_phase)p)),
             TEXT(condition_name(c)), INT(pwcet->runs), INT_IF(pwcet->known, pwcet->threshold_ns),
             INT_IF(pwcet->known, pwcet->excesses), REAL_IF(pwcet->variation > 0, pwcet->variation),
@@ -662,7 +662,7 @@ static void add_histogram_of(prem_table *table, const prem_times *times, const c
     before += times->list[i].count;
     if ((i + 1) % step != 0 && i + 1 < times->distinct)
       continue;
-    prem_study_row(table, TEXT(series), INT(times->list[i].ns), INT(count),
+    prem_table_row(table, TEXT(series), INT(times->list[i].ns), INT(count),
                    REAL((double)before / (double)times->count));
     count = 0;
   }
@@ -676,7 +676,7 @@ static void add_histograms(prem_findings *findings, const profiling *all) {
                                    .y = "share",
                                    .series = "phase",
                                    .log_x = true};
-  prem_table *table = prem_study_table(findings, "histograms", "Times of the phases, counted",
+  prem_table *table = prem_table_begin(findings, "histograms", "Times of the phases, counted", NULL,
                                        "phase; time [ns]; count; share");
   for (int32_t t = 0; t < all->schedule->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)

@@ -2,7 +2,7 @@
 /* The search as findings: what each offset costs, and what it gives. */
 #include "ttprem/tuning.h"
 
-#include "studies/tables.h"
+#include "report/findings/tables.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static const char *judgement(const prem_tune_point *point) {
 static void add_point(prem_table *table, const char *key, const prem_tune_point *point) {
   const bool seen = point->planned && point->samples > 0;
   const bool released = seen && point->releases > 0;
-  prem_study_row(table, TEXT(key), INT(point->offset_ns), TEXT(judgement(point)), INT(point->tries),
+  prem_table_row(table, TEXT(key), INT(point->offset_ns), TEXT(judgement(point)), INT(point->tries),
                  REAL_IF(seen, point->makespan_ns), INT_IF(seen, point->makespan_max_ns),
                  INT_IF(released, point->lateness_max_ns),
                  REAL_IF(released, 100.0 * (double)point->late / (double)point->releases),
@@ -44,8 +44,8 @@ static void add_search(prem_table *table, const prem_tune_search *search) {
 }
 
 static void add_points(prem_findings *findings, const prem_tune_search *searches, int32_t count) {
-  prem_table *table = prem_study_table(
-      findings, "offsets", "Every offset that was measured: what it costs and what it keeps",
+  prem_table *table = prem_table_begin(
+      findings, "offsets", "Every offset that was measured: what it costs and what it keeps", NULL,
       "key; offset [ns]; limits; tries; makespan [ns]; longest_makespan [ns]; lateness [ns]; "
       "late [%]; overruns; isolation_p50; isolation_p99.9; isolation_longest");
   for (int32_t i = 0; i < count; ++i)

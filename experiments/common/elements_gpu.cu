@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks over elements on the GPU: a kernel is one block in a stream of its own, with as many
  * threads as walk. Every loop is counted, every wait has a deadline. */
-#include <stdlib.h>
-
 #include "experiments/common/elements.h"
 #include "experiments/common/gpu_work.cuh"
 #include "experiments/common/gpu_work.h"
@@ -16,11 +14,6 @@ enum {
   TOUCHING_THREADS = 1024,  /* by a block of its own: one thread alone would take seconds */
   PATIENCE_NS = 1000000000, /* of a kernel for the others */
   OVERHEAD_TURNS = 1 << 16
-};
-
-struct gpu_elements {
-  gpu_room room;
-  prem_walk made; /* what the lists in the room are */
 };
 
 /* ---- on the GPU ----------------------------------------------------------------------------- */
@@ -119,28 +112,7 @@ __global__ void turn_only(uint32_t turns, uint32_t zero, int64_t *took_ns, uint6
 
 /* ---- on the host ---------------------------------------------------------------------------- */
 
-bool is_made(const prem_walk *made, const prem_walk *walk) {
-  return made->bytes == walk->bytes && made->kernels >= walk->kernels &&
-         made->order == walk->order && made->mapped == walk->mapped &&
-         (walk->order == PREM_WALK_RANDOM || made->threads == walk->threads);
-}
-
-/** In order a thread goes on by as many elements as there are threads. */
-cudaError_t make_lists(gpu_elements *elements, const prem_walk *walk, uint32_t *lists) {
-  const uint32_t count = (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES);
-  const int random = walk->order == PREM_WALK_RANDOM;
-  if (is_made(&elements->made, walk))
-    return cudaSuccess;
-  elements->made.bytes = 0;
-  const cudaError_t error = make_room_lists(&elements->room, lists, walk->kernels, count, 1, random,
-                                            random ? 1 : (uint32_t)walk->threads);
-  if (error == cudaSuccess)
-    elements->made = *walk;
-  return error;
-}
-
-cudaError_t launch_walks(gpu_elements *elements, const prem_walk *walk, const uint32_t *lists) {
-  const gpu_room *room = &elements->room;
+cudaError_t launch_walks(const gpu_room *room, const prem_walk *walk, const uint32_t *lists) {
   const uint32_t count = (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES);
   cudaError_t error = empty_gate(room);
   for (int32_t kernel = 0; kernel < walk->kernels && error == cudaSuccess; ++kernel) {
@@ -170,17 +142,17 @@ cudaError_t launch_walks(gpu_elements *elements, const prem_walk *walk, const ui
 
 prem_status prem_gpu_elements_walk(void *opened, const prem_walk *walk, prem_element_step *steps,
                                    bool *together, prem_diag *diag) {
-  gpu_elements *elements = (gpu_elements *)opened;
-  const gpu_room *room = &elements->room;
-  if (walk->bytes * walk->kernels > (walk->mapped ? room->mapped_bytes : room->bytes) ||
-      walk->kernels > PREM_WALK_KERNELS || walk->threads > PREM_WALK_THREADS)
+  gpu_room *room = (gpu_room *)opened;
+  uint32_t *lists = lists_of(room, walk);
+  if (!lists)
     return PREM_ERR_ARGUMENT;
-  uint32_t *lists = walk->mapped ? room->mapped_here : room->words;
   const size_t count = (size_t)walk->kernels * (size_t)walk->threads;
   *together = false;
-  cudaError_t error = make_lists(elements, walk, lists);
+  /* in order a thread goes on by as many elements as there are threads */
+  cudaError_t error = make_lists(room, walk, lists, 1,
+                                 walk->order == PREM_WALK_RANDOM ? 1 : (uint32_t)walk->threads);
   if (error == cudaSuccess)
-    error = launch_walks(elements, walk, lists);
+    error = launch_walks(room, walk, lists);
   if (error == cudaSuccess)
     error = take_steps(room, steps, count * sizeof *steps, together);
   return prem_gpu_judge(error, "walking over elements", diag);
@@ -188,7 +160,7 @@ prem_status prem_gpu_elements_walk(void *opened, const prem_walk *walk, prem_ele
 
 double prem_gpu_elements_overhead(void *opened) {
   int64_t took_ns = 0;
-  int64_t *here = (int64_t *)((gpu_elements *)opened)->room.steps;
+  int64_t *here = (int64_t *)((gpu_room *)opened)->steps;
   for (int i = 0; i < 2; ++i) /* the first one fetches the code */
     turn_only<<<1, 1>>>(OVERHEAD_TURNS, 0, here, (uint64_t *)(here + 1));
   const cudaError_t error = cudaMemcpy(&took_ns, here, sizeof took_ns, cudaMemcpyDeviceToHost);
@@ -197,23 +169,9 @@ double prem_gpu_elements_overhead(void *opened) {
 
 prem_status prem_gpu_elements_open(int64_t room_bytes, int64_t mapped_bytes, uint64_t seed,
                                    void **out, prem_diag *diag) {
-  gpu_elements *elements = (gpu_elements *)calloc(1, sizeof *elements);
-  if (!elements)
-    return PREM_ERR_MEMORY;
-  elements->room.bytes = room_bytes;
-  elements->room.mapped_bytes = mapped_bytes;
-  elements->room.seed = seed;
-  const cudaError_t error = open_room(&elements->room, sizeof(prem_element_step));
-  if (error != cudaSuccess) {
-    prem_gpu_elements_close(elements);
-    return prem_gpu_judge(error, "making room for walks over elements", diag);
-  }
-  *out = elements;
-  return PREM_OK;
+  return open_room(room_bytes, mapped_bytes, seed, sizeof(prem_element_step), out, diag);
 }
 
 void prem_gpu_elements_close(void *opened) {
-  gpu_elements *elements = (gpu_elements *)opened;
-  close_room(&elements->room);
-  free(elements);
+  close_room(opened);
 }

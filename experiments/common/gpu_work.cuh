@@ -17,41 +17,37 @@ static __device__ __forceinline__ uint32_t prem_gpu_sm(void) {
   return sm;
 }
 
+/* Words that others write, of 32 and of 64 bits: to look at one, and to tell one. */
+#define PREM_WORD(type, size, in, load, store)                                                     \
+  static __device__ __forceinline__ type look(const type *word) {                                  \
+    type value;                                                                                    \
+    asm volatile("ld." load ".global." size " %0, [%1];" : "=" in(value) : "l"(word) : "memory");  \
+    return value;                                                                                  \
+  }                                                                                                \
+  static __device__ __forceinline__ void tell(type *word, type value) {                            \
+    asm volatile("st." store ".global." size " [%0], %1;" ::"l"(word), in(value) : "memory");      \
+  }
+#define PREM_WORDS(load, store)                                                                    \
+  PREM_WORD(uint32_t, "u32", "r", load, store)                                                     \
+  PREM_WORD(uint64_t, "u64", "l", load, store)
+
 /** Words that pass between SMs in one GPU's memory, and the data before them: a write is announced
  *  when it is seen in L2, and a look that finds it empties the SM's L1. */
 struct prem_gpu_wide {
-  static __device__ __forceinline__ uint32_t look(const uint32_t *word) {
-    uint32_t value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-  }
-  static __device__ __forceinline__ void tell(uint32_t *word, uint32_t value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-  }
+  PREM_WORDS("acquire.gpu", "release.gpu")
 };
 
 /** The same where cores take part, or the word is in the host's memory. */
 struct prem_system_wide {
-  static __device__ __forceinline__ uint32_t look(const uint32_t *word) {
-    uint32_t value;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-  }
-  static __device__ __forceinline__ void tell(uint32_t *word, uint32_t value) {
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-  }
+  PREM_WORDS("acquire.sys", "release.sys")
 };
 
 /** The word alone, which says nothing of any other: nothing waits for it, and L1 stays as it is. */
 struct prem_word_alone {
-  static __device__ __forceinline__ uint32_t look(const uint32_t *word) {
-    uint32_t value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-  }
-  static __device__ __forceinline__ void tell(uint32_t *word, uint32_t value) {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-  }
+  PREM_WORDS("relaxed.gpu", "relaxed.gpu")
+};
+struct prem_system_word_alone {
+  PREM_WORDS("relaxed.sys", "relaxed.sys")
 };
 
 /** Wait until a word is at least `value`; false when the deadline passes first. The clock is looked

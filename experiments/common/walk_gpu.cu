@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks on the GPU: a kernel is one block in a stream of its own. Every loop is counted, every wait
  * has a deadline. */
-#include <stdlib.h>
-
 #include "experiments/common/gpu_work.cuh"
 #include "experiments/common/gpu_work.h"
 #include "experiments/common/walk_room.cuh"
@@ -21,15 +19,6 @@ enum {
 struct node {
   uint32_t next;
   uint32_t padding[SECTOR_WORDS - 1];
-};
-
-struct gpu_walker {
-  gpu_room room;
-  int scratch_bytes; /* most of one block */
-  int64_t made_bytes;
-  int32_t made_kernels;
-  prem_walk_order made_order;
-  bool made_mapped;
 };
 
 /* ---- on the GPU ----------------------------------------------------------------------------- */
@@ -86,45 +75,31 @@ template <bool through_l1> __global__ void walk_list(walk_order_of walk) {
 
 /* ---- on the host ---------------------------------------------------------------------------- */
 
-cudaError_t make_lists(gpu_walker *walker, const prem_walk *walk, uint32_t *lists, uint32_t nodes) {
-  if (walker->made_bytes == walk->bytes && walker->made_kernels >= walk->kernels &&
-      walker->made_order == walk->order && walker->made_mapped == walk->mapped)
-    return cudaSuccess;
-  walker->made_bytes = 0;
-  const cudaError_t error = make_room_lists(&walker->room, lists, walk->kernels, nodes,
-                                            SECTOR_WORDS, walk->order == PREM_WALK_RANDOM, 1);
-  if (error != cudaSuccess)
-    return error;
-  walker->made_bytes = walk->bytes;
-  walker->made_kernels = walk->kernels;
-  walker->made_order = walk->order;
-  walker->made_mapped = walk->mapped;
-  return cudaSuccess;
-}
-
 const void *kernel_of(prem_walk_path path) {
   return path == PREM_WALK_L2 ? (const void *)walk_list<false> : (const void *)walk_list<true>;
 }
 
 /** L1 and scratchpad share one memory: how it is divided. */
-cudaError_t divide_scratch(const gpu_walker *walker, prem_walk_path path, size_t *scratch_bytes) {
+cudaError_t divide_scratch(prem_walk_path path, size_t *scratch_bytes) {
   const bool taken = path == PREM_WALK_L1_OCCUPIED;
-  *scratch_bytes = taken ? (size_t)walker->scratch_bytes : 0;
   const void *kernel = kernel_of(path);
+  int most_bytes = 0; /* of one block */
   cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                           taken ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutMaxL1);
+      cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
   if (error == cudaSuccess)
-    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 walker->scratch_bytes);
+    error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             taken ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutMaxL1);
+  if (error == cudaSuccess)
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes);
+  *scratch_bytes = taken ? (size_t)most_bytes : 0;
   return error;
 }
 
-cudaError_t launch_walks(gpu_walker *walker, const prem_walk *walk, const node *lists,
+cudaError_t launch_walks(const gpu_room *room, const prem_walk *walk, const node *lists,
                          uint32_t nodes) {
-  const gpu_room *room = &walker->room;
   size_t scratch_bytes = 0;
-  cudaError_t error = divide_scratch(walker, walk->path, &scratch_bytes);
+  cudaError_t error = divide_scratch(walk->path, &scratch_bytes);
   if (error == cudaSuccess)
     error = empty_gate(room);
   for (int32_t kernel = 0; kernel < walk->kernels && error == cudaSuccess; ++kernel) {
@@ -150,21 +125,19 @@ cudaError_t launch_walks(gpu_walker *walker, const prem_walk *walk, const node *
 
 prem_status prem_gpu_walk(void *opened, const prem_walk *walk, prem_walk_time *out,
                           prem_diag *diag) {
-  gpu_walker *walker = (gpu_walker *)opened;
-  const gpu_room *room = &walker->room;
+  gpu_room *room = (gpu_room *)opened;
   const int64_t nodes = walk->bytes / SECTOR_BYTES;
-  if (walk->bytes * walk->kernels > (walk->mapped ? room->mapped_bytes : room->bytes) ||
-      walk->kernels > PREM_WALK_KERNELS || walk->threads > PREM_WALK_THREADS)
+  uint32_t *lists = lists_of(room, walk);
+  if (!lists)
     return PREM_ERR_ARGUMENT;
   const size_t count = (size_t)walk->kernels * (size_t)walk->threads;
   prem_walk_step *steps = (prem_walk_step *)calloc(count, sizeof *steps);
   if (!steps)
     return PREM_ERR_MEMORY;
-  uint32_t *lists = walk->mapped ? room->mapped_here : room->words;
   bool together = false;
-  cudaError_t error = make_lists(walker, walk, lists, (uint32_t)nodes);
+  cudaError_t error = make_lists(room, walk, lists, SECTOR_WORDS, 1);
   if (error == cudaSuccess)
-    error = launch_walks(walker, walk, (const node *)lists, (uint32_t)nodes);
+    error = launch_walks(room, walk, (const node *)lists, (uint32_t)nodes);
   if (error == cudaSuccess)
     error = take_steps(room, steps, count * sizeof *steps, &together);
   if (error == cudaSuccess) {
@@ -177,26 +150,9 @@ prem_status prem_gpu_walk(void *opened, const prem_walk *walk, prem_walk_time *o
 
 prem_status prem_gpu_walker_open(int64_t room_bytes, bool mapped, uint64_t seed, void **out,
                                  prem_diag *diag) {
-  gpu_walker *walker = (gpu_walker *)calloc(1, sizeof *walker);
-  if (!walker)
-    return PREM_ERR_MEMORY;
-  walker->room.bytes = room_bytes;
-  walker->room.mapped_bytes = mapped ? room_bytes : 0;
-  walker->room.seed = seed;
-  cudaError_t error =
-      cudaDeviceGetAttribute(&walker->scratch_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
-  if (error == cudaSuccess)
-    error = open_room(&walker->room, sizeof(prem_walk_step));
-  if (error != cudaSuccess) {
-    prem_gpu_walker_close(walker);
-    return prem_gpu_judge(error, "making room for walks", diag);
-  }
-  *out = walker;
-  return PREM_OK;
+  return open_room(room_bytes, mapped ? room_bytes : 0, seed, sizeof(prem_walk_step), out, diag);
 }
 
 void prem_gpu_walker_close(void *opened) {
-  gpu_walker *walker = (gpu_walker *)opened;
-  close_room(&walker->room);
-  free(walker);
+  close_room(opened);
 }

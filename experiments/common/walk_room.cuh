@@ -3,6 +3,9 @@
 #ifndef TTPREM_EXPERIMENTS_COMMON_WALK_ROOM_CUH
 #define TTPREM_EXPERIMENTS_COMMON_WALK_ROOM_CUH
 
+#include <stdlib.h>
+
+#include "experiments/common/gpu_work.h"
 #include "experiments/common/walk_order.h"
 #include "experiments/common/walks.h"
 
@@ -14,6 +17,8 @@ struct gpu_room {
   uint32_t *mapped_here; /* the GPU's address of it */
   int64_t bytes, mapped_bytes;
   uint64_t seed;
+  prem_walk made; /* what the lists are, in the memory that it says, */
+  uint32_t made_step;
   uint32_t *gate; /* arrivals; then whether somebody gave up */
   void *steps;    /* what each thread measured: [kernels][threads] */
   cudaStream_t streams[PREM_WALK_KERNELS];
@@ -30,18 +35,38 @@ __global__ void make_list(uint32_t *list, uint32_t nodes, uint32_t node_words, i
   }
 }
 
-/** A list of so many nodes for each kernel, one behind the other. */
-cudaError_t make_room_lists(const gpu_room *room, uint32_t *lists, int32_t kernels, uint32_t nodes,
-                            uint32_t node_words, int random, uint32_t step) {
-  for (int32_t kernel = 0; kernel < kernels; ++kernel)
-    make_list<<<256, 256>>>(lists + (size_t)kernel * nodes * node_words, nodes, node_words, random,
-                            step, room->seed);
-  const cudaError_t error = cudaGetLastError();
-  return error == cudaSuccess ? cudaDeviceSynchronize() : error;
+/** A list for each kernel, one behind the other, unless they are there. A node has `node_words`
+ * words. */
+cudaError_t make_lists(gpu_room *room, const prem_walk *walk, uint32_t *lists, uint32_t node_words,
+                       uint32_t step) {
+  const prem_walk *made = &room->made;
+  const uint32_t nodes = (uint32_t)(walk->bytes / (int64_t)sizeof *lists / node_words);
+  if (made->bytes == walk->bytes && made->kernels >= walk->kernels && made->order == walk->order &&
+      made->mapped == walk->mapped && room->made_step == step)
+    return cudaSuccess;
+  room->made.bytes = 0;
+  for (int32_t kernel = 0; kernel < walk->kernels; ++kernel)
+    make_list<<<256, 256>>>(lists + (size_t)kernel * nodes * node_words, nodes, node_words,
+                            walk->order == PREM_WALK_RANDOM, step, room->seed);
+  cudaError_t error = cudaGetLastError();
+  if (error == cudaSuccess)
+    error = cudaDeviceSynchronize();
+  if (error == cudaSuccess) {
+    room->made = *walk;
+    room->made_step = step;
+  }
+  return error;
 }
 
-/** Close it on every error as well. */
-cudaError_t open_room(gpu_room *room, size_t step_bytes) {
+/** Where its lists are; NULL: it is larger than the room. */
+uint32_t *lists_of(const gpu_room *room, const prem_walk *walk) {
+  if (walk->bytes * walk->kernels > (walk->mapped ? room->mapped_bytes : room->bytes) ||
+      walk->kernels > PREM_WALK_KERNELS || walk->threads > PREM_WALK_THREADS)
+    return NULL;
+  return walk->mapped ? room->mapped_here : room->words;
+}
+
+cudaError_t fill_room(gpu_room *room, size_t step_bytes) {
   cudaError_t error = cudaMalloc((void **)&room->words, (size_t)room->bytes);
   if (error == cudaSuccess && room->mapped_bytes > 0)
     error = cudaHostAlloc((void **)&room->mapped, (size_t)room->mapped_bytes, cudaHostAllocMapped);
@@ -56,7 +81,8 @@ cudaError_t open_room(gpu_room *room, size_t step_bytes) {
   return error;
 }
 
-void close_room(gpu_room *room) {
+void close_room(void *opened) {
+  gpu_room *room = (gpu_room *)opened;
   for (int i = 0; i < PREM_WALK_KERNELS; ++i)
     if (room->streams[i])
       cudaStreamDestroy(room->streams[i]);
@@ -64,6 +90,24 @@ void close_room(gpu_room *room) {
   cudaFreeHost(room->mapped);
   cudaFree(room->gate);
   cudaFree(room->steps);
+  free(room);
+}
+
+/** @param step_bytes  of what a thread measures. @param[out] out  for close_room() */
+prem_status open_room(int64_t bytes, int64_t mapped_bytes, uint64_t seed, size_t step_bytes,
+                      void **out, prem_diag *diag) {
+  gpu_room *room = (gpu_room *)calloc(1, sizeof *room);
+  if (!room)
+    return PREM_ERR_MEMORY;
+  room->bytes = bytes;
+  room->mapped_bytes = mapped_bytes;
+  room->seed = seed;
+  const cudaError_t error = fill_room(room, step_bytes);
+  if (error == cudaSuccess)
+    *out = room;
+  else
+    close_room(room);
+  return prem_gpu_judge(error, "making room for walks", diag);
 }
 
 /** Before the walks are launched: nobody has arrived. */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "experiments/sweep/sweep_parts.h"
 #include "prem/base/suggest.h"
+#include "report/findings/tables.h"
 
 static sweep_table *find_table(sweep_run *run, const char *name) {
   for (int32_t i = 0; i < run->table_count; ++i)

@@ -9,17 +9,16 @@
 #include "ttprem/schedule.h"
 
 typedef enum prem_trace_format {
-  PREM_TRACE_CSV,      /* the same form again: what was chosen, checked */
-  PREM_TRACE_PERFETTO, /* Perfetto's protobuf: ui.perfetto.dev and its trace processor read it */
-  PREM_TRACE_CHROME    /* Chrome's JSON: the same tracks and events, for scripts */
+  PREM_TRACE_CSV,     /* the same form again: what was chosen, checked */
+  PREM_TRACE_PERFETTO /* Perfetto's protobuf: ui.perfetto.dev and its trace processor read it */
 } prem_trace_format;
 
 typedef struct prem_trace_options {
   prem_trace_format format;
-  int64_t run;      /* this run alone; -1: all */
-  const char *task; /* this task alone; NULL: all */
-  int64_t late_ns;  /* Perfetto, Chrome: a release is shown as late above this */
-  int64_t shift_ns; /* Perfetto, Chrome: S stands here on the time line; not below 0 */
+  int64_t run;                       /* this run alone; -1: all */
+  const char *task;                  /* this task alone; NULL: all */
+  int64_t late_ns;                   /* Perfetto: a release is shown as late above this */
+  int64_t shift_ns;                  /* Perfetto: S stands here on the time line; not below 0 */
   const volatile sig_atomic_t *stop; /* non-zero ends it; may be NULL */
 } prem_trace_options;
 
@@ -46,7 +45,7 @@ PREM_EXTERN_C_BEGIN
 /**
  * Convert a trace, record by record: memory does not grow with its length.
  *
- * Perfetto and Chrome: a track for each block, and one for its memory phases and one for its
+ * Perfetto: a track for each block, and one for its memory phases and one for its
  * computes where both run at once; phases as slices, releases as instants, late ones by another
  * name. Runs that were launched one by one, each with times from its own start, follow each other.
  *

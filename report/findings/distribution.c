@@ -2,7 +2,7 @@
 /* Distributions in findings. */
 #include "report/findings/distribution.h"
 
-#include <math.h>
+#include "report/findings/tables.h"
 
 enum { BODY_ROWS = 80, TAIL_ROWS = 20 };
 
@@ -11,22 +11,15 @@ prem_table *prem_distribution_begin(prem_findings *findings, const char *name, c
   prem_table *table = prem_findings_table(findings, name, title, NULL);
   prem_table_column(table, series, "");
   prem_table_column(table, quantity, "ns");
-  prem_table_column(table, "share", "%");
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_STEPS,
-                                              .title = title,
-                                              .table = name,
-                                              .x = quantity,
-                                              .y = "share",
-                                              .series = series,
-                                              .log_x = true});
+  prem_table_columns(table, "share [%]");
+  prem_chart_add(findings, PREM_CHART_STEPS, name, title, quantity, "share", series, PREM_LOG_X);
   return table;
 }
 
 static void add_row(prem_table *table, const char *series, const int64_t *values_ns, int64_t at,
                     int64_t count) {
-  prem_table_add_text(table, series);
-  prem_table_add_int(table, values_ns[at]);
-  prem_table_add_real(table, 100.0 * (double)(at + 1) / (double)count);
+  prem_table_row(table, TEXT(series), INT(values_ns[at]),
+                 REAL(100.0 * (double)(at + 1) / (double)count));
 }
 
 void prem_distribution_add(prem_table *table, const char *series, int64_t *values_ns,
@@ -55,21 +48,12 @@ prem_table *prem_summaries_begin(prem_findings *findings, const char *name, cons
                                  const char *series) {
   prem_table *table = prem_findings_table(findings, name, title, NULL);
   prem_table_column(table, series, "");
-  prem_table_column(table, "count", "");
-  prem_table_column(table, "least", "ns");
-  prem_table_column(table, "median", "ns");
-  prem_table_column(table, "mean", "ns");
-  prem_table_column(table, "p99", "ns");
-  prem_table_column(table, "largest", "ns");
+  prem_table_columns(table, "count; least [ns]; median [ns]; mean [ns]; p99 [ns]; largest [ns]");
   return table;
 }
 
 void prem_summaries_add(prem_table *table, const char *series, const prem_summary *summary) {
-  prem_table_add_text(table, series);
-  prem_table_add_int(table, summary->count);
-  prem_table_add_int(table, summary->min);
-  prem_table_add_int(table, summary->p50);
-  prem_table_add_real(table, summary->mean);
-  prem_table_add_real(table, summary->p99 == INT64_MIN ? NAN : (double)summary->p99);
-  prem_table_add_int(table, summary->max);
+  prem_table_row(table, TEXT(series), INT(summary->count), INT(summary->min), INT(summary->p50),
+                 REAL(summary->mean), REAL_IF(summary->p99 != INT64_MIN, (double)summary->p99),
+                 INT(summary->max));
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace from CSV to CSV, or to the forms of Perfetto or Chrome: one record after the other. */
+/* A trace from CSV to CSV, or to the form of Perfetto: one record after the other. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "prem/base/csv_quote.h"
 #include "prem/base/numbers.h"
-#include "report/traces/chrome_trace.h"
 #include "report/traces/csv_reader.h"
 #include "report/traces/perfetto.h"
 #include "ttprem/text.h"
@@ -58,7 +57,7 @@ typedef struct converter {
   FILE *out;
   task_names tasks;
   int64_t kept;
-  /* Perfetto, Chrome */
+  /* Perfetto */
   line_record *ahead; /* the first records, from which blocks' tracks are chosen */
   int32_t ahead_count;
   bool begun;
@@ -223,19 +222,11 @@ static void write_csv(const prem_csv *csv, FILE *out) {
   putc_unlocked('\n', out);
 }
 
-/* ---- Perfetto and Chrome: names -------------------------------------------------------------- */
+/* ---- Perfetto: names ------------------------------------------------------------------------- */
 
 /** Of every phase of a task: its slices, its releases, its late releases. */
 enum { NAMES_OF_A_PHASE = 3, NAME_SLICE = 0, NAME_RELEASE = 1, NAME_LATE = 2 };
 enum { NOTE_TILE = 1, NOTE_RUN, NOTE_LATENESS, NOTE_WAITED, NOTE_BEGUN_AFTER, NOTE_JOB, NOTES };
-
-/** As scripts want to call them. */
-static const char *const chrome_notes[NOTES] = {[NOTE_TILE] = "tile",
-                                                [NOTE_RUN] = "run",
-                                                [NOTE_LATENESS] = "lateness_ns",
-                                                [NOTE_WAITED] = "waited_ns",
-                                                [NOTE_BEGUN_AFTER] = "begun_after_ns",
-                                                [NOTE_JOB] = "job"};
 
 static void name_notes(FILE *out) {
   static const char *const names[NOTES] = {[NOTE_TILE] = "tile",
@@ -262,28 +253,23 @@ static bool make_name_marks(converter *work) {
   return true;
 }
 
-static void make_name(const converter *work, const line_record *record, int which,
-                      char name[PREM_PERFETTO_TEXT_BYTES]) {
-  static const char *const before[] = {"", "release ", "late release "};
-  snprintf(name, PREM_PERFETTO_TEXT_BYTES, "%s%s %s", before[which],
-           work->tasks.names[record->task], prem_phase_name((prem_phase)record->phase));
-}
-
 /** The number of a name, which is written when it is used first. */
 static uint64_t event_name(converter *work, const line_record *record, int which) {
+  static const char *const before[] = {"", "release ", "late release "};
   int64_t index =
       ((int64_t)record->task * PREM_PHASE_COUNT + record->phase) * NAMES_OF_A_PHASE + which;
   uint64_t number = (uint64_t)index + 1;
   if (!work->named[index]) {
     char name[PREM_PERFETTO_TEXT_BYTES];
-    make_name(work, record, which, name);
+    snprintf(name, sizeof name, "%s%s %s", before[which], work->tasks.names[record->task],
+             prem_phase_name((prem_phase)record->phase));
     prem_perfetto_name_event(work->out, number, name);
     work->named[index] = 1;
   }
   return number;
 }
 
-/* ---- Perfetto and Chrome: tracks ------------------------------------------------------------- */
+/* ---- Perfetto: tracks ------------------------------------------------------------------------ */
 
 static int kind_of(const line_record *record) {
   return record->phase == PREM_COMPUTE;
@@ -315,10 +301,7 @@ static void write_track(converter *work, const block_tracks *tracks, uint16_t bl
   const char *what = !tracks->apart ? "" : kind ? " compute" : " memory";
   snprintf(name, sizeof name, "block %d%s%s", block, what, number);
   uint64_t track = track_of(block, kind, lane);
-  if (work->options->format == PREM_TRACE_CHROME)
-    prem_chrome_track(work->out, track, (int32_t)track, name);
-  else
-    prem_perfetto_track(work->out, track, (int32_t)track, name);
+  prem_perfetto_track(work->out, track, (int32_t)track, name);
 }
 
 /** The first of the block's lanes that is free at the record's start; 0 when none is. */
@@ -337,24 +320,7 @@ static uint64_t take_lane(converter *work, const line_record *record, int64_t st
   return 0;
 }
 
-/* ---- Perfetto and Chrome: events ------------------------------------------------------------- */
-
-/** The notes of both forms, and the names that Chrome's has for them. */
-static void write_instant(converter *work, const line_record *record, uint64_t track, int which,
-                          const prem_perfetto_note *notes, int note_count) {
-  const int64_t at_ns = work->offset_ns + record->release_ns;
-  if (work->options->format != PREM_TRACE_CHROME) {
-    prem_perfetto_instant(work->out, track, event_name(work, record, which), at_ns, notes,
-                          note_count);
-    return;
-  }
-  char name[PREM_PERFETTO_TEXT_BYTES];
-  prem_chrome_note named[NOTES];
-  make_name(work, record, which, name);
-  for (int i = 0; i < note_count; ++i)
-    named[i] = (prem_chrome_note){chrome_notes[notes[i].name], notes[i].value};
-  prem_chrome_instant(work->out, track, name, at_ns, named, note_count);
-}
+/* ---- Perfetto: events ------------------------------------------------------------------------ */
 
 static void write_release(converter *work, const line_record *record, uint64_t track) {
   int64_t lateness_ns = record->start_ns - record->release_ns;
@@ -364,7 +330,8 @@ static void write_release(converter *work, const line_record *record, uint64_t t
                                       {NOTE_LATENESS, lateness_ns},
                                       {NOTE_WAITED, ready_ns - record->release_ns},
                                       {NOTE_BEGUN_AFTER, record->start_ns - ready_ns}};
-  write_instant(work, record, track, late ? NAME_LATE : NAME_RELEASE, notes, late ? 4 : 2);
+  prem_perfetto_instant(work->out, track, event_name(work, record, late ? NAME_LATE : NAME_RELEASE),
+                        work->offset_ns + record->release_ns, notes, late ? 4 : 2);
 }
 
 /** A launch begins where times go back: records are in order of their starts. */
@@ -398,22 +365,12 @@ static bool write_slice(converter *work, const line_record *record) {
                            record->block);
   }
   work->latest_ns = prem_max_i64(work->latest_ns, end_ns);
-  const int note_count = record->job == NO_JOB ? 2 : 3;
   if (record->release_ns != PREM_NO_RELEASE)
     write_release(work, record, track);
-  if (work->options->format == PREM_TRACE_CHROME) {
-    char name[PREM_PERFETTO_TEXT_BYTES];
-    const prem_chrome_note named[] = {{chrome_notes[NOTE_TILE], record->tile},
-                                      {chrome_notes[NOTE_RUN], record->run},
-                                      {chrome_notes[NOTE_JOB], record->job}};
-    make_name(work, record, NAME_SLICE, name);
-    prem_chrome_slice(work->out, track, name, start_ns, end_ns, named, note_count);
-    return true;
-  }
   const prem_perfetto_note notes[] = {
       {NOTE_TILE, record->tile}, {NOTE_RUN, record->run}, {NOTE_JOB, record->job}};
   prem_perfetto_slice(work->out, track, event_name(work, record, NAME_SLICE), start_ns, end_ns,
-                      notes, note_count);
+                      notes, record->job == NO_JOB ? 2 : 3);
   return true;
 }
 
@@ -450,12 +407,8 @@ static bool begin_tracks(converter *work) {
   if (!find_overlaps(work))
     return false;
   work->begun = true;
-  if (work->options->format == PREM_TRACE_CHROME) {
-    prem_chrome_begin(work->out, "blocks");
-  } else {
-    prem_perfetto_begin(work->out, "blocks");
-    name_notes(work->out);
-  }
+  prem_perfetto_begin(work->out, "blocks");
+  name_notes(work->out);
   for (int32_t i = 0; i < work->ahead_count; ++i)
     if (!write_slice(work, &work->ahead[i]))
       return false;
@@ -491,11 +444,7 @@ static bool convert_records(converter *work) {
     if (is_stopped(work->options) || ferror(work->out))
       return false;
   }
-  if (work->csv.status != PREM_OK || (has_tracks && !work->begun && !begin_tracks(work)))
-    return false;
-  if (work->options->format == PREM_TRACE_CHROME)
-    prem_chrome_end(work->out);
-  return true;
+  return work->csv.status == PREM_OK && (!has_tracks || work->begun || begin_tracks(work));
 }
 
 static prem_status refuse_choice(const converter *work) {

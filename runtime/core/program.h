@@ -160,11 +160,6 @@ static inline void prem_turn_buffers(const uint8_t turn[PREM_MAX_BUFFERS],
     buffers[i] = before[turn[i]];
 }
 
-/** The program of the plan that is in force in an operating mode. */
-static inline const prem_program *prem_program_in(const prem_program *program, int32_t mode) {
-  return program->plans[program->plan_of_mode[mode]];
-}
-
 /** In a run: the slot of each port's array that a record reads or writes. NULL: the first of all,
  *  and `room` is left alone. */
 const int32_t *prem_program_slots(const prem_program *program, int64_t hyperperiod,

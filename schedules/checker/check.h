@@ -82,6 +82,10 @@ int64_t prem_checker_jobs(const prem_checker *checker, int32_t task);
  *  hyperperiod; false: not planned. */
 bool prem_checker_predecessor(const prem_checker *checker, int32_t task, const prem_after *after,
                               int64_t number, check_job *out);
+/** Does the file say by `after` that job `number` of a task follows one of `before` that ends at
+ *  `until_ns` or later? Then that is judged there, with the gap that it asks for. */
+bool prem_checker_is_said(const prem_checker *checker, int32_t task, int64_t number, int32_t before,
+                          int64_t until_ns);
 
 /* The parts, in the order of the report. They add errors; PREM_ERR_MEMORY is their only failure. */
 prem_status prem_check_model(const prem_checker *checker); /* what needs no plan */

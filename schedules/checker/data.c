@@ -244,19 +244,6 @@ static int64_t last_over_ns(const data_check *data, int32_t t, int64_t at_ns) {
   return over_ns[last] - shift_ns;
 }
 
-/* Does `after` say the same, or more? Then it is judged there. */
-static bool is_said(const prem_checker *checker, int32_t t, int64_t number, int32_t before,
-                    int64_t over_ns) {
-  const prem_task *task = &checker->schedule->tasks[t];
-  check_job job;
-  for (int32_t a = 0; a < task->after_count; ++a)
-    if (task->after[a].task == before &&
-        prem_checker_predecessor(checker, t, &task->after[a], number, &job) &&
-        job.end_ns >= over_ns)
-      return true;
-  return false;
-}
-
 static void judge_job(const data_check *data, const conflict *c, int64_t number) {
   const prem_checker *checker = data->checker;
   const int32_t slot = touch_of(data, checker->first_job[c->task] + number, c->phase);
@@ -264,7 +251,8 @@ static void judge_job(const data_check *data, const conflict *c, int64_t number)
     return;
   const int64_t at_ns = checker->slots[slot].planned_ns;
   const int64_t over_ns = last_over_ns(data, c->before, at_ns), gap_ns = at_ns - over_ns;
-  if (gap_ns >= checker->precedence_ns || is_said(checker, c->task, number, c->before, over_ns))
+  if (gap_ns >= checker->precedence_ns ||
+      prem_checker_is_said(checker, c->task, number, c->before, over_ns))
     return;
   prem_checker_refuse(
       checker, 40, slot,

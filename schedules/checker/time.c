@@ -238,6 +238,17 @@ bool prem_checker_predecessor(const prem_checker *checker, int32_t t, const prem
   return out->last >= 0;
 }
 
+bool prem_checker_is_said(const prem_checker *checker, int32_t t, int64_t q, int32_t before,
+                          int64_t until_ns) {
+  const prem_task *task = &checker->schedule->tasks[t];
+  check_job job;
+  for (int32_t a = 0; a < task->after_count; ++a)
+    if (task->after[a].task == before &&
+        prem_checker_predecessor(checker, t, &task->after[a], q, &job) && job.end_ns >= until_ns)
+      return true;
+  return false;
+}
+
 static void refuse_short_gap(const prem_checker *checker, const prem_after *after,
                              const check_job *job, int64_t gap, int64_t waited_ns) {
   const check_name name = prem_checker_name(checker, job->first);

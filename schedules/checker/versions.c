@@ -105,19 +105,6 @@ static void refuse(const version_check *check, const prem_version_use *use, int3
                         prem_checker_precedence(checker).text);
 }
 
-/* Does the file say so itself, job by job? Then it is judged there, with the gap that it asks for.
- */
-static bool is_said(const prem_checker *checker, int32_t t, int64_t q, int32_t before,
-                    int64_t until_ns) {
-  const prem_task *task = &checker->schedule->tasks[t];
-  check_job job;
-  for (int32_t a = 0; a < task->after_count; ++a)
-    if (task->after[a].task == before &&
-        prem_checker_predecessor(checker, t, &task->after[a], q, &job) && job.end_ns >= until_ns)
-      return true;
-  return false;
-}
-
 /* A job reads what the writer's jobs before it have made. */
 static void judge_reading(const version_check *check, const prem_version_use *use, int64_t q) {
   const int32_t writer = check->versions.arrays[use->of].writer;
@@ -127,7 +114,7 @@ static void judge_reading(const version_check *check, const prem_version_use *us
   const int64_t until_ns = over_ns(check, writer, (int64_t)use->version[q] - 1);
   const int64_t gap_ns = check->checker->slots[slot].planned_ns - until_ns;
   if (gap_ns < check->checker->precedence_ns &&
-      !is_said(check->checker, use->task, q, writer, until_ns))
+      !prem_checker_is_said(check->checker, use->task, q, writer, until_ns))
     refuse(check, use, slot, writer, gap_ns, true);
 }
 
@@ -146,7 +133,8 @@ static void judge_overwriting(const version_check *check, const prem_version_use
     return;
   const int64_t until_ns = over_ns(check, use->task, q) - hyperperiod * checker->hyperperiod_ns;
   const int64_t gap_ns = checker->slots[slot].planned_ns - until_ns;
-  if (gap_ns < checker->precedence_ns && !is_said(checker, array->writer, job, use->task, until_ns))
+  if (gap_ns < checker->precedence_ns &&
+      !prem_checker_is_said(checker, array->writer, job, use->task, until_ns))
     refuse(check, use, slot, use->task, gap_ns, false);
 }
 

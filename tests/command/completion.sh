@@ -64,7 +64,6 @@ expect "$(there_are run --mode none one.cfg)" run --mode ''
 expect 'launched legacy lock' run -m l
 expect 'tt,free' compare --modes tt,f
 expect '' compare --modes tt,free,t
-expect "$(there_are run --engine none one.cfg)" run --engine ''
 expect "$(there_are run --scenario none one.cfg)" compare --scenario = ''
 expect "$(there_are trace --format none trace.csv)" trace -f ''
 expect 'phase_blockwise phase_kernelwise' plan -P phase

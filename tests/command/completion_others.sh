@@ -41,7 +41,7 @@ if command -v zsh >/dev/null; then
   offered_options() { in_zsh "_ttprem_specs ttprem $1"; }
   judge zsh
   offered_options trace >"$place/options"
-  grep -qx -- '--format=:value:(perfetto chrome csv)' "$place/options" || fail "zsh: trace --format has other values"
+  grep -qx -- '--format=:value:(perfetto csv)' "$place/options" || fail "zsh: trace --format has other values"
   grep -qFx -- "*:argument:_files -g '*.csv'" "$place/options" || fail "zsh: trace takes other files"
   offered_options help | grep -q '^\*:argument:(fit plan ' || fail "zsh: help does not offer verbs"
 fi
@@ -50,7 +50,7 @@ if command -v fish >/dev/null; then
   offered_verbs() { in_fish 'ttprem '; }
   offered_options() { in_fish "ttprem $1 --"; }
   judge fish
-  [ "$(in_fish 'ttprem trace -f ' | sort | paste -sd' ')" = 'chrome csv perfetto' ] || fail "fish: trace -f has other values"
+  [ "$(in_fish 'ttprem trace -f ' | sort | paste -sd' ')" = 'csv perfetto' ] || fail "fish: trace -f has other values"
   [ "$(in_fish 'ttprem run --mode=la')" = '--mode=launched' ] || fail "fish: run --mode=la is not completed"
   [ "$(in_fish 'ttprem help pl')" = plan ] || fail "fish: help does not offer verbs"
 fi

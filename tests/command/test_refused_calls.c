@@ -286,7 +286,7 @@ static prem_status write_page(prem_diag *diag) {
 }
 
 static prem_status convert(prem_diag *diag) {
-  const prem_trace_options options = {.format = PREM_TRACE_CHROME, .run = -1, .late_ns = 1};
+  const prem_trace_options options = {.format = PREM_TRACE_PERFETTO, .run = -1, .late_ns = 1};
   system_calls.armed = false;
   FILE *in = fopen("t.csv", "r"), *out = fopen("/dev/null", "w");
   system_calls.armed = true;

@@ -10,12 +10,12 @@
 
 #include "experiments/common/elements.h"
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "experiments/common/walk_order.h"
 #include "experiments/common/walk_room.h"
 #include "experiments/experiment_list.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 #include "report/findings/parts.h"
+#include "report/findings/tables.h"
 
 /* ---- what others published ------------------------------------------------------------------ */
 

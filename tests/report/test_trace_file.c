@@ -2,7 +2,6 @@
 /* Traces in other forms: what Perfetto gets is decoded again, by a reader that knows protobuf's
  * wire format and Perfetto's field numbers and nothing of the writer. */
 #include <check.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,75 +310,14 @@ TEST(what_the_host_did_stands_in_a_group_of_its_own) {
                                "320 instant y (out)|shown|frame=4|shown after it was due, ns=0\n");
 }
 
-/* ---- Chrome --------------------------------------------------------------------------------- */
-
-/** The events of a trace, one a line, as a script would read them. */
-static char *events_of_chrome(void) {
-  json_error_t error;
-  json_t *root = json_loadb(written, written_bytes, JSON_REJECT_DUPLICATES, &error);
-  ck_assert_msg(root, "no JSON: line %d: %s", error.line, error.text);
-  ck_assert_str_eq(json_string_value(json_object_get(root, "displayTimeUnit")), "ns");
-  char *text = NULL;
-  size_t bytes = 0, index;
-  FILE *file = open_memstream(&text, &bytes);
-  json_t *event;
-  json_array_foreach(json_object_get(root, "traceEvents"), index, event) {
-    FREED char *args = json_dumps(json_object_get(event, "args"), JSON_COMPACT);
-    fprintf(file, "%s %d %s %.3f %.3f %s\n", json_string_value(json_object_get(event, "ph")),
-            (int)json_integer_value(json_object_get(event, "tid")),
-            json_string_value(json_object_get(event, "name")),
-            json_number_value(json_object_get(event, "ts")),
-            json_number_value(json_object_get(event, "dur")), args);
-  }
-  fclose(file);
-  json_decref(root);
-  return text;
-}
-
-GROUP("chrome", .set_up = set_up, .tear_down = tear_down);
-
-TEST(chrome_gets_the_same_as_json) {
-  prem_trace_options options = all_of(PREM_TRACE_CHROME);
-  options.late_ns = 10;
-  ck_assert_int_eq(convert(HEADER "0,\"a \\\"\"b\"\"\",3,7,prefetch,100,90,140,2200\n"
-                                  "0,\"a \\\"\"b\"\"\",3,7,compute,,2200,2200,2300\n"
-                                  "1,c,3,0,compute,5,0,5,12\n",
-                           options),
-                   PREM_OK);
-  FREED char *events = events_of_chrome();
-  ck_assert_str_eq(
-      events, "M 0 process_name 0.000 0.000 {\"name\":\"blocks\"}\n"
-              "M 385 thread_name 0.000 0.000 {\"name\":\"block 3\"}\n"
-              "M 385 thread_sort_index 0.000 0.000 {\"sort_index\":385}\n"
-              "i 385 late release a \\\"b\" prefetch 0.100 0.000 {\"tile\":7,\"lateness_ns\":40,"
-              "\"waited_ns\":0,\"begun_after_ns\":40}\n"
-              "X 385 a \\\"b\" prefetch 0.140 2.060 {\"tile\":7,\"run\":0}\n"
-              "X 385 a \\\"b\" compute 2.200 0.100 {\"tile\":7,\"run\":0}\n"
-              "i 385 release c compute 2.305 0.000 {\"tile\":0,\"lateness_ns\":0}\n"
-              "X 385 c compute 2.305 0.007 {\"tile\":0,\"run\":1}\n");
-}
-
 TEST(slices_say_their_job) {
   const char text[] = JOBS_HEADER "0,a,0,0,prefetch,,0,5,9,2\n0,a,0,1,compute,,9,9,12,3\n";
   ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CSV)), PREM_OK);
   ck_assert_str_eq(written, text);
-  ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CHROME)), PREM_OK);
-  FREED char *events = events_of_chrome();
-  ck_assert_ptr_nonnull(strstr(events,
-                               "X 1 a prefetch 0.005 0.004 {\"tile\":0,\"run\":0,\"job\":2}\n"
-                               "X 1 a compute 0.009 0.003 {\"tile\":1,\"run\":0,\"job\":3}\n"));
   ck_assert_int_eq(convert(text, all_of(PREM_TRACE_PERFETTO)), PREM_OK);
   decode();
   ck_assert_ptr_nonnull(strstr(trace.text, "job=3"));
 }
-
-TEST(an_empty_trace_is_json_as_well) {
-  ck_assert_int_eq(convert(HEADER, all_of(PREM_TRACE_CHROME)), PREM_OK);
-  FREED char *events = events_of_chrome();
-  ck_assert_str_eq(events, "M 0 process_name 0.000 0.000 {\"name\":\"blocks\"}\n");
-}
-
-GROUP("perfetto");
 
 TEST(launches_follow_each_other) {
   ck_assert_int_eq(convert(HEADER "0,a,0,0,prefetch,0,0,5,100\n"

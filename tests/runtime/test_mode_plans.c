@@ -217,8 +217,8 @@ TESTS(tables_have_the_same_counts_and_no_turns, 2) {
   schedule->platform.buffers = buffers;
   ck_assert_int_eq(prem_program_new_live(schedule, &program, NULL), PREM_OK);
   ck_assert_int_eq(program->plan_count, 2);
-  ck_assert_ptr_eq(prem_program_in(program, 0), program);
-  const prem_program *quick = prem_program_in(program, 1);
+  ck_assert_ptr_eq(program->plans[program->plan_of_mode[0]], program);
+  const prem_program *quick = program->plans[program->plan_of_mode[1]];
   ck_assert_ptr_ne(quick, program);
   for (int32_t b = 0; b < program->block_count; ++b) {
     const prem_block_program *full = &program->blocks[b], *less = &quick->blocks[b];

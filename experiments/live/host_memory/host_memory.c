@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
+#include "prem/base/numbers.h"
+#include "report/findings/tables.h"
 
 enum {
   TURNS = 4000,
@@ -91,13 +92,10 @@ static prem_table *begin_tables(prem_findings *findings) {
                        "floats; memory; way; count");
   static const char *const what[] = {"store", "store again", "load", "load again"};
   for (size_t w = 0; w < sizeof what / sizeof *what; ++w) {
-    char name[32];
-    snprintf(name, sizeof name, "%s p50", what[w]);
-    prem_table_column(table, name, "ns");
-    snprintf(name, sizeof name, "%s p99", what[w]);
-    prem_table_column(table, name, "ns");
-    snprintf(name, sizeof name, "%s largest", what[w]);
-    prem_table_column(table, name, "ns");
+    char columns[96];
+    snprintf(columns, sizeof columns, "%s p50 [ns]; %s p99 [ns]; %s largest [ns]", what[w], what[w],
+             what[w]);
+    prem_table_columns(table, columns);
   }
   return table;
 }
@@ -105,9 +103,7 @@ static prem_table *begin_tables(prem_findings *findings) {
 static int64_t tell_times(prem_table *table, int64_t *times_ns, int64_t count) {
   prem_summary summary;
   prem_summarise(times_ns, count, &summary);
-  prem_table_add_int(table, summary.p50);
-  prem_way_cell(table, summary.p99);
-  prem_table_add_int(table, summary.max);
+  prem_table_row(table, INT(summary.p50), KNOWN(summary.p99), INT(summary.max));
   return summary.p50;
 }
 
@@ -139,36 +135,30 @@ static prem_table *begin_loads(prem_findings *findings) {
 
 /* ---- measuring ------------------------------------------------------------------------------- */
 
-static void add(prem_way_rows *rows, prem_way way, prem_way_memory memory, int32_t size,
-                bool is_gpu) {
-  const int32_t threads = size < MAX_THREADS ? size : MAX_THREADS;
-  const prem_way_setup setup = {.way = way,
-                                .work = PREM_WORK_INCREMENT,
-                                .size = size,
-                                .memory = memory,
-                                .blocks = 1,
-                                .threads = way != PREM_WAY_LIVE ? threads
-                                           : is_gpu             ? LIVE_THREADS
-                                                                : 1,
-                                .pace_ns = is_gpu ? 100000 : 1000000,
-                                .mode = PREM_MODE_FREE};
-  prem_way_rows_add(rows, &setup, "");
-}
-
 static void add_rows(prem_way_rows *rows, const prem_experiment_context *context) {
+  static const struct {
+    prem_way way;
+    prem_way_memory memory;
+  } ways[] = {
+      {PREM_WAY_LIVE, PREM_MEMORY_MAPPED},       {PREM_WAY_LAUNCH, PREM_MEMORY_PAGEABLE},
+      {PREM_WAY_LAUNCH, PREM_MEMORY_COPIED},     {PREM_WAY_LAUNCH, PREM_MEMORY_MANAGED},
+      {PREM_WAY_LAUNCH, PREM_MEMORY_MAPPED},     {PREM_WAY_RESIDENT, PREM_MEMORY_MAPPED},
+      {PREM_WAY_RESIDENT, PREM_MEMORY_COMBINED}, {PREM_WAY_RESIDENT, PREM_MEMORY_REGISTERED}};
   const bool is_gpu = prem_is_gpu(context->backend);
-  for (size_t s = 0; s < SIZES; ++s) {
-    add(rows, PREM_WAY_LIVE, PREM_MEMORY_MAPPED, sizes[s], is_gpu);
-    if (!is_gpu)
-      continue;
-    add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_PAGEABLE, sizes[s], is_gpu);
-    add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_COPIED, sizes[s], is_gpu);
-    add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_MANAGED, sizes[s], is_gpu);
-    add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_MAPPED, sizes[s], is_gpu);
-    add(rows, PREM_WAY_RESIDENT, PREM_MEMORY_MAPPED, sizes[s], is_gpu);
-    add(rows, PREM_WAY_RESIDENT, PREM_MEMORY_COMBINED, sizes[s], is_gpu);
-    add(rows, PREM_WAY_RESIDENT, PREM_MEMORY_REGISTERED, sizes[s], is_gpu);
-  }
+  for (size_t s = 0; s < SIZES; ++s)
+    for (size_t w = 0; w < (is_gpu ? sizeof ways / sizeof *ways : 1); ++w)
+      prem_way_rows_add(rows,
+                        &(prem_way_setup){.way = ways[w].way,
+                                          .work = PREM_WORK_INCREMENT,
+                                          .size = sizes[s],
+                                          .memory = ways[w].memory,
+                                          .blocks = 1,
+                                          .threads = !is_gpu  ? 1
+                                                     : w == 0 ? LIVE_THREADS
+                                                              : prem_min_i32(sizes[s], MAX_THREADS),
+                                          .pace_ns = is_gpu ? 100000 : 1000000,
+                                          .mode = PREM_MODE_FREE},
+                        "");
 }
 
 static prem_status measure_ordinary(prem_table *table, prem_table *loads, int64_t turns,

@@ -3,26 +3,24 @@
  */
 #include <inttypes.h>
 
-#include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
+#include "report/findings/tables.h"
 
-enum { ANEW = 20, QUICK_ANEW = 2, SIZE = 1024, THREADS = 1024, LIVE_THREADS = 608 };
+enum { ANEW = 20, QUICK_ANEW = 2, SIZE = 1024 };
 
 static const prem_work works[] = {PREM_WORK_EMPTY, PREM_WORK_INCREMENT, PREM_WORK_PRODUCT,
                                   PREM_WORK_SUM, PREM_WORK_MIXED};
 enum { WORKS = sizeof works / sizeof *works };
 
-static prem_way_setup setup_of(const prem_experiment_context *context, prem_way way,
-                               prem_work work) {
-  const bool is_gpu = prem_is_gpu(context->backend);
+static prem_way_setup setup_of(bool is_gpu, prem_way way, prem_work work) {
   return (prem_way_setup){.way = way,
                           .work = work,
                           .size = work == PREM_WORK_PRODUCT ? PREM_WORK_TILE : SIZE,
                           .memory = PREM_MEMORY_MAPPED,
                           .blocks = 1,
-                          .threads = way != PREM_WAY_LIVE ? THREADS
-                                     : is_gpu             ? LIVE_THREADS
+                          .threads = way != PREM_WAY_LIVE ? PREM_WAY_THREADS
+                                     : is_gpu             ? PREM_WAY_LIVE_THREADS
                                                           : 1,
                           .mode = PREM_MODE_FREE};
 }
@@ -33,12 +31,8 @@ static void add_rows(prem_way_rows *rows, const prem_experiment_context *context
                                   PREM_WAY_LOOP,   PREM_WAY_RELAUNCH, PREM_WAY_CHILDREN};
   const bool is_gpu = prem_is_gpu(context->backend);
   for (size_t w = 0; w < WORKS; ++w)
-    for (size_t v = 0; v < sizeof ways / sizeof *ways; ++v) {
-      if (!is_gpu && ways[v] != PREM_WAY_LIVE)
-        continue;
-      const prem_way_setup setup = setup_of(context, ways[v], works[w]);
-      prem_way_rows_add(rows, &setup, "");
-    }
+    for (size_t v = 0; v < (is_gpu ? sizeof ways / sizeof *ways : 1); ++v)
+      prem_way_rows_add_work(rows, is_gpu, setup_of(is_gpu, ways[v], works[w]));
 }
 
 /* ---- starting anew --------------------------------------------------------------------------- */
@@ -70,7 +64,8 @@ static prem_status tell_anew(const prem_experiment_context *context, prem_findin
       prem_table_begin(findings, "anew", "Opened, one turn, closed: the host's time", NULL,
                        "way; count; p50 [ns]; largest [ns]");
   for (size_t w = 0; w < sizeof ways / sizeof *ways; ++w) {
-    const prem_way_setup setup = setup_of(context, ways[w], PREM_WORK_INCREMENT);
+    const prem_way_setup setup =
+        setup_of(prem_is_gpu(context->backend), ways[w], PREM_WORK_INCREMENT);
     int64_t took_ns[ANEW];
     prem_summary summary;
     prem_diag *diag = prem_diag_new();

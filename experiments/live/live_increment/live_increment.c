@@ -5,73 +5,52 @@
 #include "experiments/live/ways/rows.h"
 
 enum {
-  THREADS = 1024,
-  LIVE_THREADS = 608,
   SMALL = 1024, /* floats, up to which one block does it, as in the paper */
   MANAGED = 16384
 };
 
 static const int32_t sizes[] = {64, 128, 256, 512, 1024, 16384, 262144, 1048576};
-enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static int32_t threads_of(prem_way way, int32_t size) {
-  return way == PREM_WAY_LIVE ? LIVE_THREADS : size < THREADS ? size : THREADS;
-}
+/* Up to so many floats. Without a GPU there is the first one. */
+static const struct {
+  prem_way way;
+  prem_way_memory memory;
+  int32_t most;
+} ways[] = {{PREM_WAY_LIVE, PREM_MEMORY_MAPPED, INT32_MAX},
+            {PREM_WAY_RESIDENT, PREM_MEMORY_MAPPED, INT32_MAX},
+            {PREM_WAY_RESIDENT, PREM_MEMORY_COMBINED, INT32_MAX},
+            {PREM_WAY_RESIDENT, PREM_MEMORY_REGISTERED, INT32_MAX},
+            {PREM_WAY_ALL_POLL, PREM_MEMORY_MAPPED, SMALL},
+            {PREM_WAY_LAUNCH, PREM_MEMORY_MAPPED, INT32_MAX},
+            {PREM_WAY_LAUNCH, PREM_MEMORY_COPIED, INT32_MAX},
+            {PREM_WAY_LAUNCH, PREM_MEMORY_PAGEABLE, INT32_MAX},
+            {PREM_WAY_LAUNCH, PREM_MEMORY_MANAGED, MANAGED},
+            {PREM_WAY_GRAPH, PREM_MEMORY_COPIED, INT32_MAX}};
+enum { SIZES = sizeof sizes / sizeof *sizes, WAYS = sizeof ways / sizeof *ways };
 
 /* One block for small vectors; else as many as there is work for, and not more than there are SMs.
  */
 static int32_t blocks_of(int32_t size, int32_t sms) {
-  const int32_t blocks = (size + THREADS - 1) / THREADS;
-  return size <= SMALL ? 1 : blocks < sms ? blocks : sms;
-}
-
-static void add(prem_way_rows *rows, prem_way way, prem_way_memory memory, int32_t size,
-                int32_t sms) {
-  const prem_way_setup setup = {.way = way,
-                                .work = PREM_WORK_INCREMENT,
-                                .size = size,
-                                .memory = memory,
-                                .blocks = blocks_of(size, sms),
-                                .threads = threads_of(way, size),
-                                .pace_ns = 100000,
-                                .mode = PREM_MODE_FREE};
-  prem_way_rows_add(rows, &setup, "");
-}
-
-static void add_size(prem_way_rows *rows, int32_t size, int32_t sms) {
-  static const prem_way_memory memories[] = {PREM_MEMORY_MAPPED, PREM_MEMORY_COMBINED,
-                                             PREM_MEMORY_REGISTERED};
-  add(rows, PREM_WAY_LIVE, PREM_MEMORY_MAPPED, size, sms);
-  for (size_t m = 0; m < sizeof memories / sizeof *memories; ++m)
-    add(rows, PREM_WAY_RESIDENT, memories[m], size, sms);
-  if (size <= SMALL)
-    add(rows, PREM_WAY_ALL_POLL, PREM_MEMORY_MAPPED, size, sms);
-  add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_MAPPED, size, sms);
-  add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_COPIED, size, sms);
-  add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_PAGEABLE, size, sms);
-  if (size <= MANAGED)
-    add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_MANAGED, size, sms);
-  add(rows, PREM_WAY_GRAPH, PREM_MEMORY_COPIED, size, sms);
+  const int32_t blocks = (size + PREM_WAY_THREADS - 1) / PREM_WAY_THREADS;
+  return blocks < sms ? blocks : sms;
 }
 
 static void add_rows(prem_way_rows *rows, const prem_experiment_context *context) {
   const bool is_gpu = prem_is_gpu(context->backend);
-  for (size_t s = 0; s < SIZES; ++s) {
-    if (context->quick && sizes[s] != 64 && sizes[s] != 16384)
-      continue;
-    if (is_gpu) {
-      add_size(rows, sizes[s], context->machine->cores);
-      continue;
+  for (size_t s = 0; s < SIZES; ++s)
+    for (size_t w = 0; w < (is_gpu ? WAYS : 1); ++w) {
+      const int32_t size = sizes[s];
+      if (size <= ways[w].most && (!context->quick || size == 64 || size == 16384))
+        prem_way_rows_add_work(
+            rows, is_gpu,
+            (prem_way_setup){.way = ways[w].way,
+                             .work = PREM_WORK_INCREMENT,
+                             .size = size,
+                             .memory = ways[w].memory,
+                             .blocks = is_gpu ? blocks_of(size, context->machine->cores) : 1,
+                             .threads = size < PREM_WAY_THREADS ? size : PREM_WAY_THREADS,
+                             .pace_ns = is_gpu ? 100000 : 10000000});
     }
-    const prem_way_setup setup = {.way = PREM_WAY_LIVE,
-                                  .work = PREM_WORK_INCREMENT,
-                                  .size = sizes[s],
-                                  .blocks = 1,
-                                  .threads = 1,
-                                  .pace_ns = 10000000,
-                                  .mode = PREM_MODE_FREE};
-    prem_way_rows_add(rows, &setup, "");
-  }
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "experiments/live/ways/rows.h"
+#include "report/findings/tables.h"
 
 enum {
   THREADS = 256, /* where blocks are compared */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments/common/tables.h"
 #include "experiments/live/live_pipeline/pipeline.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/clock.h"
 #include "prem/base/random.h"
+#include "report/findings/tables.h"
 
 enum {
   FRAMES = 2000,
@@ -103,9 +103,7 @@ static void tell_row(pipeline_study *study, const prem_pipeline_setup *row,
   prem_summarise(run->age_ns, run->frames, &ages);
   prem_table_row(study->table, TEXT(way_names[row->way]), INT(kib), INT(row->buffers),
                  INT(row->blocks), INT(run->frames), REAL(rate), REAL(rate * kib * KIB * 1e-9),
-                 INT(ages.p50));
-  prem_way_cell(study->table, ages.p99);
-  prem_table_add_int(study->table, ages.max);
+                 INT(ages.p50), KNOWN(ages.p99), INT(ages.max));
   snprintf(series, sizeof series, "%s, %" PRId32 " buffers", way_names[row->way], row->buffers);
   prem_table_row(study->chart, TEXT(series), INT(kib), REAL(rate));
   prem_findings_output(study->findings, run->wrong == 0);

@@ -2,10 +2,10 @@
 /* Empty turns beside loads of the host and of the GPU. */
 #include <inttypes.h>
 
-#include "experiments/common/tables.h"
 #include "experiments/live/live_stress/loads.h"
 #include "experiments/live/ways/rows.h"
 #include "prem/base/random.h"
+#include "report/findings/tables.h"
 
 enum { TURNS = 10000, QUICK_TURNS = 40, CPU_TURNS = 400, WARM_UP = 50, ROUNDS = 2, THREADS = 256 };
 

@@ -5,11 +5,7 @@
 
 #include "experiments/live/ways/rows.h"
 
-enum {
-  THREADS = 1024,     /* of a block, as the paper has them */
-  LIVE_THREADS = 608, /* 512 of them compute */
-  LARGE = 32768
-};
+enum { LARGE = 32768 };
 
 typedef struct work_case {
   prem_work work;
@@ -25,74 +21,53 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static prem_way_setup setup_of(const work_case *what, prem_way way, prem_way_memory memory,
-                               int32_t blocks) {
-  return (prem_way_setup){.way = way,
-                          .work = what->work,
-                          .size = what->size,
-                          .memory = memory,
-                          .blocks = blocks,
-                          .threads = way == PREM_WAY_LIVE ? LIVE_THREADS : THREADS,
-                          .pace_ns = 100000,
-                          .mode = PREM_MODE_FREE};
-}
+static const struct {
+  prem_way way;
+  prem_way_memory memory;
+  bool quick, large; /* also in a quick look; with large work */
+} launched[] = {{PREM_WAY_LAUNCH, PREM_MEMORY_MAPPED, true, true},
+                {PREM_WAY_LAUNCH, PREM_MEMORY_COPIED, true, true},
+                {PREM_WAY_LAUNCH, PREM_MEMORY_PAGEABLE, false, false},
+                {PREM_WAY_LAUNCH, PREM_MEMORY_MANAGED, false, false}, /* has hung large work */
+                {PREM_WAY_GRAPH, PREM_MEMORY_MAPPED, false, true},
+                {PREM_WAY_GRAPH, PREM_MEMORY_COPIED, false, true},
+                {PREM_WAY_CHILDREN, PREM_MEMORY_MAPPED, false, true}};
+enum { LAUNCHED = sizeof launched / sizeof *launched };
 
-static void add(prem_way_rows *rows, const work_case *what, prem_way way, prem_way_memory memory,
-                int32_t blocks) {
-  const prem_way_setup setup = setup_of(what, way, memory, blocks);
-  prem_way_rows_add(rows, &setup, "");
-}
-
-static bool is_small(const work_case *what) {
-  return what->blocks == 1;
+static void add(prem_way_rows *rows, bool is_gpu, const work_case *what, prem_way way,
+                prem_way_memory memory, int32_t blocks) {
+  prem_way_rows_add_work(rows, is_gpu,
+                         (prem_way_setup){.way = way,
+                                          .work = what->work,
+                                          .size = what->size,
+                                          .memory = memory,
+                                          .blocks = blocks,
+                                          .threads = PREM_WAY_THREADS,
+                                          .pace_ns = is_gpu ? 100000 : 1000000});
 }
 
 /* Small work on one block, large work on more of them. */
-static void add_resident(prem_way_rows *rows, const work_case *what, bool quick, int32_t sms) {
+static void add_case(prem_way_rows *rows, bool is_gpu, const work_case *what, bool quick,
+                     int32_t sms) {
   const int32_t blocks[] = {1, 2, 4, 16, sms};
-  for (size_t b = 0; b < sizeof blocks / sizeof *blocks; ++b) {
-    if (b > 0 && (quick || is_small(what)))
-      break;
-    add(rows, what, PREM_WAY_LIVE, PREM_MEMORY_MAPPED, blocks[b]);
-    add(rows, what, PREM_WAY_RESIDENT, PREM_MEMORY_MAPPED, blocks[b]);
-    if (blocks[b] <= 4) /* thousands of threads at the host's memory take milliseconds */
-      add(rows, what, PREM_WAY_ALL_POLL, PREM_MEMORY_MAPPED, blocks[b]);
+  const bool is_small = what->blocks == 1;
+  const int shapes = is_small || (is_gpu && quick) ? 1 : is_gpu ? 5 : 2;
+  for (int b = 0; b < shapes; ++b) {
+    add(rows, is_gpu, what, PREM_WAY_LIVE, PREM_MEMORY_MAPPED, blocks[b]);
+    if (is_gpu)
+      add(rows, true, what, PREM_WAY_RESIDENT, PREM_MEMORY_MAPPED, blocks[b]);
+    if (is_gpu && blocks[b] <= 4) /* thousands of threads at the host's memory take milliseconds */
+      add(rows, true, what, PREM_WAY_ALL_POLL, PREM_MEMORY_MAPPED, blocks[b]);
   }
-}
-
-static void add_launched(prem_way_rows *rows, const work_case *what, bool quick) {
-  add(rows, what, PREM_WAY_LAUNCH, PREM_MEMORY_MAPPED, what->blocks);
-  add(rows, what, PREM_WAY_LAUNCH, PREM_MEMORY_COPIED, what->blocks);
-  if (quick)
-    return;
-  if (is_small(what)) { /* managed memory has hung larger work */
-    add(rows, what, PREM_WAY_LAUNCH, PREM_MEMORY_PAGEABLE, what->blocks);
-    add(rows, what, PREM_WAY_LAUNCH, PREM_MEMORY_MANAGED, what->blocks);
-  }
-  add(rows, what, PREM_WAY_GRAPH, PREM_MEMORY_MAPPED, what->blocks);
-  add(rows, what, PREM_WAY_GRAPH, PREM_MEMORY_COPIED, what->blocks);
-  add(rows, what, PREM_WAY_CHILDREN, PREM_MEMORY_MAPPED, what->blocks);
-}
-
-static void add_on_cores(prem_way_rows *rows, const work_case *what) {
-  for (int32_t blocks = 1; blocks <= (is_small(what) ? 1 : 2); ++blocks) {
-    prem_way_setup setup = setup_of(what, PREM_WAY_LIVE, PREM_MEMORY_MAPPED, blocks);
-    setup.threads = 1;
-    setup.pace_ns = 1000000;
-    prem_way_rows_add(rows, &setup, "");
-  }
+  for (int w = 0; is_gpu && w < LAUNCHED; ++w)
+    if ((launched[w].quick || !quick) && (launched[w].large || is_small))
+      add(rows, true, what, launched[w].way, launched[w].memory, what->blocks);
 }
 
 static void add_rows(prem_way_rows *rows, const prem_experiment_context *context) {
-  const bool is_gpu = prem_is_gpu(context->backend);
-  for (size_t c = 0; c < CASES; ++c) {
-    if (!is_gpu) {
-      add_on_cores(rows, &cases[c]);
-      continue;
-    }
-    add_resident(rows, &cases[c], context->quick, context->machine->cores);
-    add_launched(rows, &cases[c], context->quick);
-  }
+  for (size_t c = 0; c < CASES; ++c)
+    add_case(rows, prem_is_gpu(context->backend), &cases[c], context->quick,
+             context->machine->cores);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */

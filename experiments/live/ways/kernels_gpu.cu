@@ -21,39 +21,9 @@ enum { LOOKS = 64, MAX_THREADS = 1024, TILE = PREM_WORK_TILE, WARP = 32, NO_BODY
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/** A word that says nothing of any other. */
-struct alone {
-  static __device__ __forceinline__ uint64_t look(const uint64_t *word) {
-    uint64_t value;
-    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-    return value;
-  }
-  static __device__ __forceinline__ void tell(uint64_t *word, uint64_t value) {
-    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
-  }
-};
-
-struct with_host {
-  static __device__ __forceinline__ uint64_t look(const uint64_t *word) {
-    uint64_t value;
-    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-    return value;
-  }
-  static __device__ __forceinline__ void tell(uint64_t *word, uint64_t value) {
-    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
-  }
-};
-
-struct with_blocks {
-  static __device__ __forceinline__ uint64_t look(const uint64_t *word) {
-    uint64_t value;
-    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-    return value;
-  }
-  static __device__ __forceinline__ void tell(uint64_t *word, uint64_t value) {
-    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
-  }
-};
+using alone = prem_system_word_alone;
+using with_host = prem_system_wide;
+using with_blocks = prem_gpu_wide;
 
 /** What a word became that is at least `turn`; PREM_WAY_LEAVE when that takes too long. */
 template <typename order>

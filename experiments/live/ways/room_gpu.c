@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/gpu_work.h"
+
 enum { PAGE_BYTES = 4096 };
 #define PATIENCE_NS INT64_C(2000000000)
 
@@ -107,9 +109,7 @@ static cudaError_t arrays(prem_gpu_way *way) {
 }
 
 static cudaError_t state(prem_gpu_way *way) {
-  cudaError_t error = cudaMalloc((void **)&way->job.state, sizeof *way->job.state);
-  if (error == cudaSuccess)
-    error = cudaMemset(way->job.state, 0, sizeof *way->job.state);
+  const cudaError_t error = prem_gpu_zeros((void **)&way->job.state, sizeof *way->job.state);
   return error == cudaSuccess ? cudaDeviceSynchronize() : error;
 }
 

@@ -2,15 +2,14 @@
 #include "experiments/live/ways/rows.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "prem/base/clock.h"
 #include "prem/base/random.h"
+#include "report/findings/tables.h"
 
 enum { STAMPED_PART = 4 /* so many times fewer turns are stamped than not */ };
 
@@ -22,6 +21,13 @@ void prem_way_rows_add(prem_way_rows *rows, const prem_way_setup *setup, const c
   prem_way_row *row = &rows->rows[rows->count++];
   row->setup = *setup;
   snprintf(row->name, sizeof row->name, "%s%s", prem_way_name(setup->way), suffix);
+}
+
+void prem_way_rows_add_work(prem_way_rows *rows, bool is_gpu, prem_way_setup setup) {
+  if (setup.way == PREM_WAY_LIVE)
+    setup.threads = is_gpu ? PREM_WAY_LIVE_THREADS : 1;
+  setup.mode = PREM_MODE_FREE;
+  prem_way_rows_add(rows, &setup, "");
 }
 
 void prem_way_samples_free(prem_way_samples *samples) {
@@ -191,32 +197,15 @@ void prem_way_columns(prem_table *table) {
                             "largest [ns]; device max - min [ns]; to and fro p50 [ns]");
 }
 
-void prem_way_cell(prem_table *table, int64_t value) {
-  if (value == INT64_MIN)
-    prem_table_add_real(table, NAN);
-  else
-    prem_table_add_int(table, value);
-}
-
-static int64_t known(const prem_summary *summary, int64_t value) {
-  return summary->count > 0 ? value : INT64_MIN;
-}
-
 void prem_way_cells(prem_table *table, const prem_way_row *row) {
   const prem_summary *host = &row->response, *gpu = &row->device;
-  prem_table_add_int(table, host->count);
-  prem_way_cell(table, known(host, host->p50));
-  prem_way_cell(table, known(host, host->p99));
-  prem_way_cell(table, known(host, host->p999));
-  prem_way_cell(table, known(host, host->p9999));
-  prem_way_cell(table, known(host, host->max));
-  prem_table_row(table, REAL(host->count > 0 ? host->mean : NAN),
-                 REAL(host->count > 0 ? (double)host->max - host->mean : NAN));
-  prem_way_cell(table, known(gpu, gpu->p50));
-  prem_way_cell(table, known(gpu, gpu->p99));
-  prem_way_cell(table, known(gpu, gpu->max));
-  prem_way_cell(table, known(gpu, gpu->max - gpu->min));
-  prem_way_cell(table, host->count > 0 && gpu->count > 0 ? host->p50 - gpu->p50 : INT64_MIN);
+  const bool any = host->count > 0, stamped = gpu->count > 0;
+  prem_table_row(table, INT(host->count), INT_IF(any, host->p50), KNOWN(host->p99),
+                 KNOWN(host->p999), KNOWN(host->p9999), INT_IF(any, host->max),
+                 REAL_IF(any, host->mean), REAL_IF(any, (double)host->max - host->mean),
+                 INT_IF(stamped, gpu->p50), KNOWN(gpu->p99), INT_IF(stamped, gpu->max),
+                 INT_IF(stamped, gpu->max - gpu->min),
+                 INT_IF(any && stamped, host->p50 - gpu->p50));
 }
 
 /* Rows of one reason are told together. */
@@ -258,9 +247,7 @@ static void tell_work(const prem_way_row *row, prem_table *table) {
                  TEXT(row->name), TEXT(memory_of(row)), INT(row->setup.blocks),
                  INT(row->setup.threads));
   prem_way_cells(table, row);
-  prem_table_add_int(table, row->whole.p50);
-  prem_way_cell(table, row->whole.p99);
-  prem_table_add_int(table, row->whole.max);
+  prem_table_row(table, INT(row->whole.p50), KNOWN(row->whole.p99), INT(row->whole.max));
 }
 
 static void tell_median(const prem_way_row *row, prem_table *table) {

@@ -43,6 +43,13 @@ prem_way_rows prem_way_rows_make(const prem_experiment_context *context,
                                  const prem_way_effort *effort);
 /** Add a row; its name is the way's and `suffix`. More than PREM_MAX_WAY_ROWS are left out. */
 void prem_way_rows_add(prem_way_rows *rows, const prem_way_setup *setup, const char *suffix);
+enum {
+  PREM_WAY_THREADS = 1024,    /* of a block, as the paper has them */
+  PREM_WAY_LIVE_THREADS = 608 /* 512 of them compute */
+};
+/** A row with work. Live events run in mode free, and have threads of their own; without a GPU one.
+ */
+void prem_way_rows_add_work(prem_way_rows *rows, bool is_gpu, prem_way_setup setup);
 /**
  * Measure all of them: each round takes the rows in an order of its own, each opened, warmed up and
  * closed again, so that nothing of a row is on the GPU while another one is measured. The GPU's
@@ -63,8 +70,6 @@ const prem_way_row *prem_way_rows_find(const prem_way_rows *rows, prem_way way, 
 void prem_way_columns(prem_table *table);
 /** Their cells. */
 void prem_way_cells(prem_table *table, const prem_way_row *row);
-/** A column of percentiles or the like, which may be missing. */
-void prem_way_cell(prem_table *table, int64_t value);
 /** A note for each reason why rows are left out, with how many there are. */
 void prem_way_tell_left_out(const prem_way_rows *rows, prem_findings *findings);
 

@@ -39,7 +39,7 @@ typedef enum prem_way_memory {
   PREM_MEMORY_COUNT
 } prem_way_memory;
 
-enum { PREM_WAY_MAX_BLOCKS = 1024, PREM_WAY_MAX_BYTES = 1 << 22 };
+enum { PREM_WAY_MAX_BLOCKS = 1024 };
 
 /** What a row is of. */
 typedef struct prem_way_setup {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "experiments/common/scenario.h"
-#include "experiments/common/tables.h"
 #include "report/findings/parts.h"
+#include "report/findings/tables.h"
 #include "ttprem/fit.h"
 #include "ttprem/isolation.h"
 
@@ -78,12 +78,10 @@ static prem_status open_workload(const prem_experiment_context *context, const w
 }
 
 static void add_value(prem_table *to, const prem_value *value) {
-  if (value->kind == PREM_VALUE_TEXT)
-    prem_table_add_text(to, value->text);
-  else if (value->kind == PREM_VALUE_INT)
-    prem_table_add_int(to, value->integer);
-  else
-    prem_table_add_real(to, value->real);
+  prem_table_row(to, (prem_cell){.text = value->text,
+                                 .whole = value->kind == PREM_VALUE_INT,
+                                 .integer = value->integer,
+                                 .real = value->real});
 }
 
 static double number_in(const prem_table *points, int64_t row, const char *column) {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "experiments/common/experiment.h"
-#include "experiments/common/tables.h"
 #include "experiments/machine/block_placement/placements.h"
+#include "report/findings/tables.h"
 
 #ifdef TTPREM_CUDA
 

@@ -49,9 +49,7 @@ cudaError_t open_room(launch_room *room, const prem_launching *launching) {
   if (error == cudaSuccess)
     error = cudaMemset(room->places, 0xff, bytes);
   if (error == cudaSuccess)
-    error = cudaMalloc((void **)&room->claims, MAX_SMS * sizeof *room->claims);
-  if (error == cudaSuccess)
-    error = cudaMemset(room->claims, 0, MAX_SMS * sizeof *room->claims);
+    error = prem_gpu_zeros((void **)&room->claims, MAX_SMS * sizeof *room->claims);
   for (int32_t k = 0; k < launching->kernels && error == cudaSuccess; ++k)
     error = cudaStreamCreateWithFlags(&room->streams[k], cudaStreamNonBlocking);
   return error == cudaSuccess ? cudaDeviceSynchronize() : error;

@@ -7,8 +7,8 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "experiments/machine/cache_sizes/cache_levels.h"
+#include "report/findings/tables.h"
 
 enum {
   MIN_BYTES = 1024,

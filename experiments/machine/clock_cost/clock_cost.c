@@ -6,8 +6,8 @@
 
 #include "experiments/common/experiment.h"
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "experiments/machine/clock_cost/clock_reads.h"
+#include "report/findings/tables.h"
 
 /** A reading stands behind the operations if they are seen to take at least so many units each: no
  *  processor multiplies, and needs the result, in less than a cycle. */

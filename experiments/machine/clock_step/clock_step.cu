@@ -62,34 +62,16 @@ __global__ void compare_clocks(exchange *exchanges, prem_clock_gap *gaps, int32_
   }
 }
 
-/** One block on every SM: each takes the whole scratchpad. */
-cudaError_t launch_comparison(exchange *exchanges, prem_clock_gap *gaps, int32_t *compared,
-                              int32_t blocks) {
-  int scratch_bytes = 0;
-  cudaError_t error =
-      cudaDeviceGetAttribute(&scratch_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
-  if (error == cudaSuccess)
-    error = cudaFuncSetAttribute(compare_clocks, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 scratch_bytes);
-  void *arguments[] = {&exchanges, &gaps, &compared};
-  if (error == cudaSuccess)
-    error = cudaLaunchCooperativeKernel((const void *)compare_clocks, dim3((unsigned)blocks),
-                                        dim3(1), arguments, (size_t)scratch_bytes, NULL);
-  return error;
-}
-
 /** `host` has a gap for each block; `compared` is how many others block 0 has met. */
 cudaError_t compare_all(prem_clock_gap *host, int32_t *compared, int32_t blocks) {
   const size_t exchange_bytes = (size_t)blocks * sizeof(exchange);
   const size_t gap_bytes = (size_t)blocks * sizeof(prem_clock_gap);
   unsigned char *room = NULL;
-  cudaError_t error = cudaMalloc((void **)&room, exchange_bytes + gap_bytes + sizeof *compared);
-  if (error != cudaSuccess)
-    return error;
+  cudaError_t error = prem_gpu_zeros((void **)&room, exchange_bytes + gap_bytes + sizeof *compared);
   unsigned char *gaps = room + exchange_bytes, *met = gaps + gap_bytes;
-  error = cudaMemset(room, 0, exchange_bytes + gap_bytes + sizeof *compared);
+  void *arguments[] = {&room, &gaps, &met};
   if (error == cudaSuccess)
-    error = launch_comparison((exchange *)room, (prem_clock_gap *)gaps, (int32_t *)met, blocks);
+    error = prem_gpu_launch_apart((const void *)compare_clocks, blocks, 1, arguments);
   if (error == cudaSuccess)
     error = cudaMemcpy(host, gaps, gap_bytes, cudaMemcpyDeviceToHost);
   if (error == cudaSuccess)

@@ -98,21 +98,11 @@ cudaError_t trips_between_blocks(prem_trip_way way, flags *words_here, int32_t c
                        : way == PREM_TRIP_L2  ? (const void *)between_blocks<prem_gpu_wide>
                                               : (const void *)between_blocks<prem_system_wide>;
   int64_t *trips_here = NULL;
-  int scratch_bytes = 0;
   const size_t bytes = (size_t)count * sizeof *trips_ns;
-  cudaError_t error =
-      cudaDeviceGetAttribute(&scratch_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
-  if (error == cudaSuccess)
-    error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, scratch_bytes);
-  if (error == cudaSuccess)
-    error = cudaMalloc((void **)&trips_here, bytes);
-  if (error == cudaSuccess)
-    error = cudaMemset(trips_here, 0, bytes);
+  cudaError_t error = prem_gpu_zeros((void **)&trips_here, bytes);
   void *arguments[] = {&words_here, &count, &trips_here};
   if (error == cudaSuccess)
-    error = cudaLaunchCooperativeKernel(kernel, dim3(2), dim3(1), arguments, (size_t)scratch_bytes,
-                                        NULL);
+    error = prem_gpu_launch_apart(kernel, 2, 1, arguments);
   if (error == cudaSuccess)
     error = cudaMemcpy(trips_ns, trips_here, bytes, cudaMemcpyDeviceToHost);
   cudaFree(trips_here);
@@ -135,9 +125,7 @@ cudaError_t trips_through_host(prem_trip_way way, int32_t count, int64_t *trips_
 
 cudaError_t trips_through_l2(prem_trip_way way, int32_t count, int64_t *trips_ns) {
   flags *words_here = NULL;
-  cudaError_t error = cudaMalloc((void **)&words_here, sizeof *words_here);
-  if (error == cudaSuccess)
-    error = cudaMemset(words_here, 0, sizeof *words_here);
+  cudaError_t error = prem_gpu_zeros((void **)&words_here, sizeof *words_here);
   if (error == cudaSuccess)
     error = trips_between_blocks(way, words_here, count, trips_ns);
   cudaFree(words_here);

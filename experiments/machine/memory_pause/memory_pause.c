@@ -7,8 +7,8 @@
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
 #include "experiments/common/experiment.h"
-#include "experiments/common/tables.h"
 #include "experiments/machine/memory_pause/pauses.h"
+#include "report/findings/tables.h"
 
 enum {
   MIN_BYTES = 64 << 20, /* of the memory that is read, */
@@ -203,11 +203,11 @@ static bool summarise_pauses(place_seen *seen) {
 
 static void add_summary(prem_table *table, const char *what, const prem_summary *summary) {
   const bool any = summary->count > 0;
-  prem_table_row(table, TEXT(what), INT(summary->count), REAL(any ? (double)summary->min : NAN),
-                 REAL(any ? (double)summary->p50 : NAN), REAL(any ? summary->mean : NAN),
-                 REAL(any && summary->p99 != INT64_MIN ? (double)summary->p99 : NAN),
-                 REAL(any && summary->p999 != INT64_MIN ? (double)summary->p999 : NAN),
-                 REAL(any ? (double)summary->max : NAN));
+  prem_table_row(table, TEXT(what), INT(summary->count), REAL_IF(any, (double)summary->min),
+                 REAL_IF(any, (double)summary->p50), REAL_IF(any, summary->mean),
+                 REAL_IF(summary->p99 != INT64_MIN, (double)summary->p99),
+                 REAL_IF(summary->p999 != INT64_MIN, (double)summary->p999),
+                 REAL_IF(any, (double)summary->max));
 }
 
 static prem_table *begin_summaries(const pause_study *study, const char *name, const char *title,

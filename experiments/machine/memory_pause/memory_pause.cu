@@ -130,25 +130,16 @@ bool is_memory(prem_load_place place) {
   return place == PREM_LOAD_MEMORY || place == PREM_LOAD_BUSY_MEMORY;
 }
 
-/** One block on every SM: each takes the whole scratchpad; a cooperative launch promises that all
- * of them run. */
+/** One block on every SM. */
 cudaError_t launch(const prem_load_order *order, sampling task, int32_t samplers) {
   const void *kernel = order->place == PREM_LOAD_SCRATCHPAD ? (const void *)sample_loads<true>
                                                             : (const void *)sample_loads<false>;
-  int scratch_bytes = 0, blocks = 0;
+  int blocks = 0;
   cudaError_t error = cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, 0);
   if (order->place != PREM_LOAD_BUSY_MEMORY)
     blocks = samplers;
-  if (error == cudaSuccess)
-    error = cudaDeviceGetAttribute(&scratch_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
-  if (error == cudaSuccess)
-    error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, scratch_bytes);
   void *arguments[] = {&task};
-  if (error == cudaSuccess)
-    error = cudaLaunchCooperativeKernel(kernel, dim3((unsigned)blocks), dim3(THREADS), arguments,
-                                        (size_t)scratch_bytes, NULL);
-  return error;
+  return error == cudaSuccess ? prem_gpu_launch_apart(kernel, blocks, THREADS, arguments) : error;
 }
 
 /** `memory` has room for twice the lines; its second half is written last and takes the caches. */

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "experiments/common/experiment.h"
-#include "experiments/common/tables.h"
 #include "prem/base/clock.h"
+#include "report/findings/tables.h"
 
 enum { COUNTED = 500, QUICK_COUNTED = 100, MAX_BLOCK_COUNTS = 5, MODE_COUNT = 3 };
 

@@ -5,8 +5,8 @@
 
 #include "experiments/common/cores.h"
 #include "experiments/common/experiment.h"
-#include "experiments/common/tables.h"
 #include "experiments/machine/queue_kinds/queue_world.h"
+#include "report/findings/tables.h"
 
 enum {
   MOST_CORES = 64,

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "experiments/common/experiment.h"
-#include "experiments/common/tables.h"
 #include "experiments/machine/task_sets/draw.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 #include "report/findings/parts.h"
+#include "report/findings/tables.h"
 #include "ttprem/fit.h"
 #include "ttprem/schedule.h"
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments/common/tables.h"
 #include "experiments/thesis/intruders/visits.h"
 #include "prem/base/numbers.h"
 #include "report/findings/distribution.h"
+#include "report/findings/tables.h"
 
 enum {
   STEPS_KEPT = 2,
@@ -89,12 +89,11 @@ static void tell_responses(prem_visits *visits, prem_findings *findings) {
     for (int m = 0; m < MODES && is_told(visits, kind); ++m) {
       const responses all = responses_of(visits, kind, modes[m]);
       const prem_times *launch = &visits->of[kind].launch_ns[modes[m]];
-      prem_table_row(
-          table, TEXT(name_of(visits, kind)), TEXT(prem_mode_name(modes[m])), INT(all.count),
-          REAL(all.mean_ns / 1e3), REAL(us(all.longest_ns)), REAL(us(all.spread_ns)),
-          REAL(all.spread_pct), REAL(us(all.moved_ns)),
-          REAL(launch->count > 0 ? launch->sum_ns / (double)launch->count / 1e3 : (double)NAN),
-          REAL(launch->count > 0 ? us(launch->max_ns) : (double)NAN));
+      prem_table_row(table, TEXT(name_of(visits, kind)), TEXT(prem_mode_name(modes[m])),
+                     INT(all.count), REAL(all.mean_ns / 1e3), REAL(us(all.longest_ns)),
+                     REAL(us(all.spread_ns)), REAL(all.spread_pct), REAL(us(all.moved_ns)),
+                     REAL_IF(launch->count > 0, launch->sum_ns / (double)launch->count / 1e3),
+                     REAL_IF(launch->count > 0, us(launch->max_ns)));
     }
   prem_chart_add(findings, PREM_CHART_BARS, "responses", "The longest response time of a task",
                  "intruder", "longest", "mode", PREM_LOG_Y);
@@ -149,7 +148,7 @@ static void tell_releases(const prem_visits *visits, prem_findings *findings) {
     const prem_variant_times *observed = observed_of(visits, kind, PREM_MODE_TT);
     prem_table_row(table, TEXT(name_of(visits, kind)), INT(observed->releases), INT(observed->late),
                    REAL(late_pct(observed)),
-                   REAL(observed->releases > 0 ? us(observed->lateness_max_ns) : (double)NAN),
+                   REAL_IF(observed->releases > 0, us(observed->lateness_max_ns)),
                    INT(observed->overruns));
   }
   prem_chart_add(findings, PREM_CHART_BARS, "releases", "Late releases of mode tt", "intruder",
@@ -252,9 +251,9 @@ static void tell_activity(const prem_visits *visits, prem_findings *findings) {
     const prem_intrusion *done = &visits->of[kind].done;
     if (!is_told(visits, kind))
       continue;
-    prem_table_row(table, TEXT(name_of(visits, kind)), REAL((double)done->lasted_ns * 1e-9),
-                   REAL(done->lasted_ns > 0 ? (double)done->moved_bytes / (double)done->lasted_ns
-                                            : (double)NAN));
+    prem_table_row(
+        table, TEXT(name_of(visits, kind)), REAL((double)done->lasted_ns * 1e-9),
+        REAL_IF(done->lasted_ns > 0, (double)done->moved_bytes / (double)done->lasted_ns));
   }
 }
 

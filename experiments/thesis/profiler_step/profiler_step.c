@@ -14,9 +14,9 @@
 
 #include "experiments/common/experiment.h"
 #include "experiments/common/originals.h"
-#include "experiments/common/tables.h"
 #include "experiments/thesis/profiler_step/stamps.h"
 #include "prem/base/clock.h"
+#include "report/findings/tables.h"
 
 enum { SAID_BYTES = 4096, PROFILER_MS = 90000, ALONE_MS = 30000, LOOK_MS = 50 };
 

@@ -39,13 +39,9 @@ prem_status prem_gpu_stamps(prem_stamps *out, prem_diag *diag) {
   arrivals *words = NULL;
   cudaError_t error = cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, 0);
   if (error == cudaSuccess)
-    error = cudaMalloc((void **)&here, sizeof *here);
+    error = prem_gpu_zeros((void **)&here, sizeof *here);
   if (error == cudaSuccess)
-    error = cudaMalloc((void **)&words, sizeof *words);
-  if (error == cudaSuccess)
-    error = cudaMemset(here, 0, sizeof *here);
-  if (error == cudaSuccess)
-    error = cudaMemset(words, 0, sizeof *words);
+    error = prem_gpu_zeros((void **)&words, sizeof *words);
   if (error == cudaSuccess) {
     void *arguments[] = {&here, &words};
     error = cudaLaunchCooperativeKernel((const void *)read_stamps, dim3(AN_SM * (unsigned)sm_count),

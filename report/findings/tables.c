@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "experiments/common/tables.h"
+#include "report/findings/tables.h"
 
 #include <stdio.h>
 #include <string.h>
