@@ -13,6 +13,8 @@ enum {
   ENTRIES = 1 << 22 /* blocks that are dealt, of all tasks */
 };
 
+#define MOST_NS (INT64_MAX / 4) /* later is as late */
+
 /** A block, and when it is free. */
 typedef struct dealt_block {
   int64_t free_ns;
@@ -27,6 +29,7 @@ typedef struct dealer {
   bool *is_shut;         /* [block]: a best-effort task's */
   bool *is_taken;        /* [block]: by the task that is dealt */
   int32_t *order;        /* tasks, by their ranks */
+  int32_t *turn;         /* [task]: lower than those of its predecessors */
   dealt_block *heap;     /* blocks, the one that is free first at the top */
   dealt_block *taken;    /* of the task that is dealt, in the order of its tiles */
   int64_t entries;       /* blocks that are dealt, task by task */
@@ -71,14 +74,14 @@ static int64_t rounds_of(int64_t tiles, int64_t blocks) {
 /* a + b * c, or as much as there is. */
 static int64_t after(int64_t a, int64_t b, int64_t c) {
   const prem_wide sum = (prem_wide)a + (prem_wide)b * c;
-  return sum > INT64_MAX / 4 ? INT64_MAX / 4 : (int64_t)sum;
+  return sum > MOST_NS ? MOST_NS : (int64_t)sum;
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* As if every task had all blocks. From the last ones back; who is in a circle, which the checker
- * refuses, has no rank. */
-static bool rank(dealer *d) {
+/* As if every task had all blocks. From the last ones back. `*whole`: there is no circle, which is
+ * refused elsewhere. */
+static bool rank(dealer *d, bool *whole) {
   const prem_schedule *schedule = d->schedule;
   const int32_t tasks = schedule->task_count;
   int32_t *followers = calloc((size_t)tasks + 1, sizeof *followers);
@@ -93,6 +96,7 @@ static bool rank(dealer *d) {
   for (int32_t next = 0; next < count; ++next) {
     const prem_task *task = &schedule->tasks[ready[next]];
     int64_t *own = &d->rank_ns[ready[next]];
+    d->turn[ready[next]] = next;
     *own = after(*own, rounds_of(tiles_of(d, task), prem_max_i64(d->count, 1)), tile_ns(d, task));
     for (int32_t i = 0; i < task->after_count; ++i) {
       const int32_t before = task->after[i].task;
@@ -101,18 +105,22 @@ static bool rank(dealer *d) {
         ready[count++] = before;
     }
   }
-  const bool whole = followers && ready;
+  const bool has_memory = followers && ready;
+  *whole = count == tasks;
   free(followers);
   free(ready);
-  return whole;
+  return has_memory;
 }
 
-static int by_rank(const void *a, const void *b, void *ranks) {
+/* Predecessors come first, though their rank may be no higher: it has an end. */
+static int by_rank(const void *a, const void *b, void *of) {
   const int32_t one = *(const int32_t *)a, other = *(const int32_t *)b;
-  const int64_t *rank_ns = ranks;
-  if (rank_ns[one] != rank_ns[other])
-    return rank_ns[one] > rank_ns[other] ? -1 : 1;
-  return one < other ? -1 : one > other;
+  const dealer *d = of;
+  if (d->rank_ns[one] != d->rank_ns[other])
+    return d->rank_ns[one] > d->rank_ns[other] ? -1 : 1;
+  const bool is_capped = d->rank_ns[one] == MOST_NS;
+  const int32_t first = is_capped ? d->turn[other] : one, second = is_capped ? d->turn[one] : other;
+  return first < second ? -1 : first > second;
 }
 
 /* ---- blocks that are free first ---------------------------------------------------------------
@@ -310,12 +318,13 @@ static bool dealer_new(dealer *d, prem_schedule *schedule) {
                 .is_shut = calloc(blocks, sizeof *d->is_shut),
                 .is_taken = calloc(blocks, sizeof *d->is_taken),
                 .order = malloc(tasks * sizeof *d->order),
+                .turn = calloc(tasks, sizeof *d->turn),
                 .heap = malloc(blocks * sizeof *d->heap),
                 .taken = malloc(blocks * sizeof *d->taken),
                 .blocks = (int32_t)blocks,
                 .by_times = true};
   if (!d->rank_ns || !d->end_ns || !d->free_ns || !d->is_shut || !d->is_taken || !d->order ||
-      !d->heap || !d->taken)
+      !d->turn || !d->heap || !d->taken)
     return false;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
@@ -336,6 +345,7 @@ static void dealer_free(dealer *d) {
   free(d->is_shut);
   free(d->is_taken);
   free(d->order);
+  free(d->turn);
   free(d->heap);
   free(d->taken);
 }
@@ -344,13 +354,14 @@ prem_status prem_deal_blocks(prem_schedule *schedule, prem_diag *diag) {
   if (!can_deal(schedule))
     return PREM_OK;
   dealer d;
-  prem_status status = dealer_new(&d, schedule) && rank(&d) ? PREM_OK : PREM_ERR_MEMORY;
+  bool whole = false;
+  prem_status status = dealer_new(&d, schedule) && rank(&d, &whole) ? PREM_OK : PREM_ERR_MEMORY;
   int32_t count = 0;
-  for (int32_t t = 0; !status && t < schedule->task_count; ++t)
+  for (int32_t t = 0; whole && t < schedule->task_count; ++t)
     if (!schedule->tasks[t].best_effort)
       d.order[count++] = t;
   if (!status)
-    qsort_r(d.order, (size_t)count, sizeof *d.order, by_rank, d.rank_ns);
+    qsort_r(d.order, (size_t)count, sizeof *d.order, by_rank, &d);
   for (int32_t i = 0; !status && i < count; ++i) {
     prem_task *task = &schedule->tasks[d.order[i]];
     const int64_t ready_ns = ready_of(&d, task);

@@ -66,6 +66,17 @@ TEST(the_longest_way_comes_first) {
   ck_assert_str_eq(blocks_of(schedule, "short"), "1");
 }
 
+/* Times that add up to more than there is: who comes first is known all the same. */
+TEST(predecessors_come_first_however_long_all_takes) {
+#define LONG "compute: { wcet_ns = 4611686018427387000L; };"
+  OWNED(prem_schedule) *schedule = schedule_from_text(
+      text(HEAD "{ name = \"b\"; kernel = \"none\"; tiles = 9; after = ( { task = \"a\"; per = "
+                "\"block\"; } ); " LONG " }, { name = \"a\"; kernel = \"none\"; tiles = 9; " LONG
+                " } );",
+           3, 1));
+  ck_assert_str_eq(blocks_of(schedule, "b"), blocks_of(schedule, "a"));
+}
+
 TEST(given_blocks_are_busy_for_others) {
   OWNED(prem_schedule) *schedule =
       schedule_from_text(text(HEAD "%s, %s );", 3, 1, task_text("given", 9, "blocks = \"0-1\";"),
