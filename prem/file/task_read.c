@@ -48,7 +48,8 @@ static bool add_block(prem_reader *reader, const config_setting_t *setting, prem
                 blocks - 1);
     return false;
   }
-  if (task->block_count > blocks) /* one stands there twice: no need to hear the rest */
+  /* one stands there twice, or all are too many: no need to hear the rest */
+  if (task->block_count > blocks || reader->table_entries > TABLE_ENTRIES)
     return false;
   int32_t *grown = prem_grow(task->blocks, (size_t)task->block_count, sizeof *grown);
   if (!grown) {
@@ -111,8 +112,8 @@ static const char *read_range(const char *text, long *first, long *last) {
   return *first <= *last ? end : NULL;
 }
 
-void prem_read_block_ranges(prem_reader *reader, const config_setting_t *setting, prem_task *task,
-                            const char *text) {
+static void read_ranges(prem_reader *reader, const config_setting_t *setting, prem_task *task,
+                        const char *text) {
   const char *at = text;
   for (;;) {
     long first = 0, last = 0;
@@ -134,6 +135,21 @@ void prem_read_block_ranges(prem_reader *reader, const config_setting_t *setting
     if (*at++ != ',')
       at = "?"; /* names no blocks */
   }
+}
+
+/* No block twice, and of all tasks together no more than there is room for. */
+static void judge_blocks(prem_reader *reader, const config_setting_t *setting, prem_task *task,
+                         size_t errors) {
+  if (prem_diag_errors(reader->diag) == errors && task->block_count > 0)
+    refuse_repeated_blocks(reader, setting, task);
+  take_table_entries(reader, setting, task->block_count);
+}
+
+void prem_read_block_ranges(prem_reader *reader, const config_setting_t *setting, prem_task *task,
+                            const char *text) {
+  const size_t errors = prem_diag_errors(reader->diag);
+  read_ranges(reader, setting, task, text);
+  judge_blocks(reader, setting, task, errors);
 }
 
 /* A phase of best effort has no instant, so there is nothing to say of one. */
@@ -166,7 +182,7 @@ void prem_read_task_blocks(prem_reader *reader, const config_setting_t *group, v
     return; /* the platform has been refused */
   size_t errors = prem_diag_errors(reader->diag);
   if (setting->type == CONFIG_TYPE_STRING) {
-    prem_read_block_ranges(reader, setting, task, setting->value.sval ? setting->value.sval : "");
+    read_ranges(reader, setting, task, setting->value.sval ? setting->value.sval : "");
   } else if (setting->type == CONFIG_TYPE_ARRAY) {
     for (int i = 0; i < config_setting_length(setting); ++i) {
       const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
@@ -180,9 +196,7 @@ void prem_read_task_blocks(prem_reader *reader, const config_setting_t *group, v
   } else if (prem_setting_integer(reader, setting, 1, PREM_MAX_BLOCKS, &count)) {
     take_free_blocks(reader, setting, task, count);
   }
-  if (prem_diag_errors(reader->diag) == errors && task->block_count > 0)
-    refuse_repeated_blocks(reader, setting, task);
-  take_table_entries(reader, setting, task->block_count);
+  judge_blocks(reader, setting, task, errors);
   for (int32_t i = 0; i < task->block_count; ++i)
     reader->block_is_used[task->blocks[i]] = true;
 }

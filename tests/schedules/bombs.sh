@@ -98,6 +98,24 @@ awk -v phases="$phases" 'BEGIN { print "version = 1; name = \"bomb\"; platform: 
   print "); tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1; " phases " } );" }' >saves.cfg
 try saves 1 'E020: arrays: 10000 arrays are saved, the limit is 256' check -q
 
+# Blocks of many tasks: by name, as a plan keeps them, and dealt.
+many() { # BLOCKS
+  echo "version = 1; name = \"bomb\"; platform: { blocks = 65535; };
+tasks = ( { name = \"a\"; copies = 20000; kernel = \"none\"; tiles = 60000; $1 compute: { wcet_ns = 1L; }; } );"
+}
+many 'blocks = "0-65534";' >named.cfg
+try named 1 "E020: tasks.a.blocks: the tasks' blocks and arguments are above the limit of 16777216 in all" check -q
+{
+  many ''
+  awk 'BEGIN { print "plan: { hyperperiod_ns = 1L; blocks = ("
+    for (i = 0; i < 20000; ++i)
+      printf "{ task = \"a.%d\"; blocks = \"0-65534\"; }%s\n", i, i < 19999 ? "," : ""
+    print "); };" }'
+} >kept.cfg
+try kept 1 "E020: plan.blocks[256].blocks: the tasks' blocks and arguments are above the limit of 16777216 in all" check -q
+many '' >dealt.cfg
+try dealt 1 'E020: blocks: the blocks of tasks that leave them open are above the limit of 4194304 in all; name some' check -q
+
 # Blocks and tasks, of which few meet.
 awk 'BEGIN { n = 12000
   print "version = 1; name = \"bomb\"; platform: { blocks = 65535; };\ntasks = ( { name = \"a\"; copies = " n ";"

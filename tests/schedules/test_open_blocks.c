@@ -156,6 +156,8 @@ TEST(a_plan_without_them_is_refused) {
        "E025: plan.blocks[1].task: 'a' has its blocks further up; leave it out"},
       {"", "blocks = ( { task = \"a\"; blocks = \"4\"; } );",
        "E027: plan.blocks[0].blocks: block 4 does not exist; the platform has blocks 0 to 3"},
+      {"", "blocks = ( { task = \"a\"; blocks = \"3,3\"; } );",
+       "E027: plan.blocks[0].blocks: block 3 stands here twice"},
       {"", "blocks = ( { task = \"a\"; blocks = \"x\"; } );",
        "E008: plan.blocks[0].blocks: \"x\" names no blocks; write ranges such as \"0-3,8\""},
       {"", "blocks = ( { task = \"b\"; blocks = \"3\"; }, { task = \"a\"; blocks = \"3\"; } );",
