@@ -16,7 +16,6 @@ void prem_channel_init(prem_channel *channel, prem_producer *producer, prem_cons
                               .last_slot = slots - 1,
                               .next = first,
                               .handed_on = first,
-                              .asked_for = first,
                               .settled = first};
   *consumer =
       (prem_consumer){.channel = channel, .slots = slots, .is_queue = is_queue, .first = first};

@@ -66,8 +66,7 @@ typedef struct prem_producer {
   int32_t last_slot;                        /* taken to be filled */
   uint64_t next;                            /* number of the next frame */
   uint64_t handed_on;                       /* on a GPU: so many were; */
-  uint64_t asked_for;                       /* when what is held was last asked for; */
-  uint64_t settled;                         /* before `seen` was looked at */
+  uint64_t settled;                         /* so many before `seen` was looked at */
   uint64_t frame_in[PREM_MAX_LIVE_BUFFERS]; /* the last one filled into each slot */
   uint32_t used, writing;                   /* slots: ever filled; taken to be filled */
   uint64_t seen;                            /* `passed`, read before: on a GPU, whose courier looks
@@ -80,6 +79,7 @@ typedef struct prem_consumer {
   bool is_queue;
   bool has_taken;                       /* any at all */
   uint64_t first;                       /* the next frame that is new to it */
+  uint64_t newest;                      /* `filled`, as it was when a sample was last taken */
   int32_t holds[PREM_MAX_LIVE_BUFFERS]; /* how often it holds each slot */
   uint64_t seen;                        /* `filled`, read before: on a GPU */
   bool is_untold;                       /* on a GPU: `passed` of a queue is to be written yet */
@@ -113,13 +113,14 @@ PREM_SHARED_CODE bool prem_producer_is_free(const prem_producer *producer, int32
 
 /** Take a free slot to be filled; -1: there is none. */
 PREM_SHARED_CODE int32_t prem_channel_take_free(prem_producer *producer) {
-#ifdef __CUDACC__
+#ifdef PREM_CARRIES_FRAMES
   const uint64_t settled = producer->settled, passed = producer->seen;
 #else
   const uint64_t settled =
       prem_word_far_ordered(&producer->channel->filled.value) >> PREM_CHANNEL_SLOT_BITS;
   const uint64_t passed = prem_word_far_ordered(&producer->channel->passed.value);
 #endif
+  PREM_ROLLED
   for (int32_t i = 1; i <= producer->slots; ++i) {
     const int32_t slot = (producer->last_slot + i) % producer->slots;
     if (!prem_producer_is_free(producer, slot, settled, passed))
@@ -154,20 +155,24 @@ PREM_SHARED_CODE uint64_t prem_channel_put_down(prem_producer *producer, int32_t
   return producer->next << PREM_CHANNEL_SLOT_BITS | (uint64_t)slot;
 }
 
+/** What was put down last is handed on. */
+PREM_SHARED_CODE void prem_channel_hand_on(prem_producer *producer, uint64_t word) {
+  prem_word_set_far_ordered(&producer->channel->filled.value, word);
+  producer->handed_on = producer->next;
+}
+
 /** It is filled: hand it on. Returns the frame's number. */
 PREM_SHARED_CODE uint64_t prem_channel_publish(prem_producer *producer, int32_t slot,
                                                const prem_note *note) {
   const uint64_t number = producer->next;
-  const uint64_t word = prem_channel_put_down(producer, slot, note);
-  prem_word_set_far_ordered(&producer->channel->filled.value, word);
-  producer->handed_on = producer->next;
+  prem_channel_hand_on(producer, prem_channel_put_down(producer, slot, note));
   return number;
 }
 
 /* ---- the consumer --------------------------------------------------------------------------- */
 
 PREM_SHARED_CODE uint64_t prem_consumer_filled(const prem_consumer *consumer) {
-#ifdef __CUDACC__
+#ifdef PREM_CARRIES_FRAMES
   return consumer->seen;
 #else
   return prem_word_far(&consumer->channel->filled.value);
@@ -181,6 +186,7 @@ PREM_SHARED_CODE bool prem_channel_has_new(const prem_consumer *consumer) {
 
 PREM_SHARED_CODE uint64_t prem_consumer_passed(const prem_consumer *consumer) {
   uint64_t word = consumer->first << PREM_CHANNEL_HELD_BITS;
+  PREM_ROLLED
   for (int32_t slot = 0; slot < consumer->slots; ++slot)
     word |= (uint64_t)(consumer->holds[slot] > 0) << slot;
   return word;
@@ -196,7 +202,7 @@ PREM_SHARED_CALL void prem_consumer_tell(prem_consumer *consumer) {
 
 /* Of a queue it says only that slots are free again, which can wait until all is decided. */
 PREM_SHARED_CODE void prem_consumer_say_passed(prem_consumer *consumer) {
-#ifdef __CUDACC__
+#ifdef PREM_CARRIES_FRAMES
   if (consumer->is_queue) {
     consumer->is_untold = true;
     return;
@@ -225,11 +231,19 @@ PREM_SHARED_CODE int32_t prem_consumer_take_next(prem_consumer *consumer, uint64
   return slot;
 }
 
+/* Its slot has been held since it was found to be the newest, which it still is: there is nothing
+ * to be said or asked. */
+PREM_SHARED_CODE bool prem_consumer_has_newest(const prem_consumer *consumer) {
+  return consumer->has_taken && prem_consumer_filled(consumer) == consumer->newest &&
+         consumer->holds[consumer->newest & ((1U << PREM_CHANNEL_SLOT_BITS) - 1)] > 0;
+}
+
 /* A producer that hands on frames faster than they can be looked at is given up after a while: the
  * next attempt finds one. */
 PREM_SHARED_CALL int32_t prem_consumer_take_newest(prem_consumer *consumer, uint64_t *number) {
   enum { MAX_LOOKS = 64 };
   uint64_t filled = prem_consumer_filled(consumer);
+  PREM_ROLLED
   for (int look = 0; look < MAX_LOOKS; ++look) {
     const int32_t slot = (int32_t)(filled & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
     ++consumer->holds[slot];
@@ -238,6 +252,7 @@ PREM_SHARED_CALL int32_t prem_consumer_take_newest(prem_consumer *consumer, uint
     if (again == filled) {
       *number = (filled >> PREM_CHANNEL_SLOT_BITS) - 1;
       consumer->first = *number + 1;
+      consumer->newest = filled;
       consumer->has_taken = true;
       return slot;
     }
@@ -255,7 +270,12 @@ PREM_SHARED_CODE int32_t prem_channel_take(prem_consumer *consumer, uint64_t *nu
     return prem_consumer_take_next(consumer, number);
   if (!consumer->has_taken && !prem_channel_has_new(consumer))
     return -1;
-  return prem_consumer_take_newest(consumer, number);
+  if (!prem_consumer_has_newest(consumer))
+    return prem_consumer_take_newest(consumer, number);
+  const int32_t slot = (int32_t)(consumer->newest & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
+  *number = consumer->first - 1;
+  ++consumer->holds[slot];
+  return slot;
 }
 
 /** Hold a slot once more that is held. */

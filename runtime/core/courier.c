@@ -186,6 +186,7 @@ void prem_courier_count_from(prem_courier *c, int64_t hyperperiod, uint64_t fram
     prem_channel_init(&stream->face->channel, &stream->producer, &stream->consumer,
                       stream->port.buffers, stream->producer.is_queue, frame);
     stream->next = stream->oldest = hyperperiod * stream->jobs;
+    stream->unused = frame;
   }
   prem_courier_count_versions_from(c, hyperperiod);
   c->begun = c->completed = c->kept = hyperperiod;

@@ -11,6 +11,8 @@
  * and outputs are in courier_sources.h, courier_omissions.h, courier_sinks.h courier.c making one,
  * beginning, the decisions on the host channel.h         how frames pass between the host and the
  * courier live_words.h      the words of 8 bytes by which all of them tell each other something
+ *   courier_hear.h    on a GPU: in which order the host's words are heard
+ *   courier_keeper.h  on a GPU: results that its keeper shows
  *
  * It has no thread and no clock. Its backend calls prem_courier_step() whenever something may have
  * changed (a job over, a frame submitted or given back, the instant that it asked for) and gives it
@@ -104,8 +106,7 @@ typedef struct prem_courier_face {
   prem_live_word completed; /* hyperperiods that are over, from the start */
   prem_live_word overruns;  /* jobs that ended behind their deadline */
   prem_live_word kept;      /* hyperperiods that the caller's trace has */
-  prem_live_word ahead;     /* on a GPU: hyperperiods that its listener has begun << 32 | results
-                               that its keeper has shown */
+  prem_live_word by_keeper; /* on a GPU: results that its keeper has shown */
   prem_event_ring events;   /* where somebody listens */
   prem_stream_face streams[PREM_MAX_LIVE_PORTS];
 } prem_courier_face;
@@ -115,6 +116,13 @@ typedef struct prem_courier_near {
   prem_live_word permitted; /* hyperperiods that may begin */
   prem_live_word last;      /* so many there will be; UINT64_MAX: not known yet */
 } prem_courier_near;
+
+/** On a GPU: a hyperperiod may begin. Written and read at one instant, so that a block needs one look.
+ */
+typedef struct prem_begin_word {
+  alignas(16) int64_t epoch_ns;
+  uint64_t what; /* (hyperperiod + 1) << 24 | snapshot modulo 2^16 << 8 | number of the plan */
+} prem_begin_word;
 
 /** What they share of a task: far words. */
 typedef struct prem_task_face {
@@ -138,7 +146,9 @@ typedef struct prem_stream {
   prem_decision *decisions; /* [ring_mask + 1], the courier's own */
   uint64_t ring_mask;       /* */
   int64_t next, oldest;     /* jobs: to be decided next; not done with yet */
-  int32_t kept_slot;        /* queue that repeats: held for the next repeat; -1: none */
+  int32_t kept_slot;        /* held for a later job, -1: none: of a queue that repeats the last one
+                               used; of samples the newest, ahead */
+  uint64_t unused;          /* samples: the first frame that no job has looked at */
   prem_decision last;       /* source: the last one that had a frame */
   bool has_last;            /* */
   uint64_t counted[PREM_COUNT_KINDS];
@@ -226,9 +236,7 @@ typedef struct prem_courier {
   int64_t *epoch_ns; /* [rows] */
   uint8_t *mode_of; /* [rows]: operating modes of hyperperiods, written before they are permitted */
   uint64_t *snapshot_of;     /* [rows]: their snapshots, written before they are permitted */
-  uint64_t *block_snapshots; /* [rows]: the same where a GPU's blocks look; NULL: they look here */
-  int64_t *block_epochs_ns;  /* [rows]: epoch_ns likewise */
-  uint8_t *block_plans;      /* [rows]: numbers of plans likewise; NULL where there is one, too */
+  prem_begin_word *begins;   /* [rows]: what a GPU's blocks are told of them; NULL: they look here */
   unsigned char (*params)[PREM_PARAMS_BYTES]; /* [snapshot % PREM_SNAPSHOTS][task], the host's; of
                                                snapshot 0 the schedule has them */
   int64_t *job_end_ns;                        /* [rows][job_count] */
@@ -274,9 +282,9 @@ typedef struct prem_courier {
   uint64_t overruns;
   bool is_untold; /* end, completed, overruns are to be written yet */
   int64_t now_ns, wake_ns;
-  uint64_t ahead;   /* as the far word */
-  uint64_t events;  /* written */
-  uint64_t decided; /* counts decisions, so that who waits is woken */
+  uint64_t by_keeper; /* as the far word */
+  uint64_t events;    /* written */
+  uint64_t decided;   /* counts decisions, so that who waits is woken */
   /* constant: */
   prem_task_face *task_faces; /* [task], behind `face` in one piece of prem_courier_face_bytes() */
   bool leaves_out_jobs;       /* there are tickets of tasks */
@@ -356,6 +364,17 @@ void prem_courier_count_task(const prem_courier *courier, int32_t task, prem_liv
 /* ---- what executors ask --------------------------------------------------------------------- */
 
 typedef enum prem_begin { PREM_BEGIN_NOW, PREM_BEGIN_LATER, PREM_BEGIN_NEVER } prem_begin;
+
+/** Is it this hyperperiod's? */
+PREM_SHARED_CODE bool prem_begin_is_of(const prem_begin_word *begin, uint64_t hyperperiod) {
+  return begin->what >> 24 == (hyperperiod + 1) << 24 >> 24;
+}
+PREM_SHARED_CODE int32_t prem_begin_plan(const prem_begin_word *begin) {
+  return (int32_t)(begin->what & 0xFF);
+}
+PREM_SHARED_CODE uint64_t prem_begin_snapshot(const prem_begin_word *begin) {
+  return begin->what >> 8 & 0xFFFF;
+}
 
 /** May a block begin this hyperperiod? Its epoch is there then. */
 PREM_SHARED_CODE prem_begin prem_courier_may_begin(const prem_courier *courier,

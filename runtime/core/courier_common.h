@@ -23,11 +23,6 @@ PREM_SHARED_CODE prem_note note_of(const prem_courier *c, const prem_stream *sou
 PREM_SHARED_CODE void send_frame(const prem_courier *c, const prem_stream *sink, int32_t slot) {
   (void)c, (void)sink, (void)slot;
 }
-/* The next hyperperiod and its results, where others may have them in hand. */
-PREM_SHARED_CODE bool has_begun_ahead(const prem_courier *c) {
-  (void)c;
-  return false;
-}
 /* Words for the host that need not be there soon. */
 PREM_SHARED_CODE void begin_to_tell(void) {}
 PREM_SHARED_CODE void put_word(prem_word *word, uint64_t value) {
@@ -124,24 +119,18 @@ PREM_SHARED_CODE bool may_decide(const prem_courier *c, const prem_stream *strea
          stream->next - stream->oldest <= (int64_t)stream->ring_mask;
 }
 
-/* Where the ticket of a stream's next job is written, and what. */
-PREM_SHARED_CODE prem_word *next_ticket(const prem_stream *stream) {
-  return &stream->tickets[(uint64_t)stream->next & stream->ring_mask];
-}
-PREM_SHARED_CODE uint64_t word_of_ticket(const prem_stream *stream, prem_ticket ticket) {
-  return ((uint64_t)stream->next + 1) << 16 | (uint64_t)ticket.flags << 8 | (uint64_t)ticket.slot;
-}
-
-/* The ticket of a stream's next job is written: that job is decided. */
-PREM_SHARED_CODE void settle(prem_courier *c, prem_stream *stream, const prem_decision *decision) {
-  *decision_of(stream, stream->next) = *decision;
-  ++stream->next;
-  ++c->decided;
+/* Of its next job. */
+PREM_SHARED_CODE void write_ticket(const prem_stream *stream, prem_ticket ticket) {
+  const uint64_t job = (uint64_t)stream->next;
+  prem_word_set_near(&stream->tickets[job & stream->ring_mask],
+                     (job + 1) << 16 | (uint64_t)ticket.flags << 8 | (uint64_t)ticket.slot);
 }
 
 PREM_SHARED_CODE void decide(prem_courier *c, prem_stream *stream, const prem_decision *decision) {
-  prem_word_set_near(next_ticket(stream), word_of_ticket(stream, decision->ticket));
-  settle(c, stream, decision);
+  write_ticket(stream, decision->ticket);
+  *decision_of(stream, stream->next) = *decision;
+  ++stream->next;
+  ++c->decided;
 }
 
 /* ---- what is left out ----------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 /* Is the frame of a job, or of one that it depends on, not there for good? */
 PREM_SHARED_CODE bool lacks_frame(const prem_courier *c, const prem_live_task *task, int64_t job) {
+  PREM_ROLLED
   for (int32_t g = 0; g < task->gate_count; ++g) {
     const prem_gate *gate = &task->gates[g];
     const prem_stream *source = &c->streams[gate->source];
@@ -53,6 +54,7 @@ PREM_SHARED_CALL void count_overrun(prem_courier *c, int32_t t, int64_t job) {
  * that it is over, tells one whose ticket says so already. */
 PREM_SHARED_CALL void give_up(prem_courier *c, int32_t t, int64_t job) {
   prem_live_task *task = &c->tasks[t];
+  PREM_ROLLED
   for (int32_t i = 0; i < task->left_out->dependent_count; ++i) {
     const int32_t d = task->left_out->dependents[i];
     prem_live_task *dependent = &c->tasks[d];
@@ -80,17 +82,28 @@ PREM_SHARED_CALL void overrun(prem_courier *c, int32_t t, int64_t job) {
     task->left_out->skips_next = true;
 }
 
+/* It is over before its deadline was looked at: by when it ended the next one is skipped, so that it
+ * does not matter when it is looked at. That it has overrun is counted by judge_deadlines(). */
+PREM_SHARED_CODE bool skips_behind(const prem_courier *c, int32_t t, int64_t job,
+                                   int64_t deadline_ns) {
+  const prem_live_task *task = &c->tasks[t];
+  return task->overrun == PREM_OVERRUN_SKIP && !is_left_out(task, job) &&
+         !lacks_frame(c, task, job) && job_end_ns(c, t, job) > deadline_ns;
+}
+
 PREM_SHARED_CALL bool look_at_deadline(prem_courier *c, int32_t t) {
   const prem_live_task *task = &c->tasks[t];
   prem_omissions *own = task->left_out;
   const int64_t job = own->judged;
   if (job == own->next)
     return false;
-  if (c->over[t] <= job) {
-    if (!is_due(c, task_release_ns(c, task, job) + task->deadline_ns))
-      return false;
+  const int64_t deadline_ns = task_release_ns(c, task, job) + task->deadline_ns;
+  if (c->over[t] > job)
+    own->skips_next |= skips_behind(c, t, job, deadline_ns);
+  else if (is_due(c, deadline_ns))
     overrun(c, t, job);
-  }
+  else
+    return false;
   ++own->judged;
   return true;
 }
@@ -109,6 +122,7 @@ PREM_SHARED_CALL bool decide_job(prem_courier *c, int32_t t) {
   if (prem_quotient(job, task->jobs) >= c->begun)
     return false;
   bool is_skipped = own->skips_next;
+  PREM_ROLLED
   for (int32_t i = 0; i < own->maker_count; ++i) {
     const prem_live_task *maker = &c->tasks[own->makers[i]];
     if (maker->left_out->next <= job)
@@ -141,6 +155,7 @@ PREM_SHARED_CODE bool leaves_out_jobs(const prem_live_task *task) {
 
 PREM_SHARED_CALL bool step_tasks(prem_courier *c) {
   bool has_changed = false;
+  PREM_ROLLED
   for (int32_t t = 0; t < c->task_count; ++t) {
     if (!c->tasks[t].left_out)
       continue;
@@ -160,6 +175,7 @@ PREM_SHARED_CALL int has_run(const prem_courier *c, const prem_live_versions *of
   const prem_live_task *writer = &c->tasks[of->writer];
   if (writer->left_out && writer->left_out->next > job && is_left_out(writer, job))
     return 0;
+  PREM_ROLLED
   for (int32_t g = 0; g < writer->gate_count; ++g) {
     const prem_gate *gate = &writer->gates[g];
     if (prem_quotient(job, writer->jobs) * c->streams[gate->source].jobs +
@@ -192,6 +208,7 @@ PREM_SHARED_CALL bool find_version(prem_courier *c, prem_live_versions *of) {
 }
 
 PREM_SHARED_CODE void step_versions(prem_courier *c) {
+  PREM_ROLLED
   for (int32_t i = 0; i < c->version_count; ++i)
     while (c->versions[i].slots > 1 && find_version(c, &c->versions[i])) {
     }

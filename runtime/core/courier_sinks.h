@@ -21,6 +21,7 @@ PREM_SHARED_CODE bool gather_inputs(const prem_courier *c, const prem_stream *si
     return false;
   if (is_left_out(writer, sink->next))
     out->ticket.flags = PREM_TICKET_SKIP;
+  PREM_ROLLED
   for (int32_t g = 0; g < writer->gate_count; ++g) {
     const prem_gate *gate = &writer->gates[g];
     const prem_stream *source = &c->streams[gate->source];
@@ -49,6 +50,7 @@ PREM_SHARED_CALL void put_inputs(const prem_courier *c, const prem_stream *sink,
                 job = prem_remainder(sink->next, sink->jobs);
   int32_t before = -1;
   int64_t oldest_ns = 0;
+  PREM_ROLLED
   for (int32_t g = 0; sink->has_inputs && g < writer->gate_count; ++g) {
     const prem_gate *gate = &writer->gates[g];
     const prem_stream *source = &c->streams[gate->source];
@@ -68,6 +70,16 @@ PREM_SHARED_CALL void put_inputs(const prem_courier *c, const prem_stream *sink,
 PREM_SHARED_CODE int64_t due_ns(const prem_courier *c, const prem_stream *sink, int64_t job) {
   return sink->due_ns[prem_courier_plan(c, prem_quotient(job, sink->jobs)) * sink->jobs +
                       prem_remainder(job, sink->jobs)];
+}
+
+/* What goes with a result; at which instant it is shown. */
+PREM_SHARED_CODE prem_note note_of_result(prem_courier *c, prem_stream *sink,
+                                          const prem_decision *decision, int64_t at_ns) {
+  prem_note note = decision->note;
+  if (note.flags & PREM_FRAME_REPEATED)
+    count(sink, PREM_COUNT_REPEATED);
+  note.published_ns = c->base_ns + at_ns;
+  return note;
 }
 
 /* A slot is granted when the job is released, not sooner: until then the host may need it. */
@@ -96,6 +108,10 @@ PREM_SHARED_CODE bool grant_slot(prem_courier *c, prem_stream *sink) {
     put_inputs(c, sink, decision.ticket.slot);
   }
   decide(c, sink, &decision);
+#ifdef PREM_CARRIES_FRAMES
+  if (!(decision.ticket.flags & PREM_TICKET_VOID))
+    hand_to_keeper(c, sink, &decision);
+#endif
   return true;
 }
 
@@ -106,19 +122,9 @@ PREM_SHARED_CODE void count_behind(prem_stream *sink, int64_t behind_ns) {
   sink->untold |= 1U << PREM_COUNT_BEHIND;
 }
 
-/* What goes with a result; at which instant it is shown. */
-PREM_SHARED_CODE prem_note note_of_result(prem_courier *c, prem_stream *sink,
-                                          const prem_decision *decision, int64_t at_ns) {
-  prem_note note = decision->note;
-  if (note.flags & PREM_FRAME_REPEATED)
-    count(sink, PREM_COUNT_REPEATED);
-  note.published_ns = c->base_ns + at_ns;
-  return note;
-}
-
 #ifdef PREM_CARRIES_FRAMES
 /* Ahead of its instant, at which it only takes a word then, which others write. */
-PREM_SHARED_CODE void prepare_result(prem_courier *c, prem_stream *sink,
+PREM_SHARED_CALL void prepare_result(prem_courier *c, prem_stream *sink,
                                      const prem_decision *decision, int64_t at_ns) {
   if (sink->is_prepared)
     return;
@@ -133,7 +139,7 @@ PREM_SHARED_CODE void prepare_result(prem_courier *c, prem_stream *sink,
 /* It was ready before its instant, which has come, or others hand it on: has that been done? */
 PREM_SHARED_CODE bool is_handed_on(prem_courier *c, prem_stream *sink) {
 #ifdef PREM_CARRIES_FRAMES
-  if (is_shown_ahead(c, sink))
+  if (is_shown_by_keeper(c, sink))
     return true;
   if (!sink->is_prepared)
     return false;
@@ -147,7 +153,7 @@ PREM_SHARED_CODE bool is_handed_on(prem_courier *c, prem_stream *sink) {
 }
 
 /* At once; `at_ns` is its instant, if it has one. */
-PREM_SHARED_CODE void publish_result(prem_courier *c, prem_stream *sink,
+PREM_SHARED_CALL void publish_result(prem_courier *c, prem_stream *sink,
                                      const prem_decision *decision, int64_t at_ns) {
   const int64_t end_ns = at_ns < INT64_MAX ? job_end_ns(c, sink->writer, sink->oldest) : 0;
   prem_note note = note_of_result(c, sink, decision, c->now_ns);

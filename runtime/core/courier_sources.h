@@ -21,34 +21,32 @@ PREM_SHARED_CODE void use_frame(prem_courier *c, prem_stream *source, const prem
   decide(c, source, frame);
 }
 
-PREM_SHARED_CODE void keep_slot(prem_stream *source, int32_t slot) {
-  if (source->port.kind == PREM_LIVE_SAMPLING || source->port.missing != PREM_MISSING_REPEAT)
-    return;
-  prem_channel_hold(&source->consumer, slot);
+/* A slot that is held, -1 for none, in place of the one before. */
+PREM_SHARED_CODE void keep_instead(prem_stream *source, int32_t slot) {
   if (source->kept_slot >= 0)
     prem_channel_release(&source->consumer, source->kept_slot);
   source->kept_slot = slot;
 }
 
-/* A frame that was taken, with its note. */
-PREM_SHARED_CODE prem_decision frame_with(prem_stream *source, int32_t slot, uint64_t number,
-                                          const prem_note *note) {
-  prem_decision frame = no_decision();
-  frame.ticket.slot = slot;
-  frame.note = *note;
-  frame.note.input = number;
-  source->last = frame;
-  source->has_last = true;
-  keep_slot(source, slot);
-  return frame;
+PREM_SHARED_CODE void keep_slot(prem_stream *source, int32_t slot) {
+  if (source->port.kind == PREM_LIVE_SAMPLING || source->port.missing != PREM_MISSING_REPEAT)
+    return;
+  prem_channel_hold(&source->consumer, slot);
+  keep_instead(source, slot);
 }
 
 /* The frame that was just taken. */
 PREM_SHARED_CODE prem_decision new_frame(const prem_courier *c, prem_stream *source, int32_t slot,
                                          uint64_t number) {
   begin_to_bring(c, source, slot, number);
-  const prem_note note = note_of(c, source, slot, number); /* it comes at the same time */
-  return frame_with(source, slot, number, &note);
+  prem_decision frame = no_decision();
+  frame.ticket.slot = slot;
+  frame.note = note_of(c, source, slot, number); /* it comes at the same time */
+  frame.note.input = number;
+  source->last = frame;
+  source->has_last = true;
+  keep_slot(source, slot);
+  return frame;
 }
 
 PREM_SHARED_CODE void mark_repeated(prem_decision *frame) {
@@ -94,16 +92,41 @@ PREM_SHARED_CODE const prem_note *note_of_sample(const prem_courier *c, prem_str
   return &source->last.note;
 }
 
+/* Has the host two slots left beside those that are held? */
+PREM_SHARED_CODE bool has_slots_left(const prem_stream *source) {
+  int32_t held = 0;
+  PREM_ROLLED
+  for (int32_t slot = 0; slot < source->port.buffers; ++slot)
+    held += source->consumer.holds[slot] > 0;
+  return held + 2 <= source->port.buffers;
+}
+
+/* The newest is held, and brought, before a job wants it: then there is nothing to be asked of the
+ * host, if it still is the newest. Not where the host would lack a slot. */
+PREM_SHARED_CALL void keep_newest(const prem_courier *c, prem_stream *source) {
+  uint64_t number;
+  keep_instead(source, -1);
+  const int32_t slot = prem_channel_take(&source->consumer, &number);
+  if (slot < 0)
+    return;
+  note_of_sample(c, source, slot, number);
+  end_to_bring(c, source);
+  keep_instead(source, slot);
+  if (!has_slots_left(source))
+    keep_instead(source, -1);
+}
+
 /* SAMPLE_OLD and SAMPLE_NEW hold the slot of *out. */
 PREM_SHARED_CALL sample look_at_newest(const prem_courier *c, prem_stream *source,
                                        prem_decision *out) {
   uint64_t number;
-  const uint64_t new_from = source->consumer.first;
-  const bool had_one = source->consumer.has_taken;
+  if (!prem_consumer_has_newest(&source->consumer))
+    keep_instead(source, -1);
   const int32_t slot = prem_channel_take(&source->consumer, &number);
   if (slot < 0)
     return SAMPLE_NONE;
-  const bool is_new = !had_one || number >= new_from;
+  const bool is_new = number >= source->unused;
+  source->unused = number + 1;
   const prem_note *note = note_of_sample(c, source, slot, number);
   if (is_too_old(c, source, note)) {
     prem_channel_release(&source->consumer, slot);
@@ -163,6 +186,7 @@ PREM_SHARED_CODE bool choose_frame(prem_courier *c, prem_stream *source) {
 /* Nobody reads the ticket of this job any more. */
 PREM_SHARED_CODE bool is_unused(const prem_courier *c, const prem_stream *source, int64_t job) {
   const int64_t hyperperiod = prem_quotient(job, source->jobs);
+  PREM_ROLLED
   for (int32_t u = 0; u < source->user_count; ++u) {
     const prem_source_user *user = &source->users[u];
     const int64_t needed =

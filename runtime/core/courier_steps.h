@@ -19,6 +19,7 @@ PREM_SHARED_CODE bool is_draining(const prem_courier *c) {
 }
 
 PREM_SHARED_CODE bool is_queued(const prem_courier *c) {
+  PREM_ROLLED
   for (int32_t s = 0; s < c->source_count; ++s)
     if (c->streams[s].consumer.is_queue && prem_channel_has_new(&c->streams[s].consumer))
       return true;
@@ -45,8 +46,6 @@ PREM_SHARED_CODE void set_mode(prem_courier *c, int64_t hyperperiod, int64_t row
 /* The newest there is, for all tasks. */
 PREM_SHARED_CODE void set_snapshot(prem_courier *c, int64_t hyperperiod, int64_t row) {
   c->snapshot_of[row] = c->newest;
-  if (c->block_snapshots)
-    c->block_snapshots[row] = c->newest;
   if (c->newest == c->snapshot)
     return;
   c->snapshot = c->newest;
@@ -58,6 +57,14 @@ PREM_SHARED_CODE uint64_t oldest_snapshot(const prem_courier *c) {
   return c->completed < c->begun ? c->snapshot_of[prem_courier_row(c, c->completed)] : c->snapshot;
 }
 
+/* No job of it is over: that is before all that blocks are told of it. */
+PREM_SHARED_CODE void clear_ends(prem_courier *c, int64_t row) {
+  PREM_ROLLED
+  for (int64_t j = 0; j < c->job_count; ++j)
+    prem_store_end_ns(&c->job_end_ns[row * c->job_count + j], -1);
+  prem_fence_near();
+}
+
 /* What does not depend on when the next hyperperiod begins, ahead, so that it begins at once then.
  * The row that it uses belonged to one that nobody asks for any more. */
 PREM_SHARED_CODE void make_ready(prem_courier *c) {
@@ -67,12 +74,19 @@ PREM_SHARED_CODE void make_ready(prem_courier *c) {
   c->ready = hyperperiod;
   c->mode_of[row] = (uint8_t)c->mode_begun;
   c->snapshot_of[row] = c->snapshot;
-  if (c->block_snapshots)
-    c->block_snapshots[row] = c->snapshot;
-  if (c->block_plans)
-    c->block_plans[row] = c->plan_of_mode[c->mode_begun];
-  for (int64_t j = 0; j < c->job_count; ++j)
-    prem_store_end_ns(&c->job_end_ns[row * c->job_count + j], -1);
+  clear_ends(c, row);
+}
+
+/** While nothing is due: what does not depend on when the next hyperperiod begins. */
+PREM_SHARED_CALL void prem_courier_prepare(prem_courier *c) {
+  if (c->has_last)
+    return;
+  make_ready(c);
+  PREM_ROLLED
+  for (int32_t s = 0; c->trigger >= 0 && s < c->source_count; ++s)
+    if (c->streams[s].port.kind == PREM_LIVE_SAMPLING &&
+        prem_channel_has_new(&c->streams[s].consumer))
+      keep_newest(c, &c->streams[s]);
 }
 
 /* It has been made ready, and neither its mode nor its snapshot has changed since. */
@@ -84,27 +98,27 @@ PREM_SHARED_CODE bool is_ready(const prem_courier *c) {
 PREM_SHARED_CALL void begin_row(prem_courier *c, int64_t hyperperiod, int64_t row) {
   set_mode(c, hyperperiod, row);
   set_snapshot(c, hyperperiod, row);
-  for (int64_t j = 0; j < c->job_count; ++j)
-    prem_store_end_ns(&c->job_end_ns[row * c->job_count + j], -1);
-  if (c->block_plans)
-    c->block_plans[row] = c->plan_of_mode[c->mode];
+  clear_ends(c, row);
 }
 
-/* The next one begins there. */
-PREM_SHARED_CODE void count_begun(prem_courier *c, int64_t epoch_ns) {
-  c->epoch_ns[prem_courier_row(c, c->begun)] = epoch_ns;
-  ++c->begun;
-  ++c->decided;
+/* The next one, whose row is there, may begin. */
+PREM_SHARED_CODE void tell_begin(const prem_courier *c, int64_t row, int64_t epoch_ns) {
+  const uint64_t number = (uint64_t)c->begun + 1, snapshot = c->snapshot_of[row] & 0xFFFF;
+  const uint64_t plan = c->plan_of_mode[c->mode_of[row]];
+  if (c->begins)
+    prem_words_set_near(&c->begins[row], (uint64_t)epoch_ns, number << 24 | snapshot << 8 | plan);
+  else
+    prem_word_set_near(&c->near->permitted.value, number);
 }
 
 PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
   const int64_t hyperperiod = c->begun, row = prem_courier_row(c, hyperperiod);
   if (!is_ready(c))
     begin_row(c, hyperperiod, row);
-  if (c->block_epochs_ns)
-    c->block_epochs_ns[row] = epoch_ns;
-  count_begun(c, epoch_ns);
-  prem_word_set_near(&c->near->permitted.value, (uint64_t)c->begun);
+  c->epoch_ns[row] = epoch_ns;
+  tell_begin(c, row, epoch_ns);
+  ++c->begun;
+  ++c->decided;
 }
 
 /* Where the next one begins by the host's clock, a little nearer to it than the last one was, by
@@ -155,7 +169,7 @@ PREM_SHARED_CALL void begin_without_frame(prem_courier *c, prem_stream *trigger)
 
 /* As it was seen before the clock. */
 PREM_SHARED_CODE bool has_come(const prem_courier *c, const prem_stream *trigger) {
-#ifdef __CUDACC__
+#ifdef PREM_CARRIES_FRAMES
   (void)c;
   return prem_channel_has_new(&trigger->consumer);
 #else
@@ -168,18 +182,11 @@ PREM_SHARED_CODE bool permit_triggered(prem_courier *c) {
   prem_stream *trigger = &c->streams[c->trigger];
   const int64_t earliest_ns = earliest_epoch_ns(c);
   const bool has_one = has_come(c, trigger);
-  uint64_t number = 0;
   if (!has_one && !is_draining(c) && !is_due(c, earliest_ns + c->submit_timeout_ns))
     return false;
-  if (has_begun_ahead(c))
-    return true;
   if (has_one) {
-    const int32_t slot = prem_channel_take(&trigger->consumer, &number);
-    begin_to_bring(c, trigger, slot, number); /* blocks begin meanwhile */
     permit(c, later_of(earliest_ns, c->now_ns + trigger->port.lead_ns));
-    const prem_decision frame = new_frame(c, trigger, slot, number);
-    use_frame(c, trigger, &frame);
-    return true;
+    return take_next(c, trigger); /* blocks begin meanwhile */
   }
   if (is_draining(c)) {
     end_after_permitted(c, PREM_LIVE_STOPPED);
@@ -189,8 +196,28 @@ PREM_SHARED_CODE bool permit_triggered(prem_courier *c) {
   return true;
 }
 
-PREM_SHARED_CODE bool permit_next(prem_courier *c) {
-  if (c->has_last || c->begun - c->completed >= OPEN_HYPERPERIODS)
+PREM_SHARED_CODE bool may_permit(const prem_courier *c) {
+  return !c->has_last && c->begun - c->completed < OPEN_HYPERPERIODS;
+}
+
+/**
+ * The trigger's next frame has come, in that slot: tell blocks first what they wait for, if the
+ * hyperperiod is ready. prem_courier_start() has to follow, at the same instant: it decides the
+ * same, and all else.
+ * @return whether they have been told.
+ */
+PREM_SHARED_CODE bool prem_courier_tell_first(const prem_courier *c, int64_t now_ns, int32_t slot) {
+  const prem_stream *trigger = &c->streams[c->trigger];
+  if (!may_permit(c) || !is_ready(c))
+    return false;
+  tell_begin(c, prem_courier_row(c, c->begun),
+             later_of(earliest_epoch_ns(c), now_ns + trigger->port.lead_ns));
+  write_ticket(trigger, (prem_ticket){0, slot});
+  return true;
+}
+
+PREM_SHARED_CALL bool permit_next(prem_courier *c) {
+  if (!may_permit(c))
     return false;
   return c->trigger < 0 ? permit_periodic(c) : permit_triggered(c);
 }
@@ -200,6 +227,7 @@ PREM_SHARED_CODE bool permit_next(prem_courier *c) {
 /* Of a task that leaves out jobs, those that overran were counted at their deadlines. */
 PREM_SHARED_CALL void judge_deadlines(prem_courier *c, int32_t t, int64_t from, int64_t to) {
   const prem_live_task *task = &c->tasks[t];
+  PREM_ROLLED
   for (int64_t job = from; task->deadline_ns > 0 && job < to; ++job) {
     const bool is_late = job_end_ns(c, t, job) > task_release_ns(c, task, job) + task->deadline_ns;
     const bool is_counted = task->left_out && (job < task->left_out->judged ||
@@ -217,13 +245,15 @@ PREM_SHARED_CODE void keep_row(prem_courier *c, int64_t hyperperiod) {
   c->kept_epoch_ns[at] = c->epoch_ns[row];
   if (c->kept_mode_of)
     c->kept_mode_of[at] = c->mode_of[row];
+  PREM_ROLLED
   for (int64_t j = 0; j < c->job_count; ++j)
     c->kept_end_ns[at * c->job_count + j] =
         prem_load_end_ns(&c->job_end_ns[row * c->job_count + j]);
   put_word(&c->face->kept.value, (uint64_t)at + 1);
 }
 
-PREM_SHARED_CODE void judge_jobs(prem_courier *c) {
+PREM_SHARED_CALL void judge_jobs(prem_courier *c) {
+  PREM_ROLLED
   for (int32_t t = 0; c->has_deadlines && t < c->task_count; ++t) {
     const int64_t over = c->over_now[t];
     judge_deadlines(c, t, c->over[t], over);
@@ -246,22 +276,38 @@ PREM_SHARED_CODE bool look_at_blocks(prem_courier *c) {
 PREM_SHARED_CODE bool is_over(const prem_courier *c) {
   if (!c->has_last || c->completed < c->begun)
     return false;
+  PREM_ROLLED
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     if (c->streams[s].oldest < c->begun * c->streams[s].jobs)
       return false;
   return true;
 }
 
-PREM_SHARED_CODE void step_sources(prem_courier *c) {
-  for (int32_t s = 0; s < c->source_count; ++s) {
+PREM_SHARED_CODE void retire_frames(prem_courier *c) {
+  PREM_ROLLED
+  for (int32_t s = 0; s < c->source_count; ++s)
     while (retire_frame(c, &c->streams[s])) {
     }
-    while (choose_frame(c, &c->streams[s])) {
-    }
-  }
 }
 
-PREM_SHARED_CODE void show_results(prem_courier *c) {
+/* What jobs of hyperperiods that have begun wait for. */
+PREM_SHARED_CALL void serve_jobs(prem_courier *c) {
+  PREM_ROLLED
+  for (int32_t s = 0; s < c->source_count; ++s)
+    while (choose_frame(c, &c->streams[s])) {
+    }
+  /* all of it: a job that is given up has no result that could be dropped */
+  while (c->leaves_out_jobs && step_tasks(c)) {
+  }
+  step_versions(c);
+  PREM_ROLLED
+  for (int32_t s = c->source_count; s < c->stream_count; ++s)
+    while (grant_slot(c, &c->streams[s])) {
+    }
+}
+
+PREM_SHARED_CALL void show_results(prem_courier *c) {
+  PREM_ROLLED
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     while (show_result(c, &c->streams[s])) {
     }
@@ -269,19 +315,14 @@ PREM_SHARED_CODE void show_results(prem_courier *c) {
 
 /** Ahead of all else, and of prem_courier_decide(): results of jobs that are over, for which the
  *  host waits. */
-PREM_SHARED_CODE void prem_courier_show(prem_courier *c, int64_t now_ns) {
+PREM_SHARED_CALL void prem_courier_show(prem_courier *c, int64_t now_ns) {
   c->now_ns = now_ns;
   judge_jobs(c);
   show_results(c);
 }
 
-PREM_SHARED_CODE void grant_slots(prem_courier *c) {
-  for (int32_t s = c->source_count; s < c->stream_count; ++s)
-    while (grant_slot(c, &c->streams[s])) {
-    }
-}
-
 PREM_SHARED_CALL void tell_tasks(prem_courier *c) {
+  PREM_ROLLED
   for (int32_t t = 0; t < c->task_count; ++t) {
     prem_live_task *task = &c->tasks[t];
     prem_word *counts = c->task_faces[t].counts;
@@ -298,7 +339,8 @@ PREM_SHARED_CALL void tell_tasks(prem_courier *c) {
   c->has_untold_tasks = false;
 }
 
-PREM_SHARED_CODE void tell_stream(prem_stream *stream) {
+PREM_SHARED_CALL void tell_stream(prem_stream *stream) {
+  PREM_ROLLED
   for (int k = 0; stream->untold >> k != 0; ++k)
     if (stream->untold >> k & 1)
       put_word(&stream->face->counts[k], stream->counted[k]);
@@ -310,6 +352,7 @@ PREM_SHARED_CODE void tell_stream(prem_stream *stream) {
 
 PREM_SHARED_CODE void tell_progress(prem_courier *c) {
   c->is_untold = false;
+  PREM_ROLLED
   for (; c->kept < c->completed; ++c->kept)
     keep_row(c, c->kept);
   put_word(&c->face->completed.value, (uint64_t)c->completed);
@@ -319,16 +362,17 @@ PREM_SHARED_CODE void tell_progress(prem_courier *c) {
   put_word(&c->face->snapshot.value, c->snapshot);
   put_word(&c->face->oldest.value, oldest_snapshot(c));
   put_word(&c->face->end.value, (uint64_t)c->end);
-  if (c->ahead > 0)
-    put_word(&c->face->ahead.value, c->ahead);
+  if (c->by_keeper > 0)
+    put_word(&c->face->by_keeper.value, c->by_keeper);
   if (c->has_last)
     prem_word_set_far(&c->face->ending.value, 1);
 }
 
 /** The host, for whom it need not be soon: nobody waits for it as long as there is something to
  *  decide. What stands here says that others have read what is older. */
-PREM_SHARED_CODE void prem_courier_tell(prem_courier *c) {
+PREM_SHARED_CALL void prem_courier_tell(prem_courier *c) {
   begin_to_tell();
+  PREM_ROLLED
   for (int32_t s = 0; s < c->stream_count; ++s)
     tell_stream(&c->streams[s]);
   if (c->has_untold_tasks)
@@ -339,14 +383,22 @@ PREM_SHARED_CODE void prem_courier_tell(prem_courier *c) {
 }
 
 /** Ahead of all else, and of prem_courier_decide(), which has to follow: a hyperperiod that a frame
- *  begins, and slots for its results, where those wait for nothing else.
- *  @return whether one began. */
-PREM_SHARED_CODE bool prem_courier_start(prem_courier *c, int64_t now_ns) {
+ *  begins, and what its jobs wait for. @return whether one began. */
+PREM_SHARED_CALL bool prem_courier_start(prem_courier *c, int64_t now_ns) {
   c->now_ns = now_ns;
   if (!permit_next(c))
     return false;
-  grant_slots(c);
+  serve_jobs(c);
   return true;
+}
+
+/** Ahead of prem_courier_decide(), which has to follow: what an instant is for that has come, and
+ *  what blocks may wait for. */
+PREM_SHARED_CALL void prem_courier_keep_time(prem_courier *c, int64_t now_ns) {
+  c->now_ns = now_ns;
+  if (c->trigger < 0)
+    permit_next(c);
+  serve_jobs(c);
 }
 
 /**
@@ -359,7 +411,7 @@ PREM_SHARED_CODE bool prem_courier_start(prem_courier *c, int64_t now_ns) {
  *
  * @param tells  tell the host what has changed: else the next one will, or prem_courier_tell()
  */
-PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns, bool tells) {
+PREM_SHARED_CALL int64_t prem_courier_decide(prem_courier *c, int64_t now_ns, bool tells) {
   c->now_ns = now_ns;
   bool is_once = false, asks = !look_at_blocks(c) && c->trigger >= 0;
   for (;;) {
@@ -369,15 +421,10 @@ PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns, bo
     is_once = asks = true;
     c->wake_ns = INT64_MAX;
     show_results(c);
-    step_sources(c);
-    /* all of it: a job that is given up has no result that could be dropped */
-    while (c->leaves_out_jobs && step_tasks(c)) {
-    }
-    step_versions(c);
-    grant_slots(c);
+    retire_frames(c);
+    serve_jobs(c);
   }
-  if (!c->has_last)
-    make_ready(c);
+  prem_courier_prepare(c);
   if (tells || is_over(c))
     prem_courier_tell(c);
   if (is_over(c)) {

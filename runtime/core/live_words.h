@@ -5,7 +5,7 @@
  * the host and for the GPU: PREM_SHARED_CODE stands before its functions, PREM_SHARED_CALL before
  * those that stay functions on a GPU. What is put in place wherever it is called does not fit a
  * GPU's cache of instructions: the courier had half a MB of them, and took longer to fetch than to
- * work them.
+ * work them. So do loops stay loops there behind PREM_ROLLED.
  *
  * A *far* word is between the host and the GPU: it lies in the host's memory, and the GPU reaches
  * it over its bus. A *near* word is between the courier and the blocks. Without a GPU both are the
@@ -25,6 +25,7 @@ enum { PREM_LINE_BYTES = 128 }; /* two cache lines, which the prefetcher fetches
 #include "runtime/core/ptx.cuh"
 
 #define PREM_SHARED_CODE static __device__ inline
+#define PREM_ROLLED      _Pragma("unroll 1")
 #define PREM_SHARED_CALL static __device__ __noinline__ __attribute__((unused))
 typedef uint64_t prem_word;
 
@@ -33,6 +34,14 @@ PREM_SHARED_CODE uint64_t prem_word_near(const prem_word *word) {
 }
 PREM_SHARED_CODE void prem_word_set_near(prem_word *word, uint64_t value) {
   prem_store_release(word, value);
+}
+/** Two words at one instant, at an address that 16 divides; nothing is before them. */
+PREM_SHARED_CODE void prem_words_set_near(void *words, uint64_t first, uint64_t second) {
+  prem_store_16_relaxed(words, make_ulonglong2(first, second));
+}
+/** What was done before is before the near words that follow. */
+PREM_SHARED_CODE void prem_fence_near(void) {
+  prem_gpu_fence();
 }
 PREM_SHARED_CODE uint64_t prem_word_far(const prem_word *word) {
   return prem_system_load_acquire(word);
@@ -67,6 +76,7 @@ PREM_SHARED_CODE void prem_store_end_ns(int64_t *end_ns, int64_t value) {
 #include <stdatomic.h>
 
 #define PREM_SHARED_CODE static inline
+#define PREM_ROLLED
 #define PREM_SHARED_CALL static inline
 typedef _Atomic uint64_t prem_word;
 
@@ -76,6 +86,11 @@ PREM_SHARED_CODE uint64_t prem_word_near(const prem_word *word) {
 PREM_SHARED_CODE void prem_word_set_near(prem_word *word, uint64_t value) {
   atomic_store_explicit(word, value, memory_order_release);
 }
+PREM_SHARED_CODE void prem_words_set_near(void *words, uint64_t first, uint64_t second) {
+  ((uint64_t *)words)[0] = first; /* without a GPU nobody looks at them */
+  ((uint64_t *)words)[1] = second;
+}
+PREM_SHARED_CODE void prem_fence_near(void) {}
 PREM_SHARED_CODE uint64_t prem_word_far(const prem_word *word) {
   return atomic_load_explicit(word, memory_order_acquire);
 }

@@ -122,6 +122,16 @@ PREM_PTX ulonglong2 prem_load_16_relaxed(const void *words) {
                : "memory");
   return value;
 }
+PREM_PTX ulonglong2 prem_load_16_acquire(const void *words) {
+  ulonglong2 value;
+  asm volatile("{\n\t.reg .b128 both;\n\t"
+               "ld.acquire.gpu.global.b128 both, [%2];\n\t"
+               "mov.b128 {%0, %1}, both;\n\t}"
+               : "=l"(value.x), "=l"(value.y)
+               : "l"(words)
+               : "memory");
+  return value;
+}
 PREM_PTX void prem_store_16_relaxed(void *words, ulonglong2 value) {
   asm volatile("{\n\t.reg .b128 both;\n\t"
                "mov.b128 both, {%1, %2};\n\t"
@@ -139,6 +149,23 @@ PREM_PTX uint64_t prem_system_load_relaxed(const void *word) {
 PREM_PTX uint64_t prem_system_load_acquire(const void *word) {
   uint64_t value;
   asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+  return value;
+}
+/** Two words, each by itself. */
+PREM_PTX ulonglong2 prem_system_load_two(const void *words) {
+  ulonglong2 value;
+  asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.x), "=l"(value.y)
+               : "l"(words)
+               : "memory");
+  return value;
+}
+PREM_PTX ulonglong2 prem_system_load_two_acquire(const void *words) {
+  ulonglong2 value;
+  asm volatile("ld.acquire.sys.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.x), "=l"(value.y)
+               : "l"(words)
+               : "memory");
   return value;
 }
 PREM_PTX void prem_system_store_relaxed(void *word, uint64_t value) {

@@ -190,10 +190,8 @@ prem_status prem_live_open(const prem_backend *backend, const prem_schedule *sch
   return status;
 }
 
-uint32_t prem_live_count_ahead(const prem_live *live, uint32_t *begun) {
-  const uint64_t word = prem_word_far(&live->courier->face->ahead.value);
-  *begun = (uint32_t)(word >> 32);
-  return (uint32_t)word;
+uint64_t prem_live_count_by_keeper(const prem_live *live) {
+  return prem_word_far(&live->courier->face->by_keeper.value);
 }
 
 void prem_live_fold_at(prem_live *live, uint32_t phases) {

@@ -59,9 +59,9 @@ enum { IS_EMULATED = 1, FRAMES = 40, STATES = 8, TURNS = 10, ENDINGS = 16 };
 enum { IS_EMULATED = 0, FRAMES = 100, STATES = 60, TURNS = 200, ENDINGS = 60 };
 #endif
 
-/* Of so many frames more than this are begun and shown ahead. How many is a matter of time, which
+/* Of so many frames more than this are shown by the keeper. How many is a matter of time, which
  * the emulated GPU has not. */
-#define AHEAD_AT_LEAST(frames) (IS_EMULATED ? 0 : (frames) / 2)
+#define AT_LEAST_HALF(frames) (IS_EMULATED ? 0 : (frames) / 2)
 
 static void *feed_all(void *argument) {
   const bench *b = argument;

@@ -7,11 +7,11 @@
  */
 #define LIVE_BACKEND "cuda"
 #include "tests/common/has_gpu.h"
-#include "tests/common/live_ahead.h"
-#include "tests/common/live_ahead_samples.h"
 #include "tests/common/live_leaks.h"
 #include "tests/common/live_memory.h"
 #include "tests/common/live_stopped.h"
+#include "tests/common/live_triggered.h"
+#include "tests/common/live_triggered_samples.h"
 #include "tests/common/mode_plans.h"
 
 #include <sys/wait.h>
@@ -660,9 +660,9 @@ int main(int argc, char **argv) {
     tcase_add_test(cases, stopping_does_not_wait_for_copies);
     tcase_add_test(cases, results_are_shown_at_their_instants);
   }
-  tcase_add_loop_test(cases, a_frame_that_was_waited_for_is_not_decided, 0, AHEAD_KINDS);
-  tcase_add_loop_test(cases, frames_in_any_order_have_what_belongs_to_them, 0, 2 * AHEAD_KINDS);
-  tcase_add_test(cases, a_frame_in_another_slot_is_found_there);
+  tcase_add_loop_test(cases, a_result_that_is_waited_for_is_shown_by_the_keeper, 0,
+                      TRIGGERED_KINDS);
+  tcase_add_loop_test(cases, frames_in_any_order_have_what_belongs_to_them, 0, 2 * TRIGGERED_KINDS);
   tcase_add_loop_test(cases, a_frame_is_begun_with_the_sample_that_there_is, 0, SAMPLED_KINDS);
   tcase_add_loop_test(cases, each_frame_has_the_newest_sample_before_it, 0, 2 * SAMPLED_KINDS);
   tcase_add_loop_test(cases, a_sample_is_taken_when_the_hyperperiod_begins, 0, 2);

@@ -244,6 +244,9 @@ PREM_PTX ulonglong2 prem_load_16_relaxed(const void *words) {
   emulate_swap_16((void *)words, &was, was);
   return was;
 }
+PREM_PTX ulonglong2 prem_load_16_acquire(const void *words) {
+  return prem_load_16_relaxed(words);
+}
 PREM_PTX void prem_store_16_relaxed(void *words, ulonglong2 value) {
   ulonglong2 was = value;
   while (!emulate_swap_16(words, &was, value)) {
@@ -254,6 +257,14 @@ PREM_PTX uint64_t prem_system_load_relaxed(const void *word) {
 }
 PREM_PTX uint64_t prem_system_load_acquire(const void *word) {
   return emulate_load((const uint64_t *)word, __ATOMIC_ACQUIRE);
+}
+PREM_PTX ulonglong2 prem_system_load_two(const void *words) {
+  const uint64_t *of = (const uint64_t *)words;
+  const uint64_t second = emulate_load(of + 1, __ATOMIC_ACQUIRE);
+  return make_ulonglong2(emulate_load(of, __ATOMIC_ACQUIRE), second);
+}
+PREM_PTX ulonglong2 prem_system_load_two_acquire(const void *words) {
+  return prem_system_load_two(words);
 }
 PREM_PTX void prem_system_store_relaxed(void *word, uint64_t value) {
   __atomic_store_n((uint64_t *)word, value, __ATOMIC_RELAXED);

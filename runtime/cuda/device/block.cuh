@@ -175,8 +175,8 @@ struct block_state {
   int32_t begins; /* to the compute warps, at a table's start: 0: no hyperperiod begins any more */
   prem_device_live live;
   int64_t origins_ns[HYPERPERIODS];      /* of the last that have begun here, counted round */
-  uint64_t snapshots[HYPERPERIODS];      /* of arguments, likewise */
-  uint64_t snapshot;                     /* that the tasks of this block have */
+  uint16_t snapshots[HYPERPERIODS];      /* of arguments, likewise, modulo 2^16 */
+  uint16_t snapshot;                     /* that the tasks of this block have */
   uint8_t plans[HYPERPERIODS];           /* by which they are worked, likewise */
   hyperperiod_number begun;              /* hyperperiods that have */
   int32_t ended;                         /* 1: no more will */
@@ -339,7 +339,7 @@ __device__ __forceinline__ int32_t plan_of(const block_state *own, hyperperiod_n
  */
 __device__ __forceinline__ bool plan_changes(const block_state *own,
                                              hyperperiod_number hyperperiod) {
-  if (own->live.plans == nullptr)
+  if (own->live.plan_count <= 1)
     return false;
   const int32_t before = hyperperiod == 0 ? 0 : plan_of(own, hyperperiod - 1);
   return plan_of(own, hyperperiod) != before;

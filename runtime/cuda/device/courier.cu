@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The courier of a live session on the GPU: one block beside the executive, which decides by the
- * GPU's own clock what prem_courier_decide() says. It has four warps:
+ * GPU's own clock what prem_courier_decide() says. It has three warps:
  *
- *   - the decider looks at the blocks' words, in L2, and at what the listener has heard. Where
- *     something has changed, or an instant has come, its first lane decides
- *   - the keeper hands results on at their instants; where no result has one, as soon as they are
- *     made, if the decider has prepared that
- *   - the listener looks at the host's words over the bus, a lane each. That takes as long as five
- *     looks at the blocks, and longer where a copy is under way. It begins a hyperperiod that the
- *     decider has prepared
- *   - the carrier brings frames over; it sleeps at a barrier until there is one
+ *   - the dispatcher looks at the host's words over the bus, and at the blocks' words in L2, a lane
+ *     each and both at the same time. Where something has changed, or an instant has come, its
+ * first lane decides. A frame that begins a hyperperiod it brings over itself, if it is short
+ *   - the keeper hands results on: at their instants; where none has one, as soon as they are made
+ *   - the carrier brings other frames over, and words for the host that can wait; it sleeps at a
+ *     barrier until there is one
  *
- *   courier_parts.cuh    what they share
- *   courier_carry.cuh    the carrier
- *   courier_keep.cuh     the keeper, where results have instants
- *   courier_look.cuh     the words of host and blocks
- *   courier_ahead.cuh    hyperperiods that are prepared ahead: a part of all of them
- *   courier_listen.cuh   the listener
- *   courier_decide.cuh   the decider
+ *   courier_parts.cuh     what they share
+ *   courier_carry.cuh     the carrier
+ *   courier_look.cuh      the words of host and blocks, the session's begin
+ *   courier_keep.cuh      the keeper
+ *   courier_dispatch.cuh  the dispatcher
  *
  * It ends when all results are shown, when the session is stopped, or when the host is silent.
  */
-#include "runtime/cuda/device/courier_decide.cuh"
+#include "runtime/cuda/device/courier_dispatch.cuh"
 
 namespace {
 
@@ -34,39 +30,32 @@ __device__ __forceinline__ void serving_await(void) {
   prem_block_fence();
 }
 
-__global__ void __launch_bounds__(PREM_COURIER_THREADS, 5) /* 96 registers: room for blocks */
+__global__ void __launch_bounds__(PREM_COURIER_THREADS, 6) /* 96 registers: room for blocks */
     courier(const __grid_constant__ prem_courier_launch launch) {
   const int32_t thread = (int32_t)threadIdx.x, lane = thread & 31;
   image_take(launch);
   if (thread == 0) {
     prem_barrier_init(&is_ordered);
     prem_barrier_init(&is_carried);
-    orders = answered = 0;
-    asked = 1;
+    orders = 0;
     is_carrying = false;
-    is_serving = is_closing = is_leaving = is_silent = 0;
-    trigger_seen = 0;
+    order.note = nullptr;
+    is_serving = is_closing = 0;
     note_stream = -1;
   }
-  if (thread < 32)
-    heard[thread] = 0;
   if (thread < PREM_DEVICE_STREAMS)
     handing.promises[thread].word = 0;
   __syncthreads();
   switch (thread / 32) {
-  case DECIDER:
-    decide_all(launch, lane);
+  case DISPATCHER:
+    dispatch_all(launch, lane);
     break;
   case KEEPER:
     serving_await();
-    if (ahead.shows_results)
-      results_show(lane);
+    if (keeper_shows)
+      show_when_over(lane);
     else
       keep_promises(lane);
-    break;
-  case LISTENER:
-    serving_await();
-    listen(launch, lane);
     break;
   default:
     carry(lane);

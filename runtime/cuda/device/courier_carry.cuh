@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of the courier: the carrier, a warp, which brings frames over and words to the host; and what the
- * decider says to it and to the keeper. */
+ * dispatcher says to it and to the keeper. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_COURIER_CARRY_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_COURIER_CARRY_CUH
 
@@ -34,6 +34,37 @@ __device__ void carry_row(const unsigned char *from, unsigned char *to, int32_t 
   }
   for (int32_t at = 16 * count + lane; at < bytes; at += 32)
     to[at] = *(const volatile unsigned char *)(from + at);
+}
+
+/** A frame that a warp brings over at once, all its pieces at the same time. */
+constexpr int32_t SHORT_PIECES = 9, SHORT_BYTES = 32 * 16 * SHORT_PIECES;
+
+struct row_pieces {
+  int4 whole[SHORT_PIECES];
+  unsigned char last;
+};
+
+/** A lane's pieces of a row are on their way. */
+__device__ __forceinline__ void row_load(const unsigned char *from, int32_t bytes, int32_t lane,
+                                         row_pieces *out) {
+  const int32_t count = bytes >> 4;
+#pragma unroll
+  for (int32_t i = 0; i < SHORT_PIECES; ++i)
+    if (lane + 32 * i < count)
+      out->whole[i] = prem_load_fresh((const int4 *)from + lane + 32 * i);
+  if (lane < (bytes & 15))
+    out->last = *(const volatile unsigned char *)(from + 16 * count + lane);
+}
+
+__device__ __forceinline__ void row_store(unsigned char *to, int32_t bytes, int32_t lane,
+                                          const row_pieces &pieces) {
+  const int32_t count = bytes >> 4;
+#pragma unroll
+  for (int32_t i = 0; i < SHORT_PIECES; ++i)
+    if (lane + 32 * i < count)
+      ((int4 *)to)[lane + 32 * i] = pieces.whole[i];
+  if (lane < (bytes & 15))
+    to[16 * count + lane] = pieces.last;
 }
 
 /** A piece of a frame of many rows: where it lies in both, and how long it is. */
@@ -80,7 +111,7 @@ __device__ void carry_rows(int32_t lane) {
   }
 }
 
-/** Words that were put down: what the decider did and saw before is before them. One warp. */
+/** Words that were put down: what the dispatcher did and saw before is before them. One warp. */
 __device__ __forceinline__ void carry_words(int32_t lane) {
   const int32_t count = word_count;
   const put_down_word own = words[lane < count ? lane : 0];
@@ -89,10 +120,9 @@ __device__ __forceinline__ void carry_words(int32_t lane) {
     prem_word_set_far_relaxed(own.to, own.value);
 }
 
-/** The carrier's part. A frame's note comes at the same time. That it is there the listener has
- *  seen, and what it saw before it told the decider is seen here. One warp. */
+/** The carrier's part. A frame's note comes at the same time. That it is there the dispatcher has
+ *  seen before it ordered it. One warp. */
 __device__ void carry(int32_t lane) {
-  enum { NOTE_WORDS = sizeof(prem_note) / 8 };
   for (uint32_t number = 0;; ++number) {
     barrier_await(&is_ordered, number);
     if (order.row_bytes == 0)
@@ -108,20 +138,27 @@ __device__ void carry(int32_t lane) {
     if (order.note != nullptr)
       prem_fence_async(); /* bulk copies of blocks will fetch it */
     __syncwarp();
-    if (lane == 0) /* the decider's release carries it to others, when it has met this */
+    if (lane == 0) /* the dispatcher's release carries it to others, when it has met this */
       prem_barrier_arrive(&is_carried);
   }
 }
 
-__device__ __forceinline__ void carry_end(void) {
+__device__ __noinline__ void carry_end(void) {
   if (!is_carrying)
     return;
   barrier_await(&is_carried, orders++);
   is_carrying = false;
 }
 
+/** The frame that was ordered last is there, and its note; what the host is told is not waited for.
+ */
+__device__ __forceinline__ void carry_end_of_frame(void) {
+  if (order.note != nullptr)
+    carry_end();
+}
+
 /** To be waited for by carry_end(). */
-__device__ __forceinline__ void carry_begin(const carry_order &of) {
+__device__ __noinline__ void carry_begin(const carry_order &of) {
   carry_end();
   order = of;
   is_carrying = true;
@@ -142,7 +179,7 @@ __device__ __forceinline__ void await_told(void) {
   carry_end();
 }
 
-__device__ __forceinline__ void put_word(uint64_t *word, uint64_t value) {
+__device__ __noinline__ void put_word(uint64_t *word, uint64_t value) {
   if (word_count == MOST_WORDS) {
     end_to_tell();
     begin_to_tell();
@@ -154,8 +191,13 @@ __device__ __forceinline__ int32_t rows_of(const prem_device_carry *of) {
   return of->shape[0] * of->shape[1] * of->shape[2];
 }
 
+/** Can any warp bring it over at once, or do others bring it? */
+__device__ __forceinline__ bool is_short_row(const prem_device_carry *of) {
+  return of->host == nullptr || (rows_of(of) == 1 && of->row_bytes <= SHORT_BYTES);
+}
+
 /** To be waited for by end_to_bring(); nothing where the frame is there or others bring it. */
-__device__ void begin_to_bring(const prem_courier *c, const prem_stream *source, int32_t slot,
+__device__ __noinline__ void begin_to_bring(const prem_courier *c, const prem_stream *source, int32_t slot,
                                uint64_t number) {
   const int32_t s = (int32_t)(source - c->streams);
   prem_device_carry *of = &own_carries[s];
@@ -171,19 +213,19 @@ __device__ void begin_to_bring(const prem_courier *c, const prem_stream *source,
 }
 
 __device__ void end_to_bring(const prem_courier *, const prem_stream *) {
-  carry_end();
+  carry_end_of_frame();
 }
 
 /** The note that came with a frame. */
 __device__ prem_note note_of(const prem_courier *c, const prem_stream *source, int32_t slot,
                              uint64_t number) {
-  carry_end();
+  carry_end_of_frame();
   if (note_stream == (int32_t)(source - c->streams) && note_number == number)
     return own_note;
   return source->face->channel.note[slot];
 }
 
-__device__ void send_frame(const prem_courier *c, const prem_stream *sink, int32_t slot) {
+__device__ __noinline__ void send_frame(const prem_courier *c, const prem_stream *sink, int32_t slot) {
   prem_device_carry *of = &own_carries[sink - c->streams];
   if (of->host == nullptr)
     return;
@@ -194,7 +236,7 @@ __device__ void send_frame(const prem_courier *c, const prem_stream *sink, int32
 }
 
 /** Its bytes and its note are with the host: the word follows at the instant. */
-__device__ void promise(const prem_courier *c, const prem_stream *sink, int64_t at_ns,
+__device__ __noinline__ void promise(const prem_courier *c, const prem_stream *sink, int64_t at_ns,
                         uint64_t word) {
   promised_word *of = &handing.promises[sink - c->streams];
   of->to = &sink->producer.channel->filled.value;
@@ -213,8 +255,8 @@ __device__ int64_t promise_kept(const prem_courier *c, prem_stream *sink) {
   return *(volatile int64_t *)&of->behind_ns;
 }
 
-__device__ bool has_begun_ahead(prem_courier *c);
-__device__ bool is_shown_ahead(prem_courier *c, prem_stream *sink);
+__device__ void hand_to_keeper(prem_courier *c, prem_stream *sink, const prem_decision *decision);
+__device__ bool is_shown_by_keeper(prem_courier *c, prem_stream *sink);
 
 } // namespace
 

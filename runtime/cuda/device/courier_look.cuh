@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of the courier: the words of host and blocks that its warps look at, and the session's begin. */
+/* Of the courier: the words of host and blocks that it looks at, and the session's begin. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_COURIER_LOOK_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_COURIER_LOOK_CUH
 
-#include "runtime/cuda/device/courier_keep.cuh"
+#include "runtime/cuda/device/courier_carry.cuh"
 
 namespace {
-
-/** Words that the host writes, in this order a lane each; behind them `filled` of each source and
- *  `passed` of each sink. */
-enum host_word { PING, LEAVE, HOST_BEAT, BASE, REQUEST, WISH, NEWEST, STREAMS };
 
 __device__ __forceinline__ const void *stream_word_at(const prem_stream *stream, bool is_source) {
   if (is_source)
@@ -20,24 +16,25 @@ __device__ __forceinline__ const void *stream_word_at(const prem_stream *stream,
                                    : &stream->producer.channel->passed.value;
 }
 
+/** A lane for each. */
 __device__ __forceinline__ const void *host_word_at(const prem_courier_launch &launch,
                                                     int32_t lane) {
   const prem_courier *c = own_courier;
-  const int32_t stream = lane - STREAMS;
+  const int32_t stream = lane - HOST_STREAMS;
   switch (lane) {
-  case PING:
+  case HOST_PING:
     return &launch.talk->ping;
-  case LEAVE:
+  case HOST_LEAVE:
     return &launch.talk->leave;
   case HOST_BEAT:
     return &launch.talk->host_beat;
-  case BASE:
+  case HOST_BASE:
     return &launch.talk->base_ns;
-  case REQUEST:
+  case HOST_REQUEST:
     return &c->face->request.value;
-  case WISH:
+  case HOST_WISH:
     return &c->face->wish.value;
-  case NEWEST:
+  case HOST_NEWEST:
     return &c->face->newest.value;
   default:
     if (stream >= c->stream_count)
@@ -45,36 +42,71 @@ __device__ __forceinline__ const void *host_word_at(const prem_courier_launch &l
     return stream_word_at(&c->streams[stream], stream < c->source_count);
   }
 }
-static_assert(STREAMS + PREM_DEVICE_STREAMS <= 32, "a lane for each word of the host");
+static_assert(HOST_STREAMS + PREM_DEVICE_STREAMS <= 32, "a lane for each word of the host");
 
-/** Have a part of a task's blocks done job `over`? One lane. */
-__device__ __forceinline__ bool is_part_over(const prem_device_leader *leader, int32_t part,
-                                             int64_t over) {
-  if (leader->blocks[part] == 0)
-    return true;
-  const int64_t round = over >> leader->shift, word = over - (round << leader->shift);
-  const prem_device_end *end = &leader->ends[((int64_t)part << leader->shift) + word];
-  const uint32_t needed = (uint32_t)(round + 1) * (uint32_t)leader->blocks[part];
-  return (int32_t)(prem_load_acquire(&end->blocks) - needed) >= 0;
+/** Where a part of a task's blocks counts those that have done job `job`, and how many there will
+ * be then; NULL: that part has no blocks. One lane. */
+__device__ __forceinline__ const uint32_t *part_end(const prem_device_leader *leader, int32_t part,
+                                                    int64_t job, uint32_t *needed) {
+  const int64_t round = job >> leader->shift, word = job - (round << leader->shift);
+  *needed = (uint32_t)(round + 1) * (uint32_t)leader->blocks[part];
+  return leader->blocks[part] == 0 ? nullptr
+                                   : &leader->ends[((int64_t)part << leader->shift) + word].blocks;
 }
 
-/** The lanes look at the tasks, one at each part of one's blocks, and at the next job of each
- *  alone: to look further takes as long again, and the decider looks again soon. @return whether a
- *  job is over. One warp. */
-__device__ __forceinline__ bool blocks_look(const prem_courier *c, int32_t lane) {
-  constexpr int32_t AT_ONCE = 32 / PREM_DEVICE_PARTS;
-  const int32_t part = lane % PREM_DEVICE_PARTS, own = lane / PREM_DEVICE_PARTS;
-  bool has_changed = false;
-  for (int32_t first = 0; first < c->task_count; first += AT_ONCE) {
-    const int32_t t = first + own;
-    bool is_over = t < c->task_count && is_part_over(&own_leaders[t], part, c->over_now[t]);
-    for (int32_t other = 1; other < PREM_DEVICE_PARTS; other *= 2)
-      is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, other) != 0;
-    if (part == 0 && is_over)
-      has_changed |= prem_courier_see(c, t, c->over_now[t] + 1);
-    __syncwarp();
+/** Have they done it? One lane. */
+__device__ __forceinline__ bool is_part_over(const prem_device_leader *leader, int32_t part,
+                                             int64_t job) {
+  uint32_t needed;
+  const uint32_t *end = part_end(leader, part, job, &needed);
+  return end == nullptr || (int32_t)(prem_load_acquire(end) - needed) >= 0;
+}
+
+/** A look at blocks: a lane for each part of a task's, at the next job of each task alone. To look
+ *  further takes as long again, and the dispatcher looks again soon. */
+constexpr int32_t TASKS_ACROSS = 32 / PREM_DEVICE_PARTS, LOOKS = 4;
+constexpr int32_t TASKS_AT_ONCE = TASKS_ACROSS * LOOKS;
+struct blocks_look {
+  int32_t first; /* task */
+  uint32_t done[LOOKS], needed[LOOKS];
+};
+
+/** All of a lane's loads are on their way. One warp. */
+__device__ __forceinline__ void blocks_look_begin(const prem_courier *c, int32_t lane,
+                                                  blocks_look *look) {
+#pragma unroll
+  for (int32_t i = 0; i < LOOKS; ++i) {
+    const int32_t t = look->first + TASKS_ACROSS * i + lane / PREM_DEVICE_PARTS;
+    const uint32_t *end = nullptr;
+    if (t < c->task_count)
+      end = part_end(&own_leaders[t], lane % PREM_DEVICE_PARTS, c->over_now[t], &look->needed[i]);
+    look->done[i] = end != nullptr ? prem_load_relaxed(end) : look->needed[i];
   }
-  return __any_sync(WHOLE_WARP, has_changed);
+}
+
+/** They have come. One warp. @return whether a job is over: what blocks did before is seen then. */
+__device__ __forceinline__ bool blocks_look_end(const prem_courier *c, int32_t lane,
+                                                blocks_look *look) {
+  constexpr uint32_t ALL_PARTS = (1u << PREM_DEVICE_PARTS) - 1;
+  const int32_t own = lane / PREM_DEVICE_PARTS;
+  bool has_changed = false;
+#pragma unroll
+  for (int32_t i = 0; i < LOOKS; ++i) {
+    const int32_t t = look->first + TASKS_ACROSS * i + own;
+    const uint32_t over =
+        __ballot_sync(WHOLE_WARP, (int32_t)(look->done[i] - look->needed[i]) >= 0);
+    if (t < c->task_count && lane % PREM_DEVICE_PARTS == 0 &&
+        (over >> lane & ALL_PARTS) == ALL_PARTS)
+      has_changed |= prem_courier_see(c, t, c->over_now[t] + 1);
+  }
+  look->first += TASKS_AT_ONCE;
+  if (look->first >= c->task_count)
+    look->first = 0;
+  if (!__any_sync(WHOLE_WARP, has_changed))
+    return false;
+  prem_gpu_fence();
+  __syncwarp();
+  return true;
 }
 
 /** Hyperperiods that are over. One warp. */

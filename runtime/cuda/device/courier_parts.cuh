@@ -4,7 +4,8 @@
 #define TTPREM_RUNTIME_CUDA_DEVICE_COURIER_PARTS_CUH
 
 #define PREM_CARRIES_FRAMES
-#include "runtime/core/courier.h"
+#include "runtime/core/courier_hear.h"
+#include "runtime/core/courier_keeper.h"
 
 #include "runtime/cuda/device/engine.cuh"
 #include "runtime/cuda/device/executive.h"
@@ -12,8 +13,9 @@
 namespace {
 
 constexpr uint32_t WHOLE_WARP = 0xffffffffu;
+constexpr int32_t NOTE_WORDS = sizeof(prem_note) / 8;
 
-enum courier_warp { DECIDER, KEEPER, LISTENER, CARRIER, COURIER_WARPS };
+enum courier_warp { DISPATCHER, KEEPER, CARRIER, COURIER_WARPS };
 static_assert(PREM_COURIER_THREADS == 32 * COURIER_WARPS, "a warp each");
 
 /** A frame to be brought over; `rows` 0: words for the host; `row_bytes` 0: the carrier leaves. */
@@ -42,15 +44,6 @@ __shared__ uint32_t orders;
 __shared__ int64_t zero_ns;    /* the courier's time 0 */
 __shared__ int32_t is_serving; /* 1: the session has begun */
 __shared__ int32_t is_closing; /* 1: it is over */
-__shared__ int32_t is_leaving; /* 1: the courier has to leave, whatever is open */
-__shared__ int32_t is_silent;  /* 1: nothing is heard of the host */
-
-/** What the listener has heard, a word of each of its lanes (host_word). */
-__shared__ uint64_t heard[32];
-__shared__ uint64_t trigger_seen; /* the trigger's word, as soon as it is there */
-/** Looks that begin behind something that the decider did: it counts `asked` up, and `answered`
- *  follows when what such a look has brought is in `heard`. */
-__shared__ uint32_t asked, answered;
 
 /** A result that is handed on at its instant. */
 struct promised_word {
@@ -59,67 +52,14 @@ struct promised_word {
   int64_t at_ns, behind_ns;
 };
 
-/** A result that the keeper shows as soon as its job is over: courier_ahead.cuh. */
-struct shown_result {
-  uint64_t begun; /* its hyperperiod + 1; 0: none */
-  int64_t job;
-  uint64_t number, input; /* of its frame; of the first one that it is made of */
-  int64_t sampled_ns;     /* when the oldest sample was captured that it is made of */
-  int64_t *captured_ns;   /* where the host looks when the trigger's frame was; NULL: in the note */
-  const unsigned char *from;
-  unsigned char *to;
-  prem_channel *channel;
-  int32_t bytes, slot, writer, mode;
-  bool is_of_frame; /* made of the trigger's frame */
-};
-constexpr int32_t SHOWN_SINKS = 4; /* two results each */
+constexpr int32_t KEPT_SINKS = 4;
 
-/** What the keeper hands on. Where a result has an instant, it shows none of itself. */
+/** What the keeper hands on: in a session words at their instants, or results. */
 __shared__ union {
   promised_word promises[PREM_DEVICE_STREAMS];
-  shown_result results[2 * SHOWN_SINKS];
+  prem_kept_sink sinks[KEPT_SINKS];
 } handing;
-static_assert(sizeof(shown_result) * 2 * SHOWN_SINKS <= sizeof(promised_word) * PREM_DEVICE_STREAMS,
-              "it takes no scratchpad of its own");
-
-/** The next hyperperiod, prepared ahead: courier_ahead.cuh says who writes what. */
-enum ahead_state : uint32_t {
-  AHEAD_NONE,
-  AHEAD_PREPARED,
-  AHEAD_CLAIMED,
-  AHEAD_BEGUN,
-  AHEAD_GIVEN_BACK
-};
-constexpr int32_t CAPTURED = 4; /* more than are open; a power of two */
-struct prepared_hyperperiod {
-  /* constant: */
-  bool is_used, shows_results;
-  int32_t source_count;
-  /* whoever may: */
-  uint32_t state; /* ahead_state */
-  /* the decider: */
-  uint64_t trigger_word; /* that the host will write */
-  uint64_t wish, newest; /* of the host, as they are known */
-  const unsigned char *from;
-  unsigned char *to;
-  const prem_note *note;
-  int64_t earliest_ns, lead_ns;
-  int64_t from_ns;      /* before that it is too early for its samples */
-  int64_t *epoch;       /* where blocks look */
-  prem_word *permitted; /* likewise; */
-  uint64_t begun;       /* what it becomes */
-  int32_t bytes, slot;
-  uint64_t samples[PREM_DEVICE_STREAMS];          /* [source]: the words of those that it has */
-  uint8_t slots[PREM_DEVICE_STREAMS];             /* of results */
-  uint8_t filled[SHOWN_SINKS], kept[SHOWN_SINKS]; /* counts: results put down; seen shown */
-  bool is_put[SHOWN_SINKS], lacks_results;        /* this one's; not all of them */
-  /* the listener: */
-  int64_t epoch_ns;
-  prem_note frame;
-  int64_t captured_ns[CAPTURED]; /* [begun % CAPTURED], for the keeper */
-  uint64_t shown_until;          /* likewise: `begun` of the last one that it has begun */
-};
-__shared__ prepared_hyperperiod ahead;
+__shared__ bool keeper_shows; /* results: none has an instant */
 
 __shared__ bool is_carrying;
 __shared__ prem_note own_note; /* of the frame that was brought last, which is this: */

@@ -23,7 +23,6 @@
  *   executive_gated.cu, executive_gated_convolution.cu  the same executive once more, for
  * best-effort tasks best_effort.cuh  in it: the gate that memory phases pass, and what is counted
  * of it courier.cu    of a live session: who decides; a kernel of its own beside the executive
- *   courier_ahead.cuh  in it: the next hyperperiod, prepared ahead
  *   program.h     the structs that the host fills in
  *   verify.cu     kernels of their own around a run: poison, compare
  *   sentinel.cu   a kernel of its own beside a run: sees the GPU stand still
@@ -106,7 +105,7 @@ const void *prem_executive_gated(int32_t number, int32_t *max_threads);
 const void *prem_executive_gated_convolution(int32_t number, int32_t *max_threads);
 int32_t prem_executive_gated_bytes(void);
 /** The courier: one block of so many threads, its argument a prem_courier_launch. */
-enum { PREM_COURIER_THREADS = 128 };
+enum { PREM_COURIER_THREADS = 96 };
 const void *prem_courier_kernel(void);
 /** A kernel's number in this build, or -1: none of this name that is a compatible interval, or is
  *  not. */

@@ -39,26 +39,25 @@ __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
   bool begins = false;
   if (lane_number() == 0) {
     const uint64_t wanted = (uint64_t)hyperperiod;
+    const prem_begin_word *word = &own->live.begins[wanted & (uint64_t)(own->live.rows - 1)];
+    prem_begin_word now;
     int64_t look_ns = prem_clock_ns() + LOOK_NS;
     while (!begins) {
-      begins = wanted < prem_word_near(own->live.permitted);
+      const ulonglong2 words = prem_load_16_acquire(word);
+      now = prem_begin_word{(int64_t)words.x, words.y};
+      begins = prem_begin_is_of(&now, wanted);
       if (begins || prem_clock_ns() < look_ns)
         continue;
       look_ns = prem_clock_ns() + LOOK_NS;
-      /* `last` is never below `permitted` at the time that it is written */
+      /* `last` is never below what may begin at the time that it is written */
       if (wanted >= prem_word_near(own->live.last) || courier_look(hyperperiod))
         break;
     }
     if (begins) {
-      const uint64_t row = wanted & (uint64_t)(own->live.rows - 1);
-      const uint64_t snapshot = *(const volatile uint64_t *)&own->live.snapshots[row];
-      const uint8_t plan =
-          own->live.plans == nullptr ? 0 : *(const volatile uint8_t *)&own->live.plans[row];
-      const int64_t epoch_ns = prem_load_acquire(&own->live.epoch_ns[row]);
-      *(volatile uint8_t *)&own->plans[hyperperiod & (HYPERPERIODS - 1)] = plan;
-      *(volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)] = snapshot;
-      *(volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)] =
-          own->start_ns + epoch_ns;
+      const int32_t place = (int32_t)(hyperperiod & (HYPERPERIODS - 1));
+      *(volatile uint8_t *)&own->plans[place] = (uint8_t)prem_begin_plan(&now);
+      *(volatile uint16_t *)&own->snapshots[place] = (uint16_t)prem_begin_snapshot(&now);
+      *(volatile int64_t *)&own->origins_ns[place] = own->start_ns + now.epoch_ns;
       prem_block_fence();
       *(volatile hyperperiod_number *)&own->begun = hyperperiod + 1;
     } else {
@@ -116,9 +115,9 @@ __device__ __noinline__ void params_bring(uint64_t snapshot) {
 
 /** A hyperperiod begins: all its computes have the arguments of one snapshot. All compute lanes. */
 __device__ __forceinline__ void arguments_change(block_state *own, hyperperiod_number hyperperiod) {
-  const uint64_t wanted =
-      *(const volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)];
-  if (wanted == *(const volatile uint64_t *)&own->snapshot)
+  const uint16_t wanted =
+      *(const volatile uint16_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)];
+  if (wanted == *(const volatile uint16_t *)&own->snapshot)
     return;
   params_bring(wanted);
   PREM_SYNC();

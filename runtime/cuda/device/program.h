@@ -356,17 +356,16 @@ typedef struct prem_device_live_task {
 
 /** What the executive of a live session needs besides. */
 typedef struct prem_device_live {
-  const uint64_t *permitted, *last; /* words of the courier */
-  const uint64_t *beat;             /* its last reading of the clock */
-  const int64_t *epoch_ns;          /* [rows] from S */
-  const uint64_t *snapshots;        /* [rows]: of arguments; 0: as the tasks have them */
-  const uint8_t *plans;             /* [rows]: number of the plan; NULL: there is one */
+  const struct prem_begin_word *begins; /* [rows]: which hyperperiods may begin */
+  const uint64_t *last;                 /* word of the courier */
+  const uint64_t *beat;                 /* its last reading of the clock */
   int64_t asks_of_plan;             /* launch.asks has so many for each, launch.blocks all blocks */
   const unsigned char (*params)[PREM_PARAMS_BYTES]; /* as prem_courier's, in the host's memory */
-  int64_t rows;                                     /* of epoch_ns and job_end_ns: a power of two */
+  int64_t rows;                                     /* of begins and job_end_ns: a power of two */
   const prem_device_gate *gates;
   const prem_device_live_task *tasks; /* [task] */
   int32_t tasks_at, gates_at;         /* of a block's in its scratchpad: bytes before them */
+  int32_t plan_count;
   prem_device_fold *folds;            /* as the launch's cells */
   uint32_t fold_at;                   /* a cell that counts so many phases is emptied there */
 } prem_device_live;
@@ -429,6 +428,7 @@ typedef struct prem_courier_launch {
   int32_t is_near;                /* the image fits into the scratchpad that it was launched with */
   int32_t reserved;
   prem_courier_talk *talk;
+  const struct prem_line *lines; /* the host's: of frame n at n modulo PREM_MAX_LIVE_BUFFERS */
   prem_device_state *state;
   uint64_t *beat;
   int64_t host_silence_ns; /* so long without a beat of the host, and the session ends; 0: never */

@@ -54,6 +54,7 @@ static cudaError_t make_ready(prem_cuda_live *live) {
   CUDA_TRY(prem_cuda_reset_state(cuda, rows * live->recorded->job_count));
   CUDA_TRY(prem_cuda_live_tables_new(live));
   CUDA_TRY(cudaHostGetDevicePointer((void **)&live->launch.talk, live->talk, 0));
+  CUDA_TRY(cudaHostGetDevicePointer((void **)&live->launch.lines, live->lines, 0));
   /* as the executive has it: an SM's scratchpad is divided anew only while nothing runs there */
   CUDA_TRY(cudaFuncSetAttribute(prem_courier_kernel(),
                                 cudaFuncAttributePreferredSharedMemoryCarveout,
@@ -306,6 +307,7 @@ static cudaError_t open_parts(prem_cuda_live *live) {
   CUDA_TRY(cudaStreamCreateWithFlags(&live->fetching, cudaStreamNonBlocking));
   CUDA_TRY(cudaHostAlloc((void **)&live->talk, sizeof *live->talk, cudaHostAllocMapped));
   memset(live->talk, 0, sizeof *live->talk);
+  CUDA_TRY(prem_cuda_live_lines_new(live));
   CUDA_TRY(params_new(live));
   CUDA_TRY(prem_cuda_live_frames_new(live));
   /* its kernel is loaded here: nothing is loaded beside a kernel that does not end */
@@ -521,6 +523,7 @@ void prem_cuda_live_free(prem_cuda *cuda) {
     cudaFreeHost(live->params);
     for (int64_t i = 0; i < live->allocations.count; ++i)
       cudaFree(((void **)live->allocations.items)[i]);
+    cudaFreeHost(live->lines);
     cudaFreeHost(live->talk);
     if (live->serving)
       cudaStreamDestroy(live->serving);

@@ -47,7 +47,8 @@ typedef struct prem_cuda_live {
   prem_courier *courier; /* the host's */
   prem_trace *recorded;
   prem_courier_face *face_there; /* courier->face, as the GPU sees it */
-  prem_courier_talk *talk;       /* pinned */
+  prem_courier_talk *talk;       /* pinned; */
+  struct prem_line *lines;       /* likewise: see courier_hear.h */
   prem_device_live tables;
   prem_courier_launch launch;
   prem_device_block *blocks; /* as they are during the session */
@@ -111,6 +112,8 @@ cudaError_t prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry
 /** A frame that lies on the GPU as on the host: how many bytes it has as one row, those between its
  *  rows included; 0: it has to go row by row. */
 int64_t prem_cuda_live_one_row(const prem_device_array *device, const prem_storage *host);
+/** Where a trigger's frames are told: one for each that can be under way. */
+cudaError_t prem_cuda_live_lines_new(prem_cuda_live *live);
 /** See prem_live_engine::submit. */
 prem_status prem_cuda_live_submit(void *state, int32_t stream, int32_t slot, const prem_note *note,
                                   uint64_t *number, prem_diag *diag);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "prem/base/clock.h"
+#include "runtime/core/courier_hear.h"
 
 static size_t row_bytes_of(const prem_storage *storage) {
   return (size_t)(storage->shape[3] * storage->element_bytes);
@@ -53,6 +54,61 @@ static cudaError_t copy_frame(const prem_cuda_live *live, int32_t s, int32_t dev
   return cudaSuccess;
 }
 
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* None is of a frame that it could tell: these have other numbers. */
+cudaError_t prem_cuda_live_lines_new(prem_cuda_live *live) {
+  const cudaError_t error =
+      cudaHostAlloc((void **)&live->lines, PREM_MAX_LIVE_BUFFERS * sizeof *live->lines,
+                    cudaHostAllocMapped);
+  for (uint64_t line = 0; error == cudaSuccess && line < PREM_MAX_LIVE_BUFFERS; ++line)
+    for (int i = 0; i < 2 * LINE_VALUES; ++i)
+      live->lines[line].words[i] = line_word(line + 1, 0);
+  return error;
+}
+
+static void put_value(prem_line *line, int32_t place, uint64_t number, uint64_t value) {
+  __atomic_store_n(&line->words[2 * place], line_word(number, (uint32_t)value), __ATOMIC_RELAXED);
+  __atomic_store_n(&line->words[2 * place + 1], line_word(number, (uint32_t)(value >> 32)),
+                   __ATOMIC_RELAXED);
+}
+
+/* Bytes of a frame of the trigger that its line has. */
+static int32_t bytes_in_line(const prem_cuda_live *live, int32_t s, const prem_storage *host) {
+  const prem_courier *c = live->courier;
+  const int64_t row =
+      prem_cuda_live_one_row(&live->cuda->arrays.arrays[c->streams[s].port.array], host);
+  return live->is_large[s] || live->stays[s] || row > line_room(c) ? 0 : (int32_t)row;
+}
+
+/* A frame of the trigger, and what was said before it. Whoever says that does it in this thread, or
+ * has told it of it.
+ * @param word   what is written to its channel
+ * @param waits  it is written behind what is under way */
+static void tell_line(const prem_cuda_live *live, int32_t s, int32_t slot, const prem_note *note,
+                      uint64_t word, bool waits) {
+  const prem_courier *c = live->courier;
+  const uint64_t number = (word >> PREM_CHANNEL_SLOT_BITS) - 1;
+  prem_line *line = &live->lines[number % PREM_MAX_LIVE_BUFFERS];
+  const prem_storage host =
+      prem_storage_slot(&live->cuda->host->storage[c->streams[s].port.array], slot);
+  const int32_t bytes = bytes_in_line(live, s, &host);
+  put_value(line, LINE_CAPTURED, number, (uint64_t)note->captured_ns);
+  put_value(line, LINE_FRAME, number, line_frame(bytes, waits));
+  put_value(line, HOST_WISH, number, prem_word_far(&c->face->wish.value));
+  put_value(line, HOST_NEWEST, number, prem_word_far(&c->face->newest.value));
+  for (int32_t i = 0; i < c->source_count; ++i)
+    put_value(line, HOST_STREAMS + i, number,
+              i == s ? word : prem_word_far(&c->face->streams[i].channel.filled.value));
+  for (int32_t at = 0; at < bytes; at += 8) {
+    uint64_t value = 0;
+    memcpy(&value, host.base + at, (size_t)(bytes - at < 8 ? bytes - at : 8));
+    put_value(line, line_head(c) + at / 8, number, value);
+  }
+}
+
+/* ---- to the GPU ------------------------------------------------------------------------------ */
+
 /* Behind all that is under way to the GPU. */
 static cudaError_t write_behind(const prem_cuda_live *live, prem_live_word *word, uint64_t value) {
   const CUdeviceptr at = (CUdeviceptr)(uintptr_t)&word->value;
@@ -90,13 +146,17 @@ prem_status prem_cuda_live_submit(void *state, int32_t stream, int32_t slot, con
   prem_cuda_live *live = ((const prem_cuda *)state)->live;
   prem_producer *producer = &live->courier->streams[stream].producer;
   *number = producer->next;
-  if (!live->is_large[stream] && !is_sending(live)) {
-    prem_channel_publish(producer, slot, note);
+  const bool waits = live->is_large[stream] || is_sending(live);
+  const uint64_t word = prem_channel_put_down(producer, slot, note);
+  if (stream == live->courier->trigger)
+    tell_line(live, stream, slot, note, word, waits);
+  if (!waits) {
+    prem_channel_hand_on(producer, word);
     return PREM_OK;
   }
   cudaError_t error = prem_cuda_enter(live->cuda->gpu);
   if (error == cudaSuccess)
-    error = send(live, stream, slot, prem_channel_put_down(producer, slot, note));
+    error = send(live, stream, slot, word);
   return prem_cuda_report(error, diag, "sending a frame to the GPU");
 }
 

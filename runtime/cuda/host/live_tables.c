@@ -198,10 +198,7 @@ static cudaError_t device_rows(prem_cuda_live *live, prem_courier *to) {
   atomic_init(&near.last.value, UINT64_MAX);
   cudaError_t error;
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->near, &near, sizeof near));
-  CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_epochs_ns, NULL, rows * sizeof(int64_t)));
-  CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_snapshots, NULL, rows * sizeof(uint64_t)));
-  if (from->plan_count > 1)
-    CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_plans, NULL, rows));
+  CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->begins, NULL, rows * sizeof *to->begins));
   if (from->kept_mode_of)
     CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_mode_of, NULL, kept));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_epoch_ns, NULL, kept * sizeof(int64_t)));
@@ -437,12 +434,10 @@ static cudaError_t tables_new(prem_cuda_live *live, prem_courier *courier) {
   CUDA_TRY(gates_new(live, courier));
   CUDA_TRY(image_new(live, courier));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&live->launch.beat, NULL, sizeof(uint64_t)));
-  live->tables.permitted = (const uint64_t *)&courier->near->permitted.value;
+  live->tables.begins = courier->begins;
   live->tables.last = (const uint64_t *)&courier->near->last.value;
   live->tables.beat = live->launch.beat;
-  live->tables.epoch_ns = courier->block_epochs_ns;
-  live->tables.snapshots = courier->block_snapshots;
-  live->tables.plans = courier->block_plans;
+  live->tables.plan_count = courier->plan_count;
   live->tables.asks_of_plan = live->cuda->device.asks_of_plan;
   CUDA_TRY(cudaHostGetDevicePointer((void **)&live->tables.params, live->params, 0));
   live->tables.rows = courier->rows;
