@@ -82,28 +82,17 @@ PREM_SHARED_CALL void overrun(prem_courier *c, int32_t t, int64_t job) {
     task->left_out->skips_next = true;
 }
 
-/* It is over before its deadline was looked at: by when it ended the next one is skipped, so that it
- * does not matter when it is looked at. That it has overrun is counted by judge_deadlines(). */
-PREM_SHARED_CODE bool skips_behind(const prem_courier *c, int32_t t, int64_t job,
-                                   int64_t deadline_ns) {
-  const prem_live_task *task = &c->tasks[t];
-  return task->overrun == PREM_OVERRUN_SKIP && !is_left_out(task, job) &&
-         !lacks_frame(c, task, job) && job_end_ns(c, t, job) > deadline_ns;
-}
-
 PREM_SHARED_CALL bool look_at_deadline(prem_courier *c, int32_t t) {
   const prem_live_task *task = &c->tasks[t];
   prem_omissions *own = task->left_out;
   const int64_t job = own->judged;
   if (job == own->next)
     return false;
-  const int64_t deadline_ns = task_release_ns(c, task, job) + task->deadline_ns;
-  if (c->over[t] > job)
-    own->skips_next |= skips_behind(c, t, job, deadline_ns);
-  else if (is_due(c, deadline_ns))
+  if (c->over[t] <= job) {
+    if (!is_due(c, task_release_ns(c, task, job) + task->deadline_ns))
+      return false;
     overrun(c, t, job);
-  else
-    return false;
+  }
   ++own->judged;
   return true;
 }

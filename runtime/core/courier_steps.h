@@ -392,15 +392,6 @@ PREM_SHARED_CALL bool prem_courier_start(prem_courier *c, int64_t now_ns) {
   return true;
 }
 
-/** Ahead of prem_courier_decide(), which has to follow: what an instant is for that has come, and
- *  what blocks may wait for. */
-PREM_SHARED_CALL void prem_courier_keep_time(prem_courier *c, int64_t now_ns) {
-  c->now_ns = now_ns;
-  if (c->trigger < 0)
-    permit_next(c);
-  serve_jobs(c);
-}
-
 /**
  * All that is due, where prem_courier_see() has said what blocks have done. As
  * prem_courier_step().

@@ -374,6 +374,10 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
       begun_ns = prem_clock_ns();
     }
     data_await(own, reads, fetched);
+    if (PREM_FIRST_LANE() && own->plan_block == 0) {
+      BLOCK_STAMP(27, at.hyperperiod, ready_ns);
+      BLOCK_STAMP(28, at.hyperperiod, prem_clock_ns());
+    }
     if (PREM_FIRST_LANE()) { /* its entry is free now */
       of->ready_ns = ready_ns;
       of->released_ns = start_ns;
@@ -392,6 +396,8 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     if (PREM_FIRST_LANE()) {
       of->end_ns = prem_clock_ns();
       count_publish(own, PREM_COMPUTE, number);
+      if (own->plan_block == 0)
+        BLOCK_STAMP(29, at.hyperperiod, of->end_ns);
     }
     if (locks)
       tokens_give(token_user{user, PREM_COMPUTE, user, PREM_COMPUTE});

@@ -38,6 +38,7 @@ __global__ void __launch_bounds__(PREM_COURIER_THREADS, 6) /* 96 registers: room
     prem_barrier_init(&is_ordered);
     prem_barrier_init(&is_carried);
     orders = 0;
+    stamps = launch.stamps;
     is_carrying = false;
     order.note = nullptr;
     is_serving = is_closing = 0;

@@ -138,6 +138,10 @@ __device__ __forceinline__ void first_tell(const line_look &line, int32_t lane, 
   bool has_told = false;
   if (lane == 0)
     has_told = prem_courier_tell_first(own_courier, own->told_ns, slot);
+  if (lane == 0) {
+    stamp_told = prem_clock_ns();
+    STAMP(has_told ? 2 : 3, stamp_zero);
+  }
   own->has_told = __any_sync(WHOLE_WARP, has_told);
 }
 
@@ -174,6 +178,7 @@ __device__ __forceinline__ bool look(const prem_courier_launch &launch, int32_t 
   const bool is_open = c->completed < c->begun;
   if (__any_sync(WHOLE_WARP, has_to_ask(c, lane)))
     prem_system_fence_ordered();
+  const int64_t stamp_begin = prem_clock_ns();
   const uint32_t stops = prem_load_relaxed(&launch.state->abort);
   const int32_t values = own->line_values;
   const uint64_t *words = values > 0 ? line_words(launch, c) : nullptr;
@@ -187,6 +192,7 @@ __device__ __forceinline__ bool look(const prem_courier_launch &launch, int32_t 
     line.low = prem_system_load_two_acquire(words + 2 * lane);
   const int64_t now = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0);
   *is_over = is_open && blocks_look_end(c, lane, &own->blocks);
+  const int64_t stamp_words = prem_clock_ns();
   const uint64_t before = own->known, told = line_value(line.low);
   const uint64_t filled = __shfl_sync(WHOLE_WARP, (unsigned long long)word, own->trigger_lane);
   const bool has_come = values > 0 && is_told(c, line, filled, lane, values);
@@ -202,8 +208,15 @@ __device__ __forceinline__ bool look(const prem_courier_launch &launch, int32_t 
       c->request = PREM_COURIER_DRAIN;
     own->heard = c->request;
   }
-  if (has_come)
+  if (has_come) {
+    if (lane == 0) {
+      stamp_zero = stamp_words;
+      stamp_count(stamps, 0, stamp_words - stamp_begin);
+      stamp_count(stamps, 18, stamp_words - stamp_look);
+      STAMP(1, stamp_zero);
+    }
     first_tell(line, lane, s_ns, own);
+  }
   if (__any_sync(WHOLE_WARP, lane >= HOST_REQUEST && word != before))
     prem_system_fence(); /* what others did before they said it is seen */
   __syncwarp();
@@ -328,30 +341,48 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
   own.rest_ns = own.tell_ns = INT64_MAX;
   own.heard_ns = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0);
   for (bool is_over = false, has_ended; !is_over;) {
+    if (lane == 0)
+      stamp_look = prem_clock_ns();
     if (!look(launch, lane, s_ns, &own, &has_ended))
       return;
-    if (own.has_told)
+    if (own.has_told) {
       frame_start(c, lane, own.told_ns, &own);
+      if (lane == 0)
+        STAMP(4, stamp_zero);
+    }
     const int64_t now = __shfl_sync(WHOLE_WARP, (long long)(prem_clock_ns() - s_ns), 0);
-    if (has_ended)
+    if (has_ended) {
+      const int64_t stamp_show = prem_clock_ns();
+      if (lane == 0)
+        STAMP(8, stamp_told);
       over_show(c, lane, now, &own);
+      if (lane == 0)
+        STAMP(9, stamp_show);
+    }
     const bool begins = begins_now(c, lane, own);
     const bool is_due =
         own.is_silent || now >= own.wake_ns || now >= own.rest_ns || now >= own.tell_ns;
     /* and here all lanes have looked at what the first one may change now */
     const bool has_news = __any_sync(WHOLE_WARP, is_due || is_news(c, lane, own));
-    if (!begins && now >= own.wake_ns) {
-      if (lane == 0)
-        prem_courier_keep_time(c, now);
-      __syncwarp();
-    }
-    if (begins)
+    const int64_t stamp_now = prem_clock_ns();
+    if (begins) {
       frame_start(c, lane, now, &own);
-    else if (has_news)
+      if (lane == 0) {
+        stamp_told = prem_clock_ns();
+        STAMP(5, stamp_now);
+      }
+    } else if (has_news) {
       is_over = rest_decide(c, lane, now, &own);
+      if (lane == 0) {
+        STAMP(6, stamp_now);
+        STAMP(7, stamp_zero);
+      }
+    }
     else if (own.prepares) {
       if (lane == 0)
         prem_courier_prepare(c);
+      if (lane == 0)
+        STAMP(10, stamp_now);
       own.prepares = false;
       __syncwarp();
     }

@@ -102,6 +102,9 @@ __device__ bool is_shown_by_keeper(prem_courier *c, prem_stream *sink) {
 __device__ __forceinline__ void result_show(prem_kept_result *of, int32_t lane) {
   enum { PUBLISHED = offsetof(prem_note, published_ns) / 8 };
   row_pieces pieces;
+  const int64_t stamp_seen = prem_clock_ns();
+  if (lane == 0)
+    STAMP(20, *(volatile int64_t *)&stamp_told);
   row_load(of->from, of->bytes, lane, &pieces);
   const int64_t published_ns =
       *(const volatile int64_t *)&own_courier->base_ns + prem_clock_ns() - zero_ns;
@@ -116,6 +119,8 @@ __device__ __forceinline__ void result_show(prem_kept_result *of, int32_t lane) 
     prem_word_set_far(&of->channel->filled.value,
                       of->frames << PREM_CHANNEL_SLOT_BITS | (uint64_t)of->slot);
     prem_block_fence(); /* the dispatcher sees it gone behind its word */
+    STAMP(21, stamp_seen);
+    STAMP(22, *(volatile int64_t *)&stamp_zero);
     *(volatile uint64_t *)&of->frames = 0;
   }
   __syncwarp();

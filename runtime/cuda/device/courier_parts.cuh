@@ -61,6 +61,9 @@ __shared__ union {
 } handing;
 __shared__ bool keeper_shows; /* results: none has an instant */
 
+__shared__ uint32_t *stamps;
+__shared__ int64_t stamp_zero, stamp_look, stamp_told, stamp_over;
+#define STAMP(STAGE, SINCE) stamp_count(stamps, STAGE, prem_clock_ns() - (SINCE))
 __shared__ bool is_carrying;
 __shared__ prem_note own_note; /* of the frame that was brought last, which is this: */
 __shared__ int32_t note_stream;

@@ -362,6 +362,7 @@ typedef struct prem_device_live {
   int64_t asks_of_plan;             /* launch.asks has so many for each, launch.blocks all blocks */
   const unsigned char (*params)[PREM_PARAMS_BYTES]; /* as prem_courier's, in the host's memory */
   int64_t rows;                                     /* of begins and job_end_ns: a power of two */
+  uint32_t *stamps;
   const prem_device_gate *gates;
   const prem_device_live_task *tasks; /* [task] */
   int32_t tasks_at, gates_at;         /* of a block's in its scratchpad: bytes before them */
@@ -398,6 +399,9 @@ typedef struct prem_device_carry {
       brought[PREM_MAX_LIVE_BUFFERS]; /* of an input: 1 + number of the frame that lies there */
 } prem_device_carry;
 
+
+/* experiment only */
+enum { STAMP_STAGES = 40, STAMP_BINS = 512, STAMP_STEP = 32 };
 typedef enum prem_courier_leave {
   PREM_COURIER_STAYS,
   PREM_COURIER_LEAVES,   /* the session is over */
@@ -431,6 +435,7 @@ typedef struct prem_courier_launch {
   const struct prem_line *lines; /* the host's: of frame n at n modulo PREM_MAX_LIVE_BUFFERS */
   prem_device_state *state;
   uint64_t *beat;
+  uint32_t *stamps;
   int64_t host_silence_ns; /* so long without a beat of the host, and the session ends; 0: never */
   int64_t resident_timeout_ns;
 } prem_courier_launch;

@@ -368,6 +368,8 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
     if (at.index == 0 && !memory_table_begin(at.count, at.slot, at.hyperperiod))
       break;
+    if (at.index == 0 && own->plan_block == 0 && lane_number() == 0)
+      BLOCK_STAMP(24, at.hyperperiod, prem_clock_ns());
     const memory_step step = step_at(own, at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
     const bool pair = step.other != at.slot;
@@ -388,6 +390,8 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
       break;
     copy_request flying = {};
     int64_t due_ns = 0, ready_ns = 0;
+    if (step.prefetch >= 0 && own->plan_block == 0 && lane_number() == 0)
+      BLOCK_STAMP(25, at.hyperperiod, prem_clock_ns());
     if (step.prefetch >= 0) {
       /* all that can be done before the needs are met: the next entry is free, and filled */
       const needs room = {issued - (MAX_IN_FLIGHT - 2), seen.y, seen.z};
@@ -436,6 +440,8 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     if (step.prefetch >= 0 &&
         !prefetch_start(own, launch, flying, fetch, due_ns, ready_ns, &issued))
       break;
+    if (step.prefetch >= 0 && own->plan_block == 0 && lane_number() == 0)
+      BLOCK_STAMP(26, at.hyperperiod, prem_clock_ns());
     if (locks && step.writeback >= 0 && !pair)
       writeback_order(own, ordered++, ready_ns, 0);
     __syncwarp();
