@@ -204,12 +204,57 @@ static bool is_removed(const prem_planning *planning, const prem_old_plan *old,
   return !translate(planning, old, 0, was, &is);
 }
 
+static int by_phase(const void *left, const void *right, void *slots) {
+  const int64_t i = *(const int64_t *)left, k = *(const int64_t *)right;
+  const prem_slot *a = (const prem_slot *)slots + i, *b = (const prem_slot *)slots + k;
+  if (a->task != b->task)
+    return a->task < b->task ? -1 : 1;
+  if (a->job != b->job)
+    return a->job < b->job ? -1 : 1;
+  if (a->tile != b->tile)
+    return a->tile < b->tile ? -1 : 1;
+  if (a->phase != b->phase)
+    return a->phase < b->phase ? -1 : 1;
+  return (i > k) - (i < k);
+}
+
+/* A plan that is not legal may have a phase twice: which are there again? NULL: no memory. */
+static bool *mark_repeated(const prem_slot *slots, int64_t count) {
+  int64_t *order = malloc((size_t)(count + 1) * sizeof *order);
+  bool *again = calloc((size_t)count + 1, sizeof *again);
+  for (int64_t i = 0; order && i < count; ++i)
+    order[i] = i;
+  if (order && again)
+    qsort_r(order, (size_t)count, sizeof *order, by_phase, (void *)slots);
+  for (int64_t i = 1; order && again && i < count; ++i) {
+    const prem_slot *a = &slots[order[i - 1]], *b = &slots[order[i]];
+    again[order[i]] =
+        a->task == b->task && a->job == b->job && a->tile == b->tile && a->phase == b->phase;
+  }
+  if (!order) {
+    free(again);
+    again = NULL;
+  }
+  free(order);
+  return again;
+}
+
+static bool is_any(const bool *of, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (of[i])
+      return true;
+  return false;
+}
+
 static prem_status translate_all(const prem_planning *planning, const prem_slot *was, int64_t count,
                                  prem_old_plan *old) {
   int64_t times = repeats(planning, old);
+  bool *again = mark_repeated(was, count);
   old->slots = calloc((size_t)(count * times + 1), sizeof *old->slots);
-  if (!old->slots)
+  if (!old->slots || !again) {
+    free(again);
     return PREM_ERR_MEMORY;
+  }
   for (int64_t i = 0, length; i < count; i += length) {
     length = group_length(was, i, count);
     if (was[i].flags & PREM_SLOT_WARMUP)
@@ -217,9 +262,12 @@ static prem_status translate_all(const prem_planning *planning, const prem_slot 
     for (int64_t k = 0; k < length; ++k)
       old->removed += is_removed(planning, old, &was[i + k]);
     old->phases += length;
+    if (is_any(&again[i], length)) /* it has its place already */
+      continue;
     for (int64_t k = 0; k < times; ++k)
       old->slot_count += translate_group(planning, old, k, &was[i], length);
   }
+  free(again);
   return PREM_OK;
 }
 
