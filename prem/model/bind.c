@@ -576,8 +576,8 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
   if (bind_tasks(schedule, registry, diag) != PREM_OK)
     return PREM_ERR_MEMORY;
   status = prem_deal_blocks(schedule, diag);
-  for (int32_t t = 0; t < schedule->task_count;
-       ++t) /* others have errors: nobody judges it further */
+  /* Where others have errors nothing is dealt, and nobody judges who has no block. */
+  for (int32_t t = 0; t < schedule->task_count; ++t)
     schedule->tasks[t].broken |= schedule->tasks[t].block_count == 0;
   if (status)
     return status;

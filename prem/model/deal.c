@@ -271,8 +271,8 @@ static prem_status deal(dealer *d, prem_task *task, int64_t ready_ns, prem_diag 
   }
   if (count == 0) {
     prem_diag_add(diag, PREM_ERROR, 27, task->place, "blocks",
-                  "no block is left for task '%s': best-effort tasks have all %d; give it one of "
-                  "the platform",
+                  "no block is left for task '%s': best-effort tasks have all %d; leave one to "
+                  "the critical tasks",
                   task->name, d->blocks);
     task->broken = true; /* it is said once */
     return PREM_ERR_INVALID;

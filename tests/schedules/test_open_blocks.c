@@ -107,8 +107,8 @@ static const char *first_problem(const char *source) {
 TEST(without_a_block_left_nothing_is_dealt) {
   ck_assert_str_eq(
       first_problem(text(HEAD LOAD ", %s );", 2, 1, "0-1", task_text("open", 8, ""))),
-      "E027: blocks: no block is left for task 'open': best-effort tasks have all 2; give "
-      "it one of the platform");
+      "E027: blocks: no block is left for task 'open': best-effort tasks have all 2; leave "
+      "one to the critical tasks");
 }
 
 TEST(best_effort_names_its_blocks) {
