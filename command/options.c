@@ -33,6 +33,9 @@ static const struct {
             "exit with 5; what was measured is kept and written"},
     {OF(KERNEL_TEST), "cases", OPTION_CASES, .arg = "N",
      .doc = "test so many random sets of arrays and tile that the kernel takes; default 50"},
+    {OF(ISOLATE), "companies", OPTION_COMPANIES, .arg = "NAME,...",
+     .doc = "of best-effort tasks: measure these alone, each longer in the same time; default: all "
+            "of alone, cold, gate, no-gate, partition, gated-graph and graph"},
     {OF(MEASURING), "cores", OPTION_CORES, .arg = "LIST",
      .doc = "on cpu: the blocks with work, in their order, run on these cores: 2,3 or 4-7"},
     {OF(OBSERVING), "discard", OPTION_DISCARD, .arg = "N",

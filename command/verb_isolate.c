@@ -9,7 +9,8 @@ typedef struct isolate_options {
   study_options common;
   const char *hostile; /* NULL: the usual stressor */
   prem_mode modes[PREM_MODE_COUNT];
-  int mode_count; /* 0: tt and free */
+  int mode_count;     /* 0: tt and free */
+  uint32_t companies; /* 0: all */
   bool sentinel;
 } isolate_options;
 
@@ -29,6 +30,24 @@ static void add_modes(isolate_options *options, struct argp_state *state, char *
     argp_error(state, "--modes: no mode named");
 }
 
+static void add_companies(isolate_options *options, struct argp_state *state, char *names) {
+  char *rest = NULL;
+  options->companies = 0;
+  for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+    int c = 0;
+    while (c < PREM_LOAD_COMPANIES && strcmp(name, prem_load_company_name(c)) != 0)
+      ++c;
+    if (c == PREM_LOAD_COMPANIES)
+      argp_error(state,
+                 "unknown company '%s'; there are alone, cold, gate, no-gate, partition, "
+                 "gated-graph and graph",
+                 name);
+    options->companies |= 1U << c;
+  }
+  if (options->companies == 0)
+    argp_error(state, "--companies: no company named");
+}
+
 static const command_store stores[] = {TAKE_FLAG(OPTION_SENTINEL, isolate_options, sentinel),
                                        TAKE_TEXT(OPTION_HOSTILE, isolate_options, hostile),
                                        TAKE_TEXT('o', isolate_options, common.json),
@@ -42,6 +61,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case 'm':
     add_modes(options, state, text);
+    return 0;
+  case OPTION_COMPANIES:
+    add_companies(options, state, text);
     return 0;
   default:
     return command_take(stores, OPTIONS_ISOLATE, key, text, state);
@@ -125,6 +147,7 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
                                   .sentinel = options->sentinel,
                                   .stop = &command_stop,
                                   .hostile = options->hostile,
+                                  .companies = options->companies,
                                   .modes = {PREM_MODE_TT, PREM_MODE_FREE},
                                   .mode_count = 2};
   if (options->mode_count) {
@@ -145,6 +168,11 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
   if (beside_load && options->hostile) {
     command_error("%s: best-effort tasks are the company, so there are no hostile ones; leave "
                   "--hostile out",
+                  options->common.file);
+    return COMMAND_USAGE;
+  }
+  if (!beside_load && options->companies) {
+    command_error("%s: there are no best-effort tasks that could be company; leave --companies out",
                   options->common.file);
     return COMMAND_USAGE;
   }

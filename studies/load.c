@@ -15,11 +15,11 @@
 /* Parted: mode partition with one split of the SMs each. After the last of these come graphs: the
  * load as a CUDA graph, with a gate and without one. */
 enum {
-  ALONE,
-  COLD,
-  GATE,
-  NO_GATE,
-  PARTED,
+  ALONE = PREM_LOAD_ALONE,
+  COLD = PREM_LOAD_COLD,
+  GATE = PREM_LOAD_GATE,
+  NO_GATE = PREM_LOAD_NO_GATE,
+  PARTED = PREM_LOAD_PARTITION,
   SPLITS = 3,
   GRAPHS = 2,
   COMPANIES = PARTED + SPLITS + GRAPHS
@@ -45,6 +45,16 @@ typedef struct load_row {
   int company;
   prem_mode mode;
 } load_row;
+
+const char *prem_load_company_name(prem_load_company company) {
+  static const char *const names[PREM_LOAD_COMPANIES] = {
+      "alone", "cold", "gate", "no-gate", "partition", "gated-graph", "graph"};
+  return (unsigned)company < PREM_LOAD_COMPANIES ? names[company] : NULL;
+}
+
+static bool is_asked(const load_study *study, prem_load_company company) {
+  return study->options->companies == 0 || study->options->companies >> company & 1;
+}
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
@@ -147,10 +157,12 @@ static prem_status open_variant(load_study *study, int company, uint32_t modes) 
   return prem_variant_open(variant, study->backend, study->diag);
 }
 
-/* The gate is there in mode tt alone. What the load does to caches needs to be seen but once. */
+/* The gate is there in mode tt alone. Alone nobody needs a partition. What the load does to caches
+ * needs to be seen but once. */
 static prem_status open_variants(load_study *study) {
   static const char *const names[] = {"alone", "cold", "gate", "no gate"};
   const uint32_t tt = 1U << PREM_MODE_TT, partition = 1U << PREM_MODE_PARTITION;
+  const uint32_t nowhere = 1U << PREM_MODE_COUNT;
   for (int c = 0; c < PARTED; ++c)
     snprintf(study->names[c], sizeof study->names[c], "%s", names[c]);
   study->companies = PARTED;
@@ -163,15 +175,19 @@ static prem_status open_variants(load_study *study) {
     status = copy_schedule(study, GATE);
   if (status == PREM_OK)
     status = make_open(study, NO_GATE);
-  const uint32_t modes[PARTED] = {~0U, tt, tt, ~partition};
+  const uint32_t modes[PARTED] = {~partition, tt, tt, ~partition};
   for (int c = 0; c < PARTED && status == PREM_OK; ++c)
-    status = open_variant(study, c, modes[c]);
-  if (status == PREM_OK && has_mode(study, PREM_MODE_PARTITION))
+    status = open_variant(study, c, is_asked(study, (prem_load_company)c) ? modes[c] : nowhere);
+  if (status == PREM_OK && has_mode(study, PREM_MODE_PARTITION) &&
+      is_asked(study, PREM_LOAD_PARTITION))
     status = make_splits(study);
   if (status == PREM_OK)
     status = make_graphs(study);
   for (int c = PARTED; c < study->companies && status == PREM_OK; ++c)
-    status = open_variant(study, c, c < study->graphs ? partition : tt);
+    status = open_variant(study, c,
+                          c < study->graphs                                              ? partition
+                          : is_asked(study, PREM_LOAD_GATED_GRAPH + (c - study->graphs)) ? tt
+                                                                                         : nowhere);
   return status;
 }
 
@@ -252,7 +268,9 @@ static double ratio(int64_t of, int64_t to) {
 static void add_response(const load_study *study, prem_table *table, const prem_task *task,
                          load_row row) {
   const prem_summary took = response_in(study, row, task->name);
-  const prem_summary alone = response_in(study, (load_row){ALONE, row.mode}, task->name);
+  const prem_summary alone = row.mode == PREM_MODE_PARTITION
+                                 ? alone_in_fastest(study, task->name)
+                                 : response_in(study, (load_row){ALONE, row.mode}, task->name);
   const prem_series *series = responses_in(study, row, task->name);
   int64_t missed = 0;
   if (took.count == 0 && observed_in(study, row)->disturbed == 0)
@@ -388,7 +406,7 @@ static void add_verdict(const load_study *study, prem_findings *findings) {
   size_t used = 0;
   for (int32_t t = 0; t < study->schedule->task_count && used < sizeof text / 2; ++t) {
     const char *name = study->schedule->tasks[t].name;
-    if (study->schedule->tasks[t].best_effort)
+    if (study->schedule->tasks[t].best_effort || study->options->companies)
       continue;
     const prem_summary alone = response_in(study, (load_row){ALONE, PREM_MODE_TT}, name);
     const prem_summary cold = response_in(study, (load_row){COLD, PREM_MODE_TT}, name);
@@ -405,6 +423,8 @@ static void add_verdict(const load_study *study, prem_findings *findings) {
                                ratio(open.max, alone.max));
   }
   const double kept = load_kept(study, (load_row){GATE, PREM_MODE_TT});
+  if (study->options->companies)
+    snprintf(text, sizeof text, "not all companies were asked for; ");
   char load[64] = "nothing was seen of the load";
   if (kept >= 0)
     snprintf(load, sizeof load, "the load keeps %.3f of what it does without a gate", kept);
@@ -472,6 +492,8 @@ static void find_nothing(load_study *study) {
   bool does_something = false;
   for (int company = ALONE; company < PARTED && !result->nothing[0]; ++company) {
     const load_row row = {company, PREM_MODE_TT};
+    if (!is_asked(study, (prem_load_company)company))
+      continue;
     const prem_variant_times *observed = observed_in(study, row);
     int64_t jobs = 0;
     for (int32_t t = 0; t < study->schedule->task_count; ++t) {
@@ -484,7 +506,7 @@ static void find_nothing(load_study *study) {
                "of %" PRId64 " hyperperiods of '%s' (mode tt) all were disturbed",
                observed->disturbed, study->names[company]);
   }
-  if (!does_something && !result->nothing[0])
+  if (!does_something && !result->nothing[0] && is_asked(study, PREM_LOAD_NO_GATE))
     snprintf(result->nothing, sizeof result->nothing,
              "best-effort tasks ended no tile, with no gate either");
 }

@@ -89,6 +89,18 @@ typedef struct prem_isolation {
   int64_t lost;        /* phases whose raw records found no room: not in the phases' times */
 } prem_isolation;
 
+/** What runs with the critical tasks of a schedule that has best-effort ones. */
+typedef enum prem_load_company {
+  PREM_LOAD_ALONE,       /* nothing, in all modes but partition */
+  PREM_LOAD_COLD,        /* nothing while a window is closed; caches as the load leaves them */
+  PREM_LOAD_GATE,        /* the load, with its gate */
+  PREM_LOAD_NO_GATE,     /* the load, in all modes but partition */
+  PREM_LOAD_PARTITION,   /* the load on SMs of its own, in mode partition */
+  PREM_LOAD_GATED_GRAPH, /* the load as a CUDA graph that begins where it ends in time */
+  PREM_LOAD_OPEN_GRAPH,  /* the load as a CUDA graph */
+  PREM_LOAD_COMPANIES
+} prem_load_company;
+
 typedef struct prem_isolate_options {
   prem_mode modes[PREM_MODE_COUNT]; /* any that has jobs: all but copy */
   int32_t mode_count;
@@ -96,6 +108,7 @@ typedef struct prem_isolate_options {
                              PREM_STRESSOR_KERNEL */
   prem_sampling sampling; /* of each condition and mode; resident: max_records of all launches, and
                              their number is chosen */
+  uint32_t companies;     /* prem_isolate_load(): 1 << each that is measured; 0: all */
   prem_engine engine;
   bool sentinel; /* as in prem_compare_options; hyperperiods with a stalled job are left out */
   const volatile sig_atomic_t *stop;                          /* not 0 ends it; may be NULL */
@@ -170,6 +183,9 @@ PREM_API prem_status prem_isolate_load(const prem_schedule *schedule, const prem
                                        const prem_isolate_options *options,
                                        prem_load_isolation **out, prem_diag *diag);
 PREM_API void prem_load_isolation_free(prem_load_isolation *isolation);
+
+/** "alone", "cold", "gate", "no-gate", "partition", "gated-graph", "graph"; NULL: not a company. */
+PREM_API const char *prem_load_company_name(prem_load_company company);
 
 PREM_EXTERN_C_END
 #endif
