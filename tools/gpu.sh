@@ -189,6 +189,7 @@ step_best_effort() {
   beside_load best_effort_100     100000 tt,partition
   beside_load best_effort_kcf       5000 $ways
   beside_load best_effort_chain     5000 $ways
+  beside_load best_effort_product   5000 $ways
   beside_load best_effort_reads     5000 $ways
   beside_load best_effort_computes  5000 $ways
 }

@@ -49,6 +49,7 @@ static inline int32_t min(int32_t a, int32_t b) {
 #include "kernels/kcf_sqr_norm.h"
 #include "kernels/kcf_sum_channels.h"
 #include "kernels/matmul.h"
+#include "kernels/matvec.h"
 #include "kernels/noop.h"
 #include "kernels/tile_sum.h"
 #include "kernels/vector_increment.h"
@@ -89,6 +90,7 @@ ON_DEVICE(kcf_sqr_magnitude)
 ON_DEVICE(kcf_sqr_norm)
 ON_DEVICE(kcf_sum_channels)
 ON_DEVICE(matmul)
+ON_DEVICE(matvec)
 ON_DEVICE(noop)
 ON_DEVICE(tile_sum)
 ON_DEVICE(vector_increment)
@@ -118,6 +120,7 @@ static const struct {
     DEVICE_CODE(kcf_sqr_norm),
     DEVICE_CODE(kcf_sum_channels),
     DEVICE_CODE(matmul),
+    DEVICE_CODE(matvec),
     DEVICE_CODE(noop),
     DEVICE_CODE(tile_sum),
     DEVICE_CODE(vector_increment),
@@ -184,6 +187,7 @@ static const char arrays_text[] =
     "{ name = \"g\"; type = \"f32\"; shape = [ 19, 37 ]; }, "
     "{ name = \"m\"; type = \"f32\"; shape = [ 37, 23 ]; fill = \"random\"; seed = 7; }, "
     "{ name = \"tall\"; type = \"f32\"; shape = [ 2000, 8 ]; fill = \"random\"; seed = 6; }, "
+    "{ name = \"x\"; type = \"f32\"; shape = [ 37 ]; fill = \"random\"; seed = 10; }, "
     "{ name = \"v\"; type = \"f32\"; shape = [ 1001 ]; fill = \"random\"; seed = 5; }, "
     "{ name = \"u8\"; type = \"u8\"; shape = [ 19, 37 ]; fill = \"random\"; seed = 7; }, "
     "{ name = \"u8b\"; type = \"u8\"; shape = [ 19, 37 ]; }, "
@@ -251,6 +255,8 @@ static const struct {
     {"matmul", "tile = [ 8, 16 ]; " PRODUCT},
     {"matmul", "tile = [ 19, 23 ]; " PRODUCT},
     {"matmul", "tile = [ 3, 1 ]; " PRODUCT},
+    {"matvec", "tile = [ 4 ]; arrays: { a = \"f\"; x = \"x\"; out = \"new\"; };"},
+    {"matvec", "tile = [ 19 ]; arrays: { a = \"f\"; x = \"x\"; out = \"new\"; };"},
     {"noop", "tiles = 1; compute: { };"},
     {"tile_sum", "tile = [ 5, 9 ]; arrays: { in = \"f\"; out = \"new\"; };"},
     {"tile_sum", "tile = [ 19, 37 ]; arrays: { in = \"u8\"; out = \"new\"; };"},

@@ -340,6 +340,21 @@ static void matmul_parity(void) {
     }
 }
 
+static void matvec_parity(void) {
+  static const int shapes[][2] = {{1, 1}, {1, 9}, {3, 31}, {4, 32}, {17, 33}, {50, 131}};
+  static const int tiles[] = {1, 5, 8, 100};
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t)
+      assert_parity(
+          text(
+              "{ name = \"a\"; type = \"f32\"; shape = [ %d, %d ]; fill = \"random\"; seed = 1; }, "
+              "{ name = \"x\"; type = \"f32\"; shape = [ %d ]; fill = \"random\"; seed = 2; }",
+              shapes[s][0], shapes[s][1], shapes[s][1]),
+          text("kernel = \"matvec\"; tile = [ %d ]; "
+               "arrays: { a = \"a\"; x = \"x\"; out = \"new\"; };",
+               tiles[t]));
+}
+
 static void blend_parity(void) {
   static const struct {
     const char *shape, *tile;
@@ -432,6 +447,7 @@ static const struct {
     PARITY(kcf_sqr_norm),
     PARITY(kcf_sum_channels),
     PARITY(matmul),
+    PARITY(matvec),
     PARITY(noop),
     PARITY(vector_increment),
     PARITY(vector_sum),
@@ -614,6 +630,12 @@ static const struct {
      "must be 2 x 3, rows of `a` x columns of `b`"},
     {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"a5\"; out = \"w\"; };",
      "must be 2 x 3, rows of `a` x columns of `b`"},
+    {"kernel = \"matvec\"; tile = [ 1 ]; arrays: { a = \"v\"; x = \"v\"; out = \"new\"; };",
+     "has 1 dimensions, matvec takes a matrix of 2"},
+    {"kernel = \"matvec\"; tile = [ 1 ]; arrays: { a = \"a\"; x = \"a\"; out = \"new\"; };",
+     "must be a vector of 5 elements, columns of `a`"},
+    {"kernel = \"matvec\"; tile = [ 1 ]; arrays: { a = \"a\"; x = \"v\"; out = \"w\"; };",
+     "must be a vector of 2 elements, rows of `a`"},
     {"kernel = \"walk\"; tile = [ 1 ]; arrays: { vector = \"a\"; out = \"new\"; };",
      "walk takes 1 dimension of at most 2147483647 elements"},
     {"kernel = \"blend\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"b\"; out = \"new\"; };",

@@ -32,6 +32,7 @@ static const workload of_gpu[] = {{"figures", "best_effort_300", 20000, 400, all
                                   {"figures", "best_effort_100", 20000, 400, few, FEW},
                                   {"figures", "best_effort_kcf", 5000, 100, all, ALL},
                                   {"figures", "best_effort_chain", 5000, 100, all, ALL},
+                                  {"figures", "best_effort_product", 5000, 100, all, ALL},
                                   {"figures", "best_effort_reads", 5000, 100, all, ALL},
                                   {"figures", "best_effort_computes", 5000, 100, all, ALL}};
 static const workload of_cpu[] = {{"examples", "beside_a_load", 1000, 50, all, FEW}};

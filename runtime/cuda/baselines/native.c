@@ -97,7 +97,8 @@ static void arrange_work(prem_native_task *task, const prem_task *spec, const pr
     work->in_pitch_bytes[0][1] = work->in_pitch_bytes[0][0];
     work->in_pitch_bytes[0][0] = 0;
     flatten(work, inputs, out);
-  } else if (strcmp(kernel, "kcf_sqr_norm") != 0 && strcmp(kernel, "vector_sum") != 0) {
+  } else if (strcmp(kernel, "kcf_sqr_norm") != 0 && strcmp(kernel, "vector_sum") != 0 &&
+             strcmp(kernel, "matvec") != 0) {
     flatten(work, inputs, out);
   }
 }

@@ -391,6 +391,21 @@ __global__ void __launch_bounds__(512) walk(const prem_native_work work) {
       BLOCK_VARIANT("kcf_sqr_norm", "a block a tile, " #AHEAD " rows ahead, streaming",            \
                     (sqr_norm<AHEAD, STREAMED>))
 
+#define MATVEC(AHEAD)                                                                              \
+  {"matvec",                                                                                       \
+   "a warp a row, " #AHEAD " ahead",                                                               \
+   (const void *)(matvec<AHEAD, PLAIN>),                                                           \
+   1,                                                                                              \
+   MATVEC_ROWS,                                                                                    \
+   512,                                                                                            \
+   -1,                                                                                             \
+   true,                                                                                           \
+   false},                                                                                         \
+  {                                                                                                \
+    "matvec", "a warp a row, " #AHEAD " ahead, streaming",                                         \
+        (const void *)(matvec<AHEAD, STREAMED>), 1, MATVEC_ROWS, 512, -1, true, false              \
+  }
+
 const prem_native_variant variants[] = {
     CONV2D_ALL(1),
     CONV2D_ALL(0),
@@ -407,6 +422,8 @@ const prem_native_variant variants[] = {
     CHANNELS_OF(8),
     ELEMENT_WISE("kcf_multiply_constant", constant_op<kcf_multiply_constant_element>),
     ELEMENT_WISE("kcf_sqr_magnitude", single_op<kcf_sqr_magnitude_element>),
+    MATVEC(4),
+    MATVEC(16),
     SQR_NORM(4),
     SQR_NORM(8),
     SUM_CHANNELS(2),

@@ -5,6 +5,7 @@
 #define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_SUMS_CUH
 
 #include "kernels/kcf_sqr_norm.h"
+#include "kernels/matvec.h"
 #include "kernels/vector_sum.h"
 #include "runtime/cuda/baselines/native_device.cuh"
 
@@ -133,6 +134,48 @@ __global__ void __launch_bounds__(512) sqr_norm(const prem_native_work work) {
     }
     __syncthreads();
   }
+  stamp_end(work.ends);
+}
+
+enum { MATVEC_ROWS = 8 };
+
+/** A warp makes a row's element, a block MATVEC_ROWS of them; AHEAD terms of a strand are in flight
+ *  together. */
+template <int AHEAD, cache_use USE>
+__global__ void __launch_bounds__(512) matvec(const prem_native_work work) {
+  const int32_t columns = ((const matvec_params *)work.params)->columns;
+  const int32_t thread = (int32_t)(threadIdx.y * blockDim.x + threadIdx.x);
+  const int32_t warps = (int32_t)(blockDim.x * blockDim.y) / 32, strand = thread % 32;
+  const float *x = (const float *)work.in[1];
+  for (int64_t first = (int64_t)blockIdx.x * MATVEC_ROWS; first < work.columns;
+       first += (int64_t)gridDim.x * MATVEC_ROWS)
+    for (int64_t row = first + thread / 32; row < min(first + MATVEC_ROWS, work.columns);
+         row += warps) {
+      const float *terms = (const float *)(work.in[0] + row * work.in_pitch_bytes[0][2]);
+      float sum = 0.0F;
+      for (int32_t c = strand; c < columns; c += AHEAD * MATVEC_STRANDS) {
+        float term[AHEAD], factor[AHEAD];
+#pragma unroll
+        for (int32_t i = 0; i < AHEAD; ++i)
+          if (c + i * MATVEC_STRANDS < columns) {
+            const float *from = terms + c + i * MATVEC_STRANDS;
+            term[i] = USE == STREAMED ? __ldcs(from) : __ldg(from);
+            factor[i] = __ldg(x + c + i * MATVEC_STRANDS);
+          }
+#pragma unroll
+        for (int32_t i = 0; i < AHEAD; ++i)
+          if (c + i * MATVEC_STRANDS < columns)
+            sum = fmaf(term[i], factor[i], sum);
+      }
+      for (int32_t left = min(columns, (int32_t)MATVEC_STRANDS), half; left > 1; left = half) {
+        half = (left + 1) / 2;
+        const float other = __shfl_down_sync(0xffffffffu, sum, (unsigned)half);
+        if (strand < left - half)
+          sum += other;
+      }
+      if (strand == 0)
+        ((float *)work.out)[row] = sum;
+    }
   stamp_end(work.ends);
 }
 
