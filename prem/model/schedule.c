@@ -282,6 +282,23 @@ bool prem_task_profiled(const prem_task *task) {
   return true;
 }
 
+int32_t prem_server_tiles(const prem_task *task) {
+  return task->server.tiles > 0 ? task->server.tiles : task->tile_count;
+}
+
+int32_t prem_array_server(const prem_schedule *schedule, int32_t array) {
+  int32_t server = -1;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (!prem_task_uses(task, array, PREM_IN) && !prem_task_uses(task, array, PREM_OUT))
+      continue;
+    if (server >= 0 || task->server.capacity == 0)
+      return -1;
+    server = t;
+  }
+  return server;
+}
+
 bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag) {
   const prem_task *largest = NULL;
   prem_wide phases = 0, max = 0;
