@@ -37,6 +37,13 @@ typedef struct prem_cpu_setup {
   int32_t fifo_priority; /* SCHED_FIFO, 1 to 99; 0: as the caller */
 } prem_cpu_setup;
 
+/** An errand that comes in a run. */
+typedef struct prem_arrival {
+  int64_t at_ns; /* from S */
+  int32_t task;  /* of the session's schedule, one with a server */
+  int32_t first_tile, tile_count;
+} prem_arrival;
+
 typedef struct prem_run_request {
   prem_mode mode;
   int64_t hyperperiods;              /* back to back, at least 1 */
@@ -47,6 +54,9 @@ typedef struct prem_run_request {
   prem_cpu_setup cpu;
   uint64_t seed; /* sim: phases of best-effort tasks take random times, their bounds at most; 0:
                     they take their bounds. Other backends take no notice */
+  const prem_arrival *arrivals; /* [arrival_count], in the order of their times: errands that come
+                                   by themselves, and that nobody collects */
+  int64_t arrival_count;
   bool sentinel; /* cuda: a block of its own notes when the GPU stood still, for prem_trace.stalls
                     and away_ns. Other backends take no notice */
 } prem_run_request;

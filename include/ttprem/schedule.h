@@ -547,6 +547,8 @@ PREM_API int32_t prem_schedule_live_port(const prem_schedule *schedule, int32_t 
 PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
 /** Tiles of one of a server's errands, at most. After bind. */
 PREM_API int32_t prem_server_tiles(const prem_task *task);
+/** Has the task these tiles, and may one errand have so many? After bind. */
+PREM_API bool prem_errand_fits(const prem_task *task, int32_t first_tile, int32_t tile_count);
 /** Does a task have all the WCETs that its phases need? */
 PREM_API bool prem_task_profiled(const prem_task *task);
 /** Scratchpad that a block of the platform needs: buffers x (largest input + largest output buffer

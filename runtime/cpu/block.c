@@ -44,7 +44,9 @@ static bool perform(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
   prem_arrays *arrays = block->cpu->arrays;
   int32_t room[PREM_MAX_PORTS];
   const int32_t *slots = room;
-  if (block->cpu->courier)
+  if (prem_is_server(block->cpu->errands, record->task))
+    prem_errands_slots(block->cpu->errands, block->number, room);
+  else if (block->cpu->courier)
     prem_courier_slots(block->cpu->courier, hyperperiod, record, room);
   else
     slots = prem_program_slots(block->cpu->program, hyperperiod, record, room);
@@ -116,11 +118,13 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
                    bool is_empty, int64_t ready_ns, int64_t start_ns, int64_t end_ns) {
   prem_cpu *cpu = block->cpu;
   ++block->phases_done[record->phase];
-  if (cpu->critical)
+  if (cpu->critical && !is_empty)
     prem_gatekeeper_note(&cpu->keepers[block->number], record, end_ns);
   if (record->flags & PREM_RECORD_LAST)
     prem_cpu_publish_job(cpu, hyperperiod, record,
                          prem_block_position(block->program, record->task), end_ns);
+  if ((record->flags & PREM_RECORD_LAST) && !is_empty && prem_is_server(cpu->errands, record->task))
+    prem_errands_put_down(cpu->errands, block->number, end_ns);
   if (!is_empty)
     prem_record_executed(block->recorder, cpu->request->mode, record,
                          &(prem_execution){.epoch_ns = block->epoch_ns,
@@ -150,6 +154,13 @@ static bool wait_for_place(prem_cpu_block *block, int64_t hyperperiod, const pre
                   : prem_cpu_wait_until(block, due, start_ns);
 }
 
+/* A phase of a server for which there is no tile. */
+static bool leave_out(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
+                      int64_t now_ns) {
+  finish(block, hyperperiod, record, true, now_ns, now_ns, now_ns);
+  return true;
+}
+
 /* Both halves of a joined pair start together and end together. False: the run is over for us. */
 static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
                     int32_t count) {
@@ -175,6 +186,15 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
   if (!wait_for_place(block, hyperperiod, record, count, &start_ns))
     return false;
 
+  prem_record of_errand;
+  if (prem_is_server(cpu->errands, record->task)) {
+    if (record->phase == PREM_PREFETCH && !prem_cpu_wait_for_tile(block, record))
+      return false;
+    const prem_record *found = prem_errands_record(cpu->errands, block->number, record, &of_errand);
+    if (!found)
+      return leave_out(block, hyperperiod, record, ready_ns);
+    record = found;
+  }
   /* looked at once: who is told later to leave a phase out leaves out the next one */
   const bool is_empty[] = {is_skipped(cpu, hyperperiod, record),
                            count == 1 || is_skipped(cpu, hyperperiod, &record[1])};

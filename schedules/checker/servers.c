@@ -49,12 +49,13 @@ static void check_blocks(const prem_checker *checker, const prem_task *server) {
   }
 }
 
+/* It begins at a gate, and its block has no other one in hand until it is stored. */
 static void check_work(const prem_checker *checker, const prem_task *server) {
   const prem_phase_spec *prefetch = &server->phase[PREM_PREFETCH];
-  if (!prefetch->exists || prefetch->demand[0] == 0)
-    refuse(checker, 55, server, "prefetch",
-           "is missing, or does not demand memory: a server takes a tile at the gate of its "
-           "prefetch; give it one");
+  if (!prefetch->exists || prefetch->demand[0] == 0 || !server->phase[PREM_WRITEBACK].exists)
+    refuse(checker, 55, server, "server",
+           "stands in a task without a prefetch that demands memory, or without a writeback: a "
+           "server takes a tile at the gate of the one and ends it with the other; give both");
   if (server->server.tiles > server->tile_count)
     refuse(checker, 55, server, "server.tiles", "%d is more than the %d tiles of the task",
            server->server.tiles, server->tile_count);

@@ -71,11 +71,16 @@ TEST(a_server_has_blocks_of_its_own) {
 }
 
 TEST(a_tile_is_taken_at_a_gate) {
-  assert_twins(55, "a server takes a tile at the gate of its prefetch",
+  assert_twins(55, "a server takes a tile at the gate of the one",
                file_with(SERVER("compute: { wcet_ns = 5L; }; writeback: { wcet_ns = 10L; };", "")),
                file_with(SERVER("prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 5L; }; "
                                 "writeback: { wcet_ns = 10L; };",
                                 "")));
+}
+
+TEST(a_tile_ends_with_its_writeback) {
+  assert_refused(55, "or without a writeback",
+                 file_with(SERVER("prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 5L; };", "")));
 }
 
 TEST(an_errand_has_no_more_tiles_than_the_task) {
