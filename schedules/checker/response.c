@@ -70,7 +70,9 @@ static int64_t passes_gate(const analysis *a, int64_t ahead_ns, int64_t at_ns) {
     }
     if (epoch_ns + plan->closed[low].start_ns - at_ns >= ahead_ns)
       return at_ns;
-    at_ns = prem_max_i64(at_ns, epoch_ns + plan->closed[low].end_ns + a->step_ns - 1);
+    /* the first reading of the clock then */
+    at_ns = prem_max_i64(at_ns, epoch_ns + prem_div_ceil(plan->closed[low].end_ns, a->step_ns) *
+                                               a->step_ns);
   }
   return PREM_MAX_NS; /* it fits nowhere: E052 */
 }

@@ -202,16 +202,17 @@ static int64_t draw(int64_t least, int64_t most) {
 enum { MOST_ARRIVALS = 400 };
 
 typedef struct server_set {
-  int64_t period_ns, distance_ns[2];
+  int64_t period_ns, step_ns, distance_ns[2];
   int32_t servers, burst[2], tiles[2];
 } server_set;
 
 static const char *random_text(server_set *set) {
   char servers[2048] = "";
   size_t used = 0;
-  const int64_t step_ns = draw(0, 1) ? 1 : draw(2, 32);
   const int32_t blocks = (int32_t)draw(1, 3);
-  *set = (server_set){.period_ns = draw(400, 3000), .servers = (int32_t)draw(1, 2)};
+  *set = (server_set){.period_ns = draw(400, 3000),
+                      .step_ns = draw(0, 2) ? 1 : draw(2, 32),
+                      .servers = (int32_t)draw(1, 2)};
   for (int32_t s = 0; s < set->servers; ++s) {
     set->tiles[s] = (int32_t)draw(1, 5);
     set->burst[s] = (int32_t)draw(1, 3);
@@ -228,8 +229,9 @@ static const char *random_text(server_set *set) {
               "best_effort: { buffers = %d; }; }; tasks = ( { name = \"c\"; kernel = \"none\"; "
               "blocks = [ 0 ]; tiles = %d; period_ns = %ldL; prefetch: { wcet_ns = %ldL; }; "
               "compute: { wcet_ns = %ldL; }; writeback: { wcet_ns = %ldL; }; }%s );",
-              blocks + 2, (long)step_ns, (int)draw(1, 2), (int)draw(1, 2), (long)set->period_ns,
-              (long)draw(1, 60), (long)draw(1, 60), (long)draw(1, 60), servers);
+              blocks + 2, (long)set->step_ns, (int)draw(1, 2), (int)draw(1, 2),
+              (long)set->period_ns, (long)draw(1, 60), (long)draw(1, 60), (long)draw(1, 60),
+              servers);
 }
 
 /* As the model of a server lets them come. */
@@ -289,7 +291,8 @@ TEST(no_errand_takes_longer) {
   while (sent < most) {
     server_set set;
     int64_t bound_ns[2] = {0}, longest_ns = 0;
-    OWNED(prem_schedule) *schedule = schedule_from_text(random_text(&set));
+    const char *source = random_text(&set);
+    OWNED(prem_schedule) *schedule = schedule_from_text(source);
     if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, NULL) != PREM_OK)
       continue; /* more comes than is worked off, or a phase fits nowhere */
     for (int32_t s = 0; s < set.servers; ++s)
@@ -304,13 +307,14 @@ TEST(no_errand_takes_longer) {
                  bound_ns);
       sent += set.servers * count;
     }
-    if (set.servers > 1 || judged > 30)
-      continue;
+    if (set.servers > 1 || set.step_ns > 1 || judged > 30)
+      continue; /* the simulator's clock goes in steps of 1 ns */
     for (int64_t phase_ns = 0; phase_ns < set.period_ns; phase_ns += 1 + set.period_ns / 200) {
       late_arrivals(&set, arrivals, 30, phase_ns);
       longest_ns = prem_max_i64(longest_ns, longest_of(session, &set, arrivals, 30, 0, bound_ns));
     }
-    ck_assert_int_le(10 * bound_ns[0], 13 * longest_ns);
+    if (10 * bound_ns[0] > 13 * longest_ns)
+      ck_abort_msg("bound %ld, longest %ld:\n%s", (long)bound_ns[0], (long)longest_ns, source);
     near += 100 * bound_ns[0] <= 105 * longest_ns;
     ++judged;
   }
