@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/command_measure.h"
+#include "command/arrivals.h"
 #include "prem/base/numbers.h"
 
 #include <errno.h>
@@ -75,6 +76,7 @@ static void note_runs_only(measure_options *options, int key) {
                              OPTION_LATE_LOG,
                              OPTION_WITH_DISTURBED,
                              OPTION_SENTINEL,
+                             OPTION_ERRANDS,
                              OPTION_NO_SAVE,
                              OPTION_SAVE_ANYWHERE,
                              OPTION_SEED};
@@ -98,6 +100,7 @@ static const command_store stores[] = {
     TAKE_FLAG(OPTION_LOCK_MEMORY, measure_options, lock_memory),
     TAKE_FLAG(OPTION_WITH_DISTURBED, measure_options, with_disturbed),
     TAKE_FLAG(OPTION_SENTINEL, measure_options, sentinel),
+    TAKE_TEXT(OPTION_ERRANDS, measure_options, errands),
     TAKE_FLAG(OPTION_NO_SAVE, measure_options, no_save),
     TAKE_FLAG(OPTION_SAVE_ANYWHERE, measure_options, save_anywhere),
     TAKE_INTEGER(OPTION_SEED, measure_options, sampling.seed, 0, INT64_MAX),
@@ -327,7 +330,8 @@ typedef struct trace_sink {
 } trace_sink;
 
 /* All of a launch counts to its first run, from whose start its times are. */
-static prem_status write_beside(const trace_sink *sink, const prem_trace *trace) {
+static prem_status write_beside(const trace_sink *sink, prem_trace *trace) {
+  prem_trace_sort(trace); /* block by block until now */
   for (int64_t i = 0; i < trace->record_count; ++i)
     trace->records[i].hyperperiod = 0;
   return prem_trace_write_csv(trace, sink->best_effort, sink->runs, false, sink->output.file);
@@ -572,7 +576,18 @@ static int open_and_measure(const measure_options *options, prem_compare_options
   return status;
 }
 
+/* At most; how many hyperperiods a duration allows is not known. */
+static int64_t longest_run_ns(const prem_compare_options *compare, const prem_schedule *schedule) {
+  const int64_t length_ns = schedule->plan->hyperperiod_ns;
+  const prem_sampling *sampling = &compare->sampling;
+  int64_t runs = 1;
+  if (sampling->scenario == PREM_RESIDENT)
+    runs = sampling->samples > 0 ? sampling->discard + sampling->samples : INT32_MAX;
+  return runs > PREM_MAX_NS / 4 / length_ns ? PREM_MAX_NS / 4 : runs * length_ns;
+}
+
 int measure_run(measure_options *options) {
+  command_arrivals arrivals = {0};
   const prem_backend *backend = NULL;
   prem_machine machine;
   int status = command_find_backend(options->backend, &backend, &machine);
@@ -604,11 +619,17 @@ int measure_run(measure_options *options) {
     status = sampling_plan(schedule, backend, &machine);
   if (status == COMMAND_DONE && !check_outputs(options, schedule))
     status = COMMAND_INVALID;
+  if (status == COMMAND_DONE)
+    status = command_arrivals_make(options->errands, schedule, longest_run_ns(&compare, schedule),
+                                   options->sampling.seed, &arrivals);
+  compare.arrivals = arrivals.list;
+  compare.arrival_count = arrivals.count;
   if (status == COMMAND_DONE) {
     tell_replaced(options, schedule);
     tell_duration(&compare, schedule, backend);
     status = open_and_measure(options, &compare, schedule, backend);
   }
+  free(arrivals.list);
   prem_schedule_free(schedule);
   return status;
 }

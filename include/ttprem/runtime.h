@@ -160,6 +160,8 @@ PREM_API prem_status prem_measure_precedence(const prem_backend *backend,
  */
 PREM_API prem_status prem_session_open(const prem_backend *backend, const prem_schedule *schedule,
                                        prem_session **out, prem_diag *diag);
+/** What the session was opened with. */
+PREM_API const prem_schedule *prem_session_schedule(const prem_session *session);
 /** The tasks that run by the plan, as a schedule: what traces, rows and verdicts of times are
  * about. Without best-effort tasks the one that the session was opened with. The session's. */
 PREM_API const prem_schedule *prem_session_critical(const prem_session *session);

@@ -192,7 +192,7 @@ bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t
     room->errand.number =
         (uint64_t)atomic_fetch_add_explicit(&server->number, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&server->sent, 1, memory_order_relaxed);
-    room->is_done = false;
+    atomic_store_explicit(&room->done_in, 0, memory_order_relaxed);
     atomic_store_explicit(&room->begin_ns, -1, memory_order_relaxed);
     atomic_store_explicit(&room->has_expired, false, memory_order_relaxed);
     atomic_store_explicit(&room->left, errand->tile_count, memory_order_relaxed);
@@ -254,16 +254,22 @@ static void log_errand(prem_errands *errands, const prem_errand *errand) {
     trace->errands[at] = *errand;
 }
 
+/* From S; it may have come before. */
+static int64_t arrival_of(const prem_errands *errands, const prem_errand_room *room) {
+  return prem_max_i64(0, room->errand.arrival_ns - atomic_load(&errands->start_ns));
+}
+
 static void end_errand(prem_errands *errands, int32_t task, int32_t number, int64_t now_ns,
                        prem_errand_end end) {
   prem_errand_server *server = errands->servers[task];
   prem_errand_room *room = &server->rooms[number];
   prem_errand *errand = &room->errand;
-  errand->arrival_ns = prem_max_i64(0, errand->arrival_ns - atomic_load(&errands->start_ns));
+  errand->arrival_ns = arrival_of(errands, room);
   errand->begin_ns = atomic_load_explicit(&room->begin_ns, memory_order_relaxed);
   errand->end_ns = prem_max_i64(now_ns, errand->arrival_ns);
   errand->end = end;
-  room->is_done = end == PREM_ERRAND_DONE;
+  if (end == PREM_ERRAND_DONE)
+    atomic_store_explicit(&room->done_in, errands->run, memory_order_relaxed);
   add(&server->ended[end], 1);
   if (end == PREM_ERRAND_DONE) {
     const int64_t response_ns = errand->end_ns - errand->arrival_ns;
@@ -311,9 +317,7 @@ static bool others_have_tiles(const prem_errands *errands, int32_t task) {
 static bool has_expired(const prem_errands *errands, prem_errand_server *server,
                         prem_errand_room *room, int64_t now_ns) {
   const int64_t deadline_ns = server->task->deadline_ns;
-  const int64_t arrival_ns =
-      prem_max_i64(0, room->errand.arrival_ns - atomic_load(&errands->start_ns));
-  if (deadline_ns > 0 && now_ns >= arrival_ns + deadline_ns)
+  if (deadline_ns > 0 && now_ns >= arrival_of(errands, room) + deadline_ns)
     atomic_store_explicit(&room->has_expired, true, memory_order_relaxed);
   return atomic_load_explicit(&room->has_expired, memory_order_relaxed);
 }
@@ -364,6 +368,13 @@ const int32_t *prem_errands_slots(const prem_errands *errands, int32_t block,
   return room;
 }
 
+void prem_errands_note(const prem_errands *errands, int32_t block, prem_trace_record *record) {
+  const prem_errand_block *own = errands->blocks[block];
+  const prem_errand_room *room = &errands->servers[own->task]->rooms[own->room];
+  record->release_ns = arrival_of(errands, room);
+  record->job = (int32_t)(room->errand.number & INT32_MAX);
+}
+
 void prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns) {
   prem_errand_block *own = errands->blocks[block];
   const int32_t room = own->room;
@@ -377,9 +388,7 @@ void prem_errands_begin(prem_errands *errands, int64_t now_ns, prem_best_effort_
   errands->trace = trace;
   atomic_store(&errands->start_ns, now_ns);
   atomic_store(&errands->log_count, 0);
-  for (int32_t t = 0; t < errands->schedule->task_count; ++t)
-    for (int32_t r = 0; errands->servers[t] && r < errands->servers[t]->task->server.capacity; ++r)
-      errands->servers[t]->rooms[r].is_done = false;
+  ++errands->run;
 }
 
 /* A sender may wait for the slot of a ticket that a block has kept, which has left: take it. */
@@ -388,6 +397,15 @@ static void take_what_is_kept(prem_errands *errands) {
     for (int32_t t = 0; errands->blocks[b] && t < errands->schedule->task_count; ++t)
       if (errands->blocks[b]->hands[t].kept)
         prem_ring_take(&errands->servers[t]->queue.ring, &errands->blocks[b]->hands[t], 1);
+}
+
+/* Senders are refused from here on, and none is between two steps. */
+static void close_to_senders(prem_errands *errands) {
+  atomic_store(&errands->is_closing, true);
+  while (atomic_load(&errands->senders) > 0) {
+    take_what_is_kept(errands);
+    sched_yield();
+  }
 }
 
 /* Neither blocks nor senders are there. */
@@ -432,11 +450,7 @@ prem_status prem_errands_finish(prem_errands *errands, int64_t end_ns, bool has_
                                 prem_diag *diag) {
   const prem_schedule *part = errands->schedule;
   prem_status status = PREM_OK;
-  atomic_store(&errands->is_closing, true);
-  while (atomic_load(&errands->senders) > 0) {
-    take_what_is_kept(errands);
-    sched_yield();
-  }
+  close_to_senders(errands);
   for (int32_t t = 0; t < part->task_count; ++t)
     if (errands->servers[t]) {
       end_all(errands, t, end_ns, has_failed);
@@ -460,17 +474,25 @@ prem_status prem_errands_finish(prem_errands *errands, int64_t end_ns, bool has_
   return status;
 }
 
-void prem_errands_verify(const prem_errands *errands, prem_verdict *verdict) {
+static void verify_room(const prem_errands *errands, int32_t task, int32_t number,
+                        prem_verdict *verdict) {
+  const prem_errand_server *server = errands->servers[task];
+  const prem_errand *errand = &server->rooms[number].errand;
   int32_t slots[PREM_MAX_PORTS];
+  for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
+    slots[p] = server->has_own[p] ? number : 0;
+  for (int32_t i = 0; i < errand->tile_count; ++i)
+    prem_tile_verify(errands->arrays, task, errand->first_tile + i, slots, verdict);
+}
+
+void prem_errands_verify(prem_errands *errands, prem_verdict *verdict) {
+  close_to_senders(errands);
   for (int32_t t = 0; t < errands->schedule->task_count && !atomic_load(&errands->is_fed); ++t) {
     const prem_errand_server *server = errands->servers[t];
     for (int32_t r = 0; server && server->task->definition && r < server->task->server.capacity;
-         ++r) {
-      const prem_errand *errand = &server->rooms[r].errand;
-      for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
-        slots[p] = server->has_own[p] ? r : 0;
-      for (int32_t i = 0; server->rooms[r].is_done && i < errand->tile_count; ++i)
-        prem_tile_verify(errands->arrays, t, errand->first_tile + i, slots, verdict);
-    }
+         ++r)
+      if (atomic_load(&server->rooms[r].done_in) == errands->run)
+        verify_room(errands, t, r, verdict);
   }
+  atomic_store(&errands->is_closing, false);
 }

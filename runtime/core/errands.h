@@ -38,8 +38,8 @@ typedef struct prem_errand_room {
   _Atomic int32_t left; /* tiles that have not ended */
   _Atomic int64_t begin_ns;
   _Atomic bool has_expired;
-  bool is_own;  /* of the run's arrivals: nobody collects it */
-  bool is_done; /* in the last run: its outputs are there */
+  _Atomic int64_t done_in; /* the run in which it was done last: then its outputs are there */
+  bool is_own;             /* of the run's arrivals: nobody collects it */
 } prem_errand_room;
 
 /** A ring with its slots. */
@@ -75,6 +75,7 @@ typedef struct prem_errands {
   _Atomic int64_t start_ns;  /* S on the senders' clock */
   _Atomic int64_t log_count; /* of the run's trace */
   prem_best_effort_trace *trace;
+  int64_t run;         /* the last one, from 1 */
   _Atomic bool is_fed; /* an application has its own inputs: what comes of them is not known */
 } prem_errands;
 
@@ -115,6 +116,9 @@ const prem_record *prem_errands_record(const prem_errands *errands, int32_t bloc
 /** The slots of the arrays of the errand in hand. */
 const int32_t *prem_errands_slots(const prem_errands *errands, int32_t block,
                                   int32_t room[PREM_MAX_PORTS]);
+/** A phase of the tile in hand has been recorded: it was released when its errand came, and its job
+ *  is the errand. */
+void prem_errands_note(const prem_errands *errands, int32_t block, prem_trace_record *record);
 /** The tile in hand has ended. */
 void prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns);
 
@@ -128,6 +132,6 @@ void prem_errands_begin(prem_errands *errands, int64_t now_ns, prem_best_effort_
 prem_status prem_errands_finish(prem_errands *errands, int64_t end_ns, bool has_failed,
                                 prem_diag *diag);
 /** Compare what is there of errands that are done with the references. */
-void prem_errands_verify(const prem_errands *errands, prem_verdict *verdict);
+void prem_errands_verify(prem_errands *errands, prem_verdict *verdict);
 
 #endif

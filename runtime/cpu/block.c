@@ -117,14 +117,13 @@ static void raise_fault(prem_cpu_block *block) {
 static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
                    bool is_empty, int64_t ready_ns, int64_t start_ns, int64_t end_ns) {
   prem_cpu *cpu = block->cpu;
+  const int64_t before = block->recorder->count;
   ++block->phases_done[record->phase];
   if (cpu->critical && !is_empty)
     prem_gatekeeper_note(&cpu->keepers[block->number], record, end_ns);
   if (record->flags & PREM_RECORD_LAST)
     prem_cpu_publish_job(cpu, hyperperiod, record,
                          prem_block_position(block->program, record->task), end_ns);
-  if ((record->flags & PREM_RECORD_LAST) && !is_empty && prem_is_server(cpu->errands, record->task))
-    prem_errands_put_down(cpu->errands, block->number, end_ns);
   if (!is_empty)
     prem_record_executed(block->recorder, cpu->request->mode, record,
                          &(prem_execution){.epoch_ns = block->epoch_ns,
@@ -134,6 +133,12 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
                                            .hyperperiod = prem_traced_hyperperiod(
                                                hyperperiod - first_hyperperiod(cpu)),
                                            .block = block->number});
+  if (!is_empty && prem_is_server(cpu->errands, record->task)) {
+    if (block->recorder->count > before)
+      prem_errands_note(cpu->errands, block->number, &block->recorder->records[before]);
+    if (record->flags & PREM_RECORD_LAST)
+      prem_errands_put_down(cpu->errands, block->number, end_ns);
+  }
   atomic_store_explicit(&block->records_done,
                         atomic_load_explicit(&block->records_done, memory_order_relaxed) + 1,
                         memory_order_relaxed);

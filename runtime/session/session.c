@@ -180,6 +180,10 @@ void prem_session_close(prem_session *session) {
   free(session);
 }
 
+const prem_schedule *prem_session_schedule(const prem_session *session) {
+  return session->whole;
+}
+
 const prem_schedule *prem_session_critical(const prem_session *session) {
   return session->schedule;
 }

@@ -502,7 +502,9 @@ static void work_off(simulator *sim, const sim_unit *unit, int32_t block, const 
   record = prem_errands_record(sim->errands, block, record, &room);
   if (task->fetches || task->stores || task->compute)
     move_data(sim, unit, block, record);
-  prem_record_executed(&sim->recorders[block], sim->mode, record,
+  prem_recorder *recorder = &sim->recorders[block];
+  const int64_t before = recorder->count;
+  prem_record_executed(recorder, sim->mode, record,
                        &(prem_execution){.epoch_ns = unit->epoch_ns,
                                          .ready_ns = unit->ready_ns,
                                          .start_ns = unit->start_ns,
@@ -510,6 +512,8 @@ static void work_off(simulator *sim, const sim_unit *unit, int32_t block, const 
                                          .hyperperiod = prem_traced_hyperperiod(
                                              unit->hyperperiod - sim->first_hyperperiod),
                                          .block = block});
+  if (record == &room && recorder->count > before)
+    prem_errands_note(sim->errands, block, &recorder->records[before]);
 }
 
 static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
