@@ -27,7 +27,7 @@
 
 enum {
   PIECES = 64,           /* of the hyperperiod, to begin with */
-  NEAR = 256,            /* this part of the bound may be too much */
+  NEAR = 1024,           /* this part of the bound may be too much */
   LEAST = 2,             /* times R: so long before the burst errands are looked at, */
   MOST = 64,             /* and up to so long where these */
   USUAL_TILES = 1 << 13, /* have no more tiles, */
