@@ -2,7 +2,6 @@
 #include "command/command_json.h"
 
 #include "report/json_pieces.h"
-#include "ttprem/check.h"
 
 static const char *severity_name(prem_severity severity) {
   static const char *const names[] = {"note", "warning", "error"};

@@ -329,12 +329,40 @@ typedef struct trace_sink {
   bool has_late;                               /* their header is written */
 } trace_sink;
 
-/* All of a launch counts to its first run, from whose start its times are. */
-static prem_status write_beside(const trace_sink *sink, prem_trace *trace) {
-  prem_trace_sort(trace); /* block by block until now */
-  for (int64_t i = 0; i < trace->record_count; ++i)
-    trace->records[i].hyperperiod = 0;
-  return prem_trace_write_csv(trace, sink->best_effort, sink->runs, false, sink->output.file);
+/* The records of a trace from a number on that begin before an instant; returns the next number. */
+static int64_t write_until(const trace_sink *sink, const prem_trace *trace,
+                           const prem_schedule *schedule, int64_t from, int64_t until_ns,
+                           prem_status *status) {
+  prem_trace some = *trace;
+  int64_t to = from;
+  while (to < trace->record_count && trace->records[to].start_ns <= until_ns)
+    ++to;
+  some.records += from;
+  some.record_count = to - from;
+  if (*status == PREM_OK && to > from)
+    *status = prem_trace_write_csv(&some, schedule, sink->runs, false, sink->output.file);
+  return to;
+}
+
+static int64_t start_of(const prem_trace *trace, int64_t record) {
+  return record < trace->record_count ? trace->records[record].start_ns : INT64_MAX;
+}
+
+/* Both in one order. All of best effort counts to the launch's first run, from whose start its
+ * times are. */
+static prem_status write_both(const trace_sink *sink, const prem_trace *trace) {
+  prem_trace *beside = trace->best_effort->trace;
+  prem_status status = PREM_OK;
+  int64_t done = 0, done_beside = 0;
+  prem_trace_sort(beside);
+  for (int64_t i = 0; i < beside->record_count; ++i)
+    beside->records[i].hyperperiod = 0;
+  while (status == PREM_OK && (done < trace->record_count || done_beside < beside->record_count)) {
+    done = write_until(sink, trace, sink->schedule, done, start_of(beside, done_beside), &status);
+    done_beside =
+        write_until(sink, beside, sink->best_effort, done_beside, start_of(trace, done), &status);
+  }
+  return status;
 }
 
 static prem_status write_late(trace_sink *sink, const prem_trace *trace, prem_mode mode) {
@@ -352,10 +380,12 @@ static prem_status write_trace(void *context, const prem_trace *trace, prem_mode
   prem_status status = sink->late.file ? write_late(sink, trace, mode) : PREM_OK;
   if (status || !sink->output.file)
     return status;
+  prem_trace header = *trace;
+  header.record_count = trace->best_effort ? 0 : trace->record_count;
   status =
-      prem_trace_write_csv(trace, sink->schedule, sink->runs, sink->runs == 0, sink->output.file);
+      prem_trace_write_csv(&header, sink->schedule, sink->runs, sink->runs == 0, sink->output.file);
   if (status == PREM_OK && trace->best_effort)
-    status = write_beside(sink, trace->best_effort->trace);
+    status = write_both(sink, trace);
   sink->runs += trace->hyperperiods;
   return status;
 }

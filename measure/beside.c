@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ttprem/check.h"
-
 /* The part's tasks are in the order of the whole. */
 static prem_status find_bounds(const prem_schedule *whole, prem_row *row) {
   prem_status status = PREM_OK;

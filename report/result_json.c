@@ -9,7 +9,6 @@
 #include "report/json_pieces.h"
 #include "report/provenance.h"
 #include "report/result_phases.h"
-#include "ttprem/errand.h"
 #include "ttprem/measure.h"
 #include "ttprem/output.h"
 

@@ -22,17 +22,5 @@ PREM_EXTERN_C_BEGIN
 PREM_API prem_status prem_check(const prem_schedule *schedule, const prem_machine *machine,
                                 prem_diag *diag);
 
-/**
- * The longest response of a server's errands, from the arrival to the end of the last tile, if they
- * come as its arrival model says, every phase keeps its bound, and the closed windows of the plan
- * last as planned. Of the waits of an application and of a machine it knows nothing.
- *
- * @param schedule  bound, with a plan whose windows prem_check() accepts.
- * @param task      one with a server.
- * @param[out] bound_ns  -1: there is no arrival model, or no bound was found.
- */
-PREM_API prem_status prem_errand_bound(const prem_schedule *schedule, int32_t task,
-                                       int64_t *bound_ns);
-
 PREM_EXTERN_C_END
 #endif

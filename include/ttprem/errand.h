@@ -71,8 +71,5 @@ PREM_API prem_status prem_errand_collect(prem_session *session, int64_t timeout_
  *  @retval PREM_ERR_ARGUMENT  it is neither */
 PREM_API prem_status prem_errand_release(prem_session *session, const prem_errand *errand);
 
-/** "done", "expired", "fault", "aborted". Thread-safe. */
-PREM_API const char *prem_errand_end_name(prem_errand_end end);
-
 PREM_EXTERN_C_END
 #endif

@@ -549,6 +549,17 @@ PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *
 PREM_API int32_t prem_server_tiles(const prem_task *task);
 /** Has the task these tiles, and may one errand have so many? After bind. */
 PREM_API bool prem_errand_fits(const prem_task *task, int32_t first_tile, int32_t tile_count);
+/**
+ * The longest response of a server's errands, from the arrival to the end of the last tile, if they
+ * come as its arrival model says, every phase keeps its bound, and the closed windows of the plan
+ * last as planned. Of the waits of an application and of a machine it knows nothing.
+ *
+ * @param schedule  bound, with a plan whose windows prem_check() accepts.
+ * @param task      one with a server.
+ * @param[out] bound_ns  -1: there is no arrival model, or no bound was found.
+ */
+PREM_API prem_status prem_errand_bound(const prem_schedule *schedule, int32_t task,
+                                       int64_t *bound_ns);
 /** Does a task have all the WCETs that its phases need? */
 PREM_API bool prem_task_profiled(const prem_task *task);
 /** Scratchpad that a block of the platform needs: buffers x (largest input + largest output buffer

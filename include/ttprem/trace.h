@@ -73,15 +73,6 @@ typedef struct prem_gate_overrun {
   prem_phase phase;
 } prem_gate_overrun;
 
-/** How an errand ended (errand.h). */
-typedef enum prem_errand_end {
-  PREM_ERRAND_DONE,
-  PREM_ERRAND_EXPIRED, /* at its deadline a tile of it had not begun */
-  PREM_ERRAND_FAULT,   /* it was at work when the run failed */
-  PREM_ERRAND_ABORTED, /* the run ended before it */
-  PREM_ERRAND_ENDS
-} prem_errand_end;
-
 /** An errand: some tiles of a server, one after the other. Times from S. */
 typedef struct prem_errand {
   uint64_t number; /* of its server's errands, in the order in which they were sent */

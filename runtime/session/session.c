@@ -354,7 +354,7 @@ static prem_status verify_beside(const prem_session *session, prem_verdict *out)
   if (!session->beside)
     return PREM_OK;
   if (!session->is_beside_whole)
-    out->partial = writes_arrays(session->beside->schedule);
+    beside.partial = out->partial = writes_arrays(session->beside->schedule);
   else if (session->backend->verify_beside)
     status = session->backend->verify_beside(session->state, &beside);
   else
@@ -503,9 +503,4 @@ prem_status prem_errand_release(prem_session *session, const prem_errand *errand
     return PREM_ERR_ARGUMENT;
   prem_errands_release(errands_of(session), &own);
   return PREM_OK;
-}
-
-const char *prem_errand_end_name(prem_errand_end end) {
-  static const char *const names[] = {"done", "expired", "fault", "aborted"};
-  return end >= 0 && end < PREM_ERRAND_ENDS ? names[end] : "?";
 }

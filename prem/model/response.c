@@ -19,7 +19,7 @@
  * instants a response is at most that of the later one and the time between them: intervals are
  * halved until that is near the longest response found.
  */
-#include "schedules/checker/check.h"
+#include "ttprem/schedule.h"
 
 #include <stdlib.h>
 
