@@ -81,7 +81,7 @@ typedef enum prem_status {
 /** How an errand ended (errand.h). */
 typedef enum prem_errand_end {
   PREM_ERRAND_DONE,
-  PREM_ERRAND_EXPIRED, /* at its deadline a tile of it had not begun */
+  PREM_ERRAND_EXPIRED, /* at its deadline no block had taken a tile of it */
   PREM_ERRAND_FAULT,   /* it was at work when the run failed */
   PREM_ERRAND_ABORTED, /* the run ended before it */
   PREM_ERRAND_ENDS

@@ -69,7 +69,8 @@ typedef struct prem_verdict {
   int64_t index[4];       /* its first wrong element */
   double expected, found; /* there; of a c64 the part that differs */
   bool partial; /* outputs of best-effort tasks were not compared: the run ended before each of
-                   their blocks had done all of its tiles once */
+                   their blocks had done all of its tiles once; or an application has filled
+                   inputs of errands */
 } prem_verdict;
 
 /** One way to launch a task's ordinary kernel, as it was tried. */

@@ -485,9 +485,11 @@ static void verify_room(const prem_errands *errands, int32_t task, int32_t numbe
     prem_tile_verify(errands->arrays, task, errand->first_tile + i, slots, verdict);
 }
 
-void prem_errands_verify(prem_errands *errands, prem_verdict *verdict) {
+bool prem_errands_verify(prem_errands *errands, prem_verdict *verdict) {
+  if (atomic_load(&errands->is_fed))
+    return false;
   close_to_senders(errands);
-  for (int32_t t = 0; t < errands->schedule->task_count && !atomic_load(&errands->is_fed); ++t) {
+  for (int32_t t = 0; t < errands->schedule->task_count; ++t) {
     const prem_errand_server *server = errands->servers[t];
     for (int32_t r = 0; server && server->task->definition && r < server->task->server.capacity;
          ++r)
@@ -495,4 +497,5 @@ void prem_errands_verify(prem_errands *errands, prem_verdict *verdict) {
         verify_room(errands, t, r, verdict);
   }
   atomic_store(&errands->is_closing, false);
+  return true;
 }

@@ -131,7 +131,8 @@ void prem_errands_begin(prem_errands *errands, int64_t now_ns, prem_best_effort_
  *  @retval PREM_ERR_MACHINE  not as many have ended as were sent: a defect (diag) */
 prem_status prem_errands_finish(prem_errands *errands, int64_t end_ns, bool has_failed,
                                 prem_diag *diag);
-/** Compare what is there of errands that are done with the references. */
-void prem_errands_verify(prem_errands *errands, prem_verdict *verdict);
+/** Compare what is there of errands that are done with the references. False: an application has
+ *  filled their inputs, and nobody knows what should be there. */
+bool prem_errands_verify(prem_errands *errands, prem_verdict *verdict);
 
 #endif

@@ -359,8 +359,8 @@ static prem_status verify_beside(const prem_session *session, prem_verdict *out)
     status = session->backend->verify_beside(session->state, &beside);
   else
     prem_arrays_verify(session->beside->arrays, &beside);
-  if (session->beside->errands)
-    prem_errands_verify(session->beside->errands, &beside);
+  if (session->beside->errands && !prem_errands_verify(session->beside->errands, &beside))
+    beside.partial = out->partial = true;
   name_array(session, session->beside->schedule, &beside);
   if (out->ok)
     *out = beside;

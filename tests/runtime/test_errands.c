@@ -125,6 +125,7 @@ TEST(each_has_its_own_arrays) {
   OWNED(prem_session) *session = open_on("sim", schedule);
   OWNED(prem_trace) *trace = trace_of(session, 4);
   prem_errand errand;
+  prem_verdict verdict;
   prem_errand_view view;
   for (int32_t i = 0; i < 3; ++i) {
     ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_OK);
@@ -147,6 +148,8 @@ TEST(each_has_its_own_arrays) {
       ck_assert_float_eq(((float *)view.data)[k], (float)(1000 * (int32_t)errand.tag + k + 1));
     ck_assert_int_eq(prem_errand_release(session, &errand), PREM_OK);
   }
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+  ck_assert(verdict.ok && verdict.partial);
 }
 
 TEST(they_expire_find_no_room_or_are_aborted) {

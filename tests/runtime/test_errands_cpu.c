@@ -4,6 +4,7 @@
 /* ctest: threads timing */
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "prem/base/random.h"
 #include "tests/common/rounds.h"
@@ -222,4 +223,92 @@ TEST(runs_end_and_errands_with_them) {
         ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
     }
   } while (ended[PREM_ERRAND_DONE] < 8);
+}
+
+/* ---- a compute that does not return -----------------------------------------------------------
+ */
+
+enum { HANGS = 13 };
+static _Atomic bool let_go;
+
+static void hang_compute(const void *params, const prem_view *views) {
+  const struct timespec nap = {.tv_nsec = 1000000};
+  (void)params;
+  while (((const float *)views[0].data)[0] == HANGS && !let_go)
+    nanosleep(&nap, NULL);
+}
+
+static prem_status hang_bind(prem_bind *bind) {
+  prem_window window;
+  const prem_status status = prem_bind_tile(bind, 1, bind->shape[0], &window);
+  if (status != PREM_OK)
+    return status;
+  bind->window[0] = bind->window[1] = window;
+  bind->new_rank[1] = 1;
+  for (int d = 0; d < 4; ++d)
+    bind->new_shape[1][d] = bind->shape[0][d];
+  return PREM_OK;
+}
+
+static void hang_reference(const void *params, const prem_array_view *arrays) {
+  (void)params;
+  (void)arrays;
+}
+
+static const prem_port hang_ports[] = {{"in", PREM_IN, PREM_F32}, {"out", PREM_OUT, PREM_F32}};
+static const prem_kernel hang_kernel = {.name = "hang",
+                                        .summary = "computes nothing, 13 for ever",
+                                        .version = 1,
+                                        .ports = hang_ports,
+                                        .port_count = 2,
+                                        .bind = hang_bind,
+                                        .compute = hang_compute,
+                                        .reference = hang_reference};
+static const prem_kernel *const hang_list[] = {&hang_kernel};
+static const prem_registry hang_registry = {hang_list, 1};
+
+static prem_schedule *hanging_server(void) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  prem_schedule *schedule = NULL;
+  const char *source =
+      "version = 1; name = \"t\"; platform: { blocks = 2; }; arrays = ( { name = \"a\"; type = "
+      "\"f32\"; shape = [ 100 ]; }, { name = \"b\"; type = \"f32\"; shape = [ 100 ]; } ); tasks = "
+      "( "
+      "{ name = \"c\"; kernel = \"hang\"; blocks = [ 0 ]; tile = [ 100 ]; arrays: { in = \"b\"; "
+      "out "
+      "= \"new\"; }; period_ns = 1000000L; prefetch: { wcet_ns = 1000L; }; compute: { wcet_ns = "
+      "1000L; }; writeback: { wcet_ns = 1000L; }; }, { name = \"s\"; kernel = \"hang\"; class = "
+      "\"best_effort\"; blocks = [ 1 ]; tile = [ 100 ]; arrays: { in = \"a\"; out = \"new\"; }; "
+      "server: { capacity = 3; }; prefetch: { wcet_ns = 1000L; }; compute: { wcet_ns = 1000L; }; "
+      "writeback: { wcet_ns = 1000L; }; } );";
+  if (prem_schedule_load_text("t", source, &schedule, diag) != PREM_OK ||
+      prem_prepare(schedule, &hang_registry, NULL, NULL, diag) != PREM_OK)
+    abort_with("hang", diag);
+  return schedule;
+}
+
+TEST(one_that_never_ends_is_a_fault) {
+  OWNED(prem_schedule) *schedule = hanging_server();
+  OWNED(prem_session) *session = open_on("cpu", schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  const prem_run_request request = {
+      .mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS, .timeout_ns = 200000000};
+  prem_errand errand;
+  prem_errand_view view;
+  int32_t ended[PREM_ERRAND_ENDS] = {0};
+  for (int32_t i = 0; i < 3; ++i) {
+    ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_OK);
+    ck_assert_int_eq(prem_errand_port(session, &errand, "in", &view), PREM_OK);
+    ((float *)view.data)[0] = i == 1 ? HANGS : 0;
+    errand.tag = (uint64_t)i;
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+  }
+  ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_ERR_MACHINE);
+  while (prem_errand_collect(session, 0, &errand) == PREM_OK)
+    ++ended[errand.end];
+  ck_assert_int_eq(ended[PREM_ERRAND_DONE], 1);
+  ck_assert_int_eq(ended[PREM_ERRAND_FAULT], 1);
+  ck_assert_int_eq(ended[PREM_ERRAND_ABORTED], 1);
+  ck_assert_int_eq(trace->best_effort->counts[0].errands.sent, 3);
+  let_go = true;
 }

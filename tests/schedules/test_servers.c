@@ -79,8 +79,9 @@ TEST(a_tile_is_taken_at_a_gate) {
 }
 
 TEST(a_tile_ends_with_its_writeback) {
-  assert_refused(55, "or without a writeback",
-                 file_with(SERVER("prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 5L; };", "")));
+  assert_refused(
+      55, "or without a writeback",
+      file_with(SERVER("prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 5L; };", "")));
 }
 
 TEST(an_errand_has_no_more_tiles_than_the_task) {
