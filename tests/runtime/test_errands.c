@@ -291,7 +291,7 @@ TEST(no_errand_takes_longer) {
   int64_t sent = 0;
   int32_t near = 0, judged = 0;
   prem_arrival *arrivals = malloc(2 * MOST_ARRIVALS * sizeof *arrivals);
-  while (sent < most) {
+  while (sent < most || judged == 0) {
     server_set set;
     int64_t bound_ns[2] = {0}, longest_ns = 0;
     const char *source = random_text(&set);
@@ -322,7 +322,7 @@ TEST(no_errand_takes_longer) {
     ++judged;
   }
   free(arrivals);
-  ck_assert_int_gt(10 * near, 8 * judged);
+  ck_assert_int_ge(10 * near, 8 * judged);
   if (wanted)
     printf("%ld errands, %d sets at critical instants\n", (long)sent, judged);
 }
