@@ -32,8 +32,10 @@ enum {
   MOST = 64,             /* and up to so long where these */
   USUAL_TILES = 1 << 13, /* have no more tiles, */
   MOST_TILES = 1 << 16,  /* and never more than this */
-  MOST_STEPS = 10000000, /* tiles of a pass over the instants; then it gets coarse */
-  MOST_PASSES = 24       /* so often is R raised */
+  MOST_STEPS =
+      10000000, /* tiles, and windows passed, of a look at all instants; then it gets coarse */
+  TOO_MANY = 100000000, /* and with so many it is given up */
+  MOST_PASSES = 24      /* so often is R raised */
 };
 
 typedef struct analysis {
@@ -50,7 +52,7 @@ typedef struct analysis {
 } analysis;
 
 /* When may a phase begin that asks at an instant of any hyperperiod? */
-static int64_t passes_gate(const analysis *a, int64_t ahead_ns, int64_t at_ns) {
+static int64_t passes_gate(analysis *a, int64_t ahead_ns, int64_t at_ns) {
   const prem_plan *plan = a->schedule->plan;
   int32_t low = 0, high = plan->closed_count;
   int64_t epoch_ns = at_ns - at_ns % plan->hyperperiod_ns;
@@ -63,7 +65,7 @@ static int64_t passes_gate(const analysis *a, int64_t ahead_ns, int64_t at_ns) {
     else
       low = middle + 1;
   }
-  for (int32_t seen = 0; seen <= plan->closed_count; ++seen, ++low) {
+  for (int32_t seen = 0; seen <= plan->closed_count; ++seen, ++low, ++a->steps) {
     if (low == plan->closed_count) {
       low = 0;
       epoch_ns += plan->hyperperiod_ns;
@@ -78,8 +80,7 @@ static int64_t passes_gate(const analysis *a, int64_t ahead_ns, int64_t at_ns) {
 }
 
 /* A tile that may begin at an instant: its end, and when its block is ready for the next one. */
-static int64_t work_tile(const analysis *a, const prem_task *task, int64_t at_ns,
-                         int64_t *ready_ns) {
+static int64_t work_tile(analysis *a, const prem_task *task, int64_t at_ns, int64_t *ready_ns) {
   int64_t end_ns = at_ns;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     const prem_phase_spec *phase = &task->phase[p];
@@ -94,7 +95,7 @@ static int64_t work_tile(const analysis *a, const prem_task *task, int64_t at_ns
 }
 
 /* One of the server's, after one of each other server of the block: they have equal lists. */
-static int64_t work_round(const analysis *a, int64_t at_ns, int64_t *ready_ns) {
+static int64_t work_round(analysis *a, int64_t at_ns, int64_t *ready_ns) {
   for (int32_t t = 0; t < a->schedule->task_count; ++t) {
     const prem_task *other = &a->schedule->tasks[t];
     if (other->server.capacity > 0 && other != a->server &&
@@ -113,14 +114,16 @@ static int64_t end_of(analysis *a, int64_t at_ns) {
   for (int32_t b = 0; b < a->server->block_count; ++b)
     a->free_ns[b] = from_ns - server->distance_ns + a->longest_ns + a->rest_ns;
   for (int64_t e = a->before + server->burst; e > 0; --e) {
+    if (a->steps > TOO_MANY)
+      return PREM_MAX_NS; /* so there is no bound */
     const int64_t comes_ns = at_ns - prem_max_i64(0, e - server->burst) * server->distance_ns;
     end_ns = at_ns;
     for (int64_t i = 0; i < a->tiles; ++i, block = (block + 1) % a->server->block_count) {
       const int64_t begin_ns = prem_max_i64(comes_ns, a->free_ns[block]);
       end_ns = prem_max_i64(end_ns, work_round(a, begin_ns, &a->free_ns[block]));
+      ++a->steps;
     }
   }
-  a->steps += (a->before + server->burst) * a->tiles;
   return end_ns;
 }
 
