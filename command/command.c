@@ -351,6 +351,22 @@ command_closed_text command_closed(const prem_plan *plan) {
   return closed;
 }
 
+command_server_text command_server(const prem_schedule *schedule, int32_t task) {
+  const prem_task *server = &schedule->tasks[task];
+  command_server_text said = {""};
+  int64_t bound_ns = -1;
+  if (server->server.capacity == 0)
+    return said;
+  if (prem_errand_bound(schedule, task, &bound_ns) != PREM_OK || bound_ns < 0)
+    snprintf(said.text, sizeof said.text,
+             "server '%s': no bound for its errands, since it has no distance_ns", server->name);
+  else
+    snprintf(said.text, sizeof said.text,
+             "server '%s': an errand takes %" PRId64 " ns at most, from its arrival to its end",
+             server->name, bound_ns);
+  return said;
+}
+
 int64_t command_phase_count(const prem_schedule *schedule) {
   return command_plan_phases(schedule, schedule->plan);
 }

@@ -113,6 +113,11 @@ typedef struct command_closed_text {
   char text[160];
 } command_closed_text;
 command_closed_text command_closed(const prem_plan *plan);
+/** How long an errand of a server may take by the schedule's plan, in words; "": no server. */
+typedef struct command_server_text {
+  char text[PREM_NAME_BYTES + 160];
+} command_server_text;
+command_server_text command_server(const prem_schedule *schedule, int32_t task);
 /** Phases of one hyperperiod of the schedule's plan; -1 when they cannot be counted. */
 int64_t command_phase_count(const prem_schedule *schedule);
 

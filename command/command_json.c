@@ -34,12 +34,35 @@ json_t *command_problems_json(const prem_diag *diag) {
   return finished(list, whole);
 }
 
-json_t *command_closed_json(const prem_plan *plan) {
-  json_t *object = json_object();
+/* How long errands take at most. */
+static json_t *servers_json(const prem_schedule *schedule) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    json_t *server = NULL;
+    int64_t bound_ns = -1;
+    if (schedule->tasks[t].server.capacity == 0)
+      continue;
+    server = json_object();
+    whole &= prem_errand_bound(schedule, t, &bound_ns) == PREM_OK;
+    whole &= put(server, "name", text(schedule->tasks[t].name));
+    whole &= put(server, "bound_ns", bound_ns < 0 ? json_null() : integer(bound_ns));
+    whole &= json_array_append_new(list, server) == 0;
+  }
+  return finished(list, whole);
+}
+
+json_t *command_closed_json(const prem_schedule *schedule) {
+  const prem_plan *plan = schedule->plan;
+  json_t *object = json_object(), *servers = servers_json(schedule);
   bool whole = put(object, "windows", integer(plan->closed_count));
   whole &= put(object, "closed_ns", integer(plan->hyperperiod_ns - plan->open_ns));
   whole &=
       put(object, "open_share", json_real((double)plan->open_ns / (double)plan->hyperperiod_ns));
+  if (json_array_size(servers) > 0)
+    whole &= put(object, "servers", servers);
+  else
+    json_decref(servers);
   return finished(object, whole);
 }
 

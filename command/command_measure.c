@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/command_measure.h"
+#include "command/arrivals.h"
 #include "prem/base/numbers.h"
 
 #include <errno.h>
@@ -75,6 +76,7 @@ static void note_runs_only(measure_options *options, int key) {
                              OPTION_LATE_LOG,
                              OPTION_WITH_DISTURBED,
                              OPTION_SENTINEL,
+                             OPTION_ERRANDS,
                              OPTION_NO_SAVE,
                              OPTION_SAVE_ANYWHERE,
                              OPTION_SEED};
@@ -98,6 +100,7 @@ static const command_store stores[] = {
     TAKE_FLAG(OPTION_LOCK_MEMORY, measure_options, lock_memory),
     TAKE_FLAG(OPTION_WITH_DISTURBED, measure_options, with_disturbed),
     TAKE_FLAG(OPTION_SENTINEL, measure_options, sentinel),
+    TAKE_TEXT(OPTION_ERRANDS, measure_options, errands),
     TAKE_FLAG(OPTION_NO_SAVE, measure_options, no_save),
     TAKE_FLAG(OPTION_SAVE_ANYWHERE, measure_options, save_anywhere),
     TAKE_INTEGER(OPTION_SEED, measure_options, sampling.seed, 0, INT64_MAX),
@@ -326,11 +329,40 @@ typedef struct trace_sink {
   bool has_late;                               /* their header is written */
 } trace_sink;
 
-/* All of a launch counts to its first run, from whose start its times are. */
-static prem_status write_beside(const trace_sink *sink, const prem_trace *trace) {
-  for (int64_t i = 0; i < trace->record_count; ++i)
-    trace->records[i].hyperperiod = 0;
-  return prem_trace_write_csv(trace, sink->best_effort, sink->runs, false, sink->output.file);
+/* The records of a trace from a number on that begin before an instant; returns the next number. */
+static int64_t write_until(const trace_sink *sink, const prem_trace *trace,
+                           const prem_schedule *schedule, int64_t from, int64_t until_ns,
+                           prem_status *status) {
+  prem_trace some = *trace;
+  int64_t to = from;
+  while (to < trace->record_count && trace->records[to].start_ns <= until_ns)
+    ++to;
+  some.records += from;
+  some.record_count = to - from;
+  if (*status == PREM_OK && to > from)
+    *status = prem_trace_write_csv(&some, schedule, sink->runs, false, sink->output.file);
+  return to;
+}
+
+static int64_t start_of(const prem_trace *trace, int64_t record) {
+  return record < trace->record_count ? trace->records[record].start_ns : INT64_MAX;
+}
+
+/* Both in one order. All of best effort counts to the launch's first run, from whose start its
+ * times are. */
+static prem_status write_both(const trace_sink *sink, const prem_trace *trace) {
+  prem_trace *beside = trace->best_effort->trace;
+  prem_status status = PREM_OK;
+  int64_t done = 0, done_beside = 0;
+  prem_trace_sort(beside);
+  for (int64_t i = 0; i < beside->record_count; ++i)
+    beside->records[i].hyperperiod = 0;
+  while (status == PREM_OK && (done < trace->record_count || done_beside < beside->record_count)) {
+    done = write_until(sink, trace, sink->schedule, done, start_of(beside, done_beside), &status);
+    done_beside =
+        write_until(sink, beside, sink->best_effort, done_beside, start_of(trace, done), &status);
+  }
+  return status;
 }
 
 static prem_status write_late(trace_sink *sink, const prem_trace *trace, prem_mode mode) {
@@ -348,10 +380,12 @@ static prem_status write_trace(void *context, const prem_trace *trace, prem_mode
   prem_status status = sink->late.file ? write_late(sink, trace, mode) : PREM_OK;
   if (status || !sink->output.file)
     return status;
+  prem_trace header = *trace;
+  header.record_count = trace->best_effort ? 0 : trace->record_count;
   status =
-      prem_trace_write_csv(trace, sink->schedule, sink->runs, sink->runs == 0, sink->output.file);
+      prem_trace_write_csv(&header, sink->schedule, sink->runs, sink->runs == 0, sink->output.file);
   if (status == PREM_OK && trace->best_effort)
-    status = write_beside(sink, trace->best_effort->trace);
+    status = write_both(sink, trace);
   sink->runs += trace->hyperperiods;
   return status;
 }
@@ -572,7 +606,18 @@ static int open_and_measure(const measure_options *options, prem_compare_options
   return status;
 }
 
+/* At most; how many hyperperiods a duration allows is not known. */
+static int64_t longest_run_ns(const prem_compare_options *compare, const prem_schedule *schedule) {
+  const int64_t length_ns = schedule->plan->hyperperiod_ns;
+  const prem_sampling *sampling = &compare->sampling;
+  int64_t runs = 1;
+  if (sampling->scenario == PREM_RESIDENT)
+    runs = sampling->samples > 0 ? sampling->discard + sampling->samples : INT32_MAX;
+  return runs > PREM_MAX_NS / 4 / length_ns ? PREM_MAX_NS / 4 : runs * length_ns;
+}
+
 int measure_run(measure_options *options) {
+  command_arrivals arrivals = {0};
   const prem_backend *backend = NULL;
   prem_machine machine;
   int status = command_find_backend(options->backend, &backend, &machine);
@@ -604,11 +649,17 @@ int measure_run(measure_options *options) {
     status = sampling_plan(schedule, backend, &machine);
   if (status == COMMAND_DONE && !check_outputs(options, schedule))
     status = COMMAND_INVALID;
+  if (status == COMMAND_DONE)
+    status = command_arrivals_make(options->errands, schedule, longest_run_ns(&compare, schedule),
+                                   options->sampling.seed, &arrivals);
+  compare.arrivals = arrivals.list;
+  compare.arrival_count = arrivals.count;
   if (status == COMMAND_DONE) {
     tell_replaced(options, schedule);
     tell_duration(&compare, schedule, backend);
     status = open_and_measure(options, &compare, schedule, backend);
   }
+  free(arrivals.list);
   prem_schedule_free(schedule);
   return status;
 }

@@ -24,6 +24,7 @@ typedef struct measure_options {
   bool lock_memory;
   bool with_disturbed;
   bool sentinel;
+  const char *errands;
   bool no_save; /* leave the `save`s of the file alone */
   bool save_anywhere;
   prem_engine engine;

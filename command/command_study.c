@@ -53,6 +53,14 @@ static int judge_classes(const study_options *options, const prem_schedule *sche
   return COMMAND_DONE;
 }
 
+void study_serve_always(prem_schedule *schedule) {
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].server.capacity > 0) {
+      schedule->tasks[t].server = (prem_server){0};
+      schedule->tasks[t].deadline_ns = 0;
+    }
+}
+
 int study_open(study_options *options, bool keep_plan, const prem_backend **backend,
                prem_machine *machine, prem_schedule **schedule) {
   int status = command_find_backend(options->backend, backend, machine);
@@ -64,6 +72,7 @@ int study_open(study_options *options, bool keep_plan, const prem_backend **back
                                  keep_plan, schedule);
   if (status != COMMAND_DONE)
     return status;
+  study_serve_always(*schedule);
   const char *const paths[] = {options->json, options->picture};
   if (!command_keep_apart(*schedule, &(command_outputs){.paths = paths, .count = 2}))
     status = COMMAND_USAGE;

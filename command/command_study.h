@@ -21,6 +21,10 @@ typedef struct study_options {
 /** Child parser; its input is a study_options. */
 extern const struct argp study_argp;
 
+/** Servers work their tiles again and again from here on, as other best-effort tasks do: as if
+ * there were always errands. */
+void study_serve_always(prem_schedule *schedule);
+
 /**
  * Find the backend, load, bind and check the file, plan it in memory if it has no plan, and see
  * that the outputs can be written. Problems are printed.

@@ -48,6 +48,11 @@ static const struct {
      .doc = "write the plan as CSV, a row for each phase; `-` is stdout. Without --output no "
             "schedule is written",
      .values = "@files *.csv"},
+    {OF(MEASURING), "errands", OPTION_ERRANDS, .arg = "E",
+     .doc =
+         "what comes to the servers in each run: a CSV file of at_ns,task,first_tile,tile_count; "
+         "`random` or `dense`: as their arrival models allow, at random, or as many as may",
+     .values = "@files"},
     {OF(MEASURING), "fifo", OPTION_FIFO, .arg = "PRIORITY",
      .doc = "on cpu: the blocks' threads are scheduled by SCHED_FIFO, 1 to 99"},
     {OF(TRACE), "format", 'f', .arg = "NAME",

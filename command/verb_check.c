@@ -64,6 +64,9 @@ static void print_verdict(const char *path, const prem_schedule *schedule) {
     printf(": ok, %" PRId64 " phases, hyperperiod %" PRId64 " ns%s%s\n",
            command_phase_count(schedule), schedule->plan->hyperperiod_ns,
            schedule->plan->gates ? "; " : "", command_closed(schedule->plan).text);
+  for (int32_t t = 0; schedule && schedule->plan && t < schedule->task_count; ++t)
+    if (schedule->tasks[t].server.capacity > 0)
+      printf("  %s\n", command_server(schedule, t).text);
 }
 
 static json_t *verdict_json(const char *path, const prem_schedule *schedule,
@@ -79,7 +82,7 @@ static json_t *verdict_json(const char *path, const prem_schedule *schedule,
     whole &= put(root, "phases", integer(command_phase_count(schedule)));
     whole &= put(root, "hyperperiod_ns", integer(schedule->plan->hyperperiod_ns));
     if (schedule->plan->gates)
-      whole &= put(root, "closed", command_closed_json(schedule->plan));
+      whole &= put(root, "closed", command_closed_json(schedule));
   }
   whole &= put(root, "problems", command_problems_json(diag));
   return finished(root, whole);

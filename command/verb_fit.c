@@ -188,8 +188,10 @@ static int open_schedule(const fit_options *options, bool is_sim, const prem_mac
       prem_schedule_load_lenient(file, is_sim ? options->common.profile : NULL, out, diag);
   if (status == PREM_OK) {
     prem_schedule_set_plan(*out, NULL);
-    if (!is_sim)
+    if (!is_sim) {
       forget_times(*out);
+      study_serve_always(*out);
+    }
     status = prem_schedule_bind(*out, prem_registry_builtin(), diag);
     const prem_status judged = prem_check(*out, machine, diag);
     status = status == PREM_OK ? judged : status;

@@ -198,7 +198,7 @@ static json_t *report_json(const prem_schedule *schedule, const prem_plan_report
     whole &= put(root, "min_slack_ns", integer(report->min_slack_ns));
   whole &= put(root, "phases", integer(report->phases));
   if (schedule->plan && schedule->plan->gates)
-    whole &= put(root, "closed", command_closed_json(schedule->plan));
+    whole &= put(root, "closed", command_closed_json(schedule));
   if (report->keeps)
     whole &= add_changes(root, report);
   whole &= put(root, "method", text(report->method));
@@ -305,6 +305,9 @@ static void note_plan(const prem_schedule *schedule, const prem_plan_report *rep
                is_made ? "planned" : "judged", report->seconds);
   if (schedule->plan->gates)
     command_note("%s: %s", schedule->name, command_closed(schedule->plan).text);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].server.capacity > 0)
+      command_note("%s: %s", schedule->name, command_server(schedule, t).text);
   if (report->unsearched)
     command_note("%s: nothing was searched: %s", schedule->name, report->unsearched);
   for (int32_t m = 0; m < schedule->plan->mode_count; ++m)

@@ -4,18 +4,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-prem_status prem_beside_new(const prem_schedule *schedule, prem_row *row) {
-  if (!schedule)
+/* The part's tasks are in the order of the whole. */
+static prem_status find_bounds(const prem_schedule *whole, prem_row *row) {
+  prem_status status = PREM_OK;
+  for (int32_t t = 0, of = 0; t < whole->task_count && status == PREM_OK; ++t) {
+    const prem_task *task = &whole->tasks[t];
+    if (!task->best_effort)
+      continue;
+    row->best_effort[of].serves = task->server.capacity > 0;
+    if (row->best_effort[of].serves)
+      status = prem_errand_bound(whole, t, &row->best_effort[of].bound_ns);
+    ++of;
+  }
+  return status;
+}
+
+prem_status prem_beside_new(const prem_schedule *whole, const prem_schedule *part, prem_row *row) {
+  if (!part)
     return PREM_OK;
-  row->best_effort = calloc((size_t)schedule->task_count, sizeof *row->best_effort);
+  row->best_effort = calloc((size_t)part->task_count, sizeof *row->best_effort);
   if (!row->best_effort)
     return PREM_ERR_MEMORY;
-  row->best_effort_count = schedule->task_count;
-  for (int32_t t = 0; t < schedule->task_count; ++t) {
-    memcpy(row->best_effort[t].name, schedule->tasks[t].name, sizeof row->best_effort[t].name);
-    row->best_effort[t].job_tiles = schedule->tasks[t].tile_count;
+  row->best_effort_count = part->task_count;
+  for (int32_t t = 0; t < part->task_count; ++t) {
+    memcpy(row->best_effort[t].name, part->tasks[t].name, sizeof row->best_effort[t].name);
+    row->best_effort[t].job_tiles = part->tasks[t].tile_count;
   }
-  return PREM_OK;
+  return find_bounds(whole, row);
 }
 
 static void fold_task(const prem_best_effort_counts *from, int64_t run, const prem_row *row,

@@ -44,6 +44,8 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
                               .stop = campaign->options->stop,
                               .engine = campaign->options->engine,
                               .sentinel = campaign->options->sentinel,
+                              .arrivals = campaign->options->arrivals,
+                              .arrival_count = campaign->options->arrival_count,
                               .cpu = campaign->options->cpu};
   /* What computes nothing leaves the outputs of the run before. */
   prem_status status =

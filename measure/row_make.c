@@ -62,5 +62,6 @@ prem_status prem_row_make(const prem_campaign *campaign, prem_mode mode, prem_ro
       task->wcet_ns[p] = schedule->tasks[t].phase[p].wcet_ns;
     }
   }
-  return prem_beside_new(prem_session_best_effort(campaign->session), row);
+  return prem_beside_new(prem_session_schedule(campaign->session),
+                         prem_session_best_effort(campaign->session), row);
 }

@@ -327,6 +327,23 @@ static json_t *gate_overrun_json(const prem_best_effort_result *task) {
   return finished(object, whole);
 }
 
+static json_t *errands_json(const prem_best_effort_result *task) {
+  const prem_errand_counts *errands = &task->counts.errands;
+  const int64_t done = errands->ended[PREM_ERRAND_DONE];
+  json_t *object = json_object();
+  bool whole = put(object, "sent", integer(errands->sent));
+  for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+    whole &= put(object, prem_errand_end_name((prem_errand_end)e), integer(errands->ended[e]));
+  whole &= put(object, "late", integer(errands->late));
+  whole &= put(object, "no_room", integer(errands->full));
+  whole &= put(object, "response_mean_ns",
+               done > 0 ? json_real((double)errands->response_sum_ns / (double)done) : json_null());
+  whole &=
+      put(object, "response_max_ns", done > 0 ? integer(errands->response_max_ns) : json_null());
+  whole &= put(object, "bound_ns", task->bound_ns >= 0 ? integer(task->bound_ns) : json_null());
+  return finished(object, whole);
+}
+
 static json_t *beside_json(const prem_row *row, const prem_best_effort_result *task) {
   const prem_best_effort_counts *counts = &task->counts;
   const double seconds = (double)row->best_effort_ns * 1e-9;
@@ -344,6 +361,8 @@ static json_t *beside_json(const prem_row *row, const prem_best_effort_result *t
   whole &= put(object, "gate_wait_ns", integer(counts->wait_ns));
   whole &= put(object, "gate_overruns", integer(counts->overruns));
   whole &= put(object, "longest_gate_overrun", gate_overrun_json(task));
+  if (task->serves)
+    whole &= put(object, "errands", errands_json(task));
   return finished(object, whole);
 }
 

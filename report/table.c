@@ -418,6 +418,40 @@ static void print_beside(const prem_row *row, int32_t t, int widths[2], FILE *fi
           row->gated ? cell("%" PRId64, counts->overruns).text : "-");
 }
 
+static void print_errands(const prem_row *row, int32_t t, int widths[2], FILE *file) {
+  const prem_best_effort_result *task = &row->best_effort[t];
+  const prem_errand_counts *errands = &task->counts.errands;
+  const int64_t done = errands->ended[PREM_ERRAND_DONE];
+  const bool has_bound = row->gated && task->bound_ns >= 0;
+  fprintf(file,
+          "%-*s %-*s %9" PRId64 " %9" PRId64 " %9" PRId64 " %9" PRId64 " %9" PRId64 " %9" PRId64
+          " %9" PRId64 " %10s %10s %10s\n",
+          widths[0], name_cell(task->name).text, widths[1], name_cell(row->label).text,
+          errands->sent, done, errands->late, errands->ended[PREM_ERRAND_EXPIRED],
+          errands->ended[PREM_ERRAND_FAULT], errands->ended[PREM_ERRAND_ABORTED], errands->full,
+          done > 0 ? mean_cell((double)errands->response_sum_ns / (double)done).text : "-",
+          done > 0 ? time_cell(errands->response_max_ns).text : "-",
+          has_bound ? time_cell(task->bound_ns).text : "-");
+}
+
+/** Only of schedules that have servers. */
+static void print_servers(const prem_result *result, int widths[2], FILE *file) {
+  bool has_some = false;
+  for (int32_t t = 0; t < result->rows[0].best_effort_count; ++t)
+    for (int32_t i = 0; i < result->row_count && result->rows[0].best_effort[t].serves; ++i) {
+      if (!has_some)
+        fprintf(file,
+                "\nerrands; from arrival to end in us, and the bound by the plan"
+                "\n" PREM_TABLE_BEGIN "%-*s %-*s %9s %9s %9s %9s %9s %9s %9s %10s %10s %10s\n",
+                widths[0], "server", widths[1], "mode", "sent", "done", "late", "expired", "fault",
+                "aborted", "no room", "mean", "longest", "bound");
+      print_errands(&result->rows[i], t, widths, file);
+      has_some = true;
+    }
+  if (has_some)
+    fputs(PREM_TABLE_END, file);
+}
+
 /** What the gate did not keep. */
 static void print_gate_overruns(const prem_row *row, FILE *file) {
   for (int32_t t = 0; t < row->best_effort_count; ++t) {
@@ -445,8 +479,10 @@ static void print_gate_overruns(const prem_row *row, FILE *file) {
 static void print_best_effort(const prem_result *result, FILE *file) {
   const int32_t count = result->row_count > 0 ? result->rows[0].best_effort_count : 0;
   int widths[2] = {4, label_width(result)};
-  for (int32_t t = 0; t < count; ++t)
-    widths[0] = name_width(widths[0], result->rows[0].best_effort[t].name);
+  for (int32_t t = 0; t < count; ++t) {
+    const prem_best_effort_result *task = &result->rows[0].best_effort[t];
+    widths[0] = name_width(prem_max_i32(widths[0], task->serves ? 6 : 0), task->name);
+  }
   if (count == 0)
     return;
   fprintf(file,
@@ -458,6 +494,7 @@ static void print_best_effort(const prem_result *result, FILE *file) {
     for (int32_t i = 0; i < result->row_count; ++i)
       print_beside(&result->rows[i], t, widths, file);
   fputs(PREM_TABLE_END, file);
+  print_servers(result, widths, file);
 }
 
 static void print_phase(const prem_row *row, int32_t t, int p, int widths[2], FILE *file) {

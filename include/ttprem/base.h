@@ -78,6 +78,15 @@ typedef enum prem_status {
   PREM_ERR_MACHINE = -1     /* the machine failed: watchdog, device error */
 } prem_status;
 
+/** How an errand ended (errand.h). */
+typedef enum prem_errand_end {
+  PREM_ERRAND_DONE,
+  PREM_ERRAND_EXPIRED, /* at its deadline no block had taken a tile of it */
+  PREM_ERRAND_FAULT,   /* it was at work when the run failed */
+  PREM_ERRAND_ABORTED, /* the run ended before it */
+  PREM_ERRAND_ENDS
+} prem_errand_end;
+
 /** The parts of a predictable interval, in their order. */
 typedef enum prem_phase {
   PREM_PREFETCH = 0,
@@ -107,6 +116,8 @@ PREM_EXTERN_C_BEGIN
 PREM_API const char *prem_version(void);
 /** One line in English for a status; never NULL. Thread-safe. */
 PREM_API const char *prem_status_text(prem_status status);
+/** "done", "expired", "fault", "aborted". Thread-safe. */
+PREM_API const char *prem_errand_end_name(prem_errand_end end);
 /** "prefetch", "compute", "writeback". Thread-safe. */
 PREM_API const char *prem_phase_name(prem_phase phase);
 /** "tt", "free", "lock", "legacy", "launched", "graph", "priority", "partition", "copy",

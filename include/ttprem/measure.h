@@ -206,6 +206,8 @@ typedef struct prem_best_effort_result {
   int64_t job_tiles;          /* that one of its jobs has */
   char into[PREM_NAME_BYTES]; /* the critical task whose window counts.longest is in */
   int64_t run;                /* and the launch in which that was */
+  bool serves;                /* it has a server, whose errands are counts.errands */
+  int64_t bound_ns;           /* of their responses: prem_errand_bound() */
 } prem_best_effort_result;
 
 /** One mode of one schedule on one backend. In mode copy nothing is computed: no response times, no
@@ -305,11 +307,13 @@ typedef struct prem_compare_options {
   prem_sampling sampling; /* its rounds are for studies */
   prem_engine engine;
   prem_cpu_setup cpu;
-  bool mix_disturbed; /* count jobs that the system disturbed among the others, too */
-  bool sentinel;      /* cuda: one beside every run, see prem_run_request */
-  bool times_only;    /* look for no violations, no causes of lateness, keep no example; traces come
-                         unsorted: for measurements that take many short turns */
-  int64_t break_ns;   /* a counted release later than this ends it after its launch; 0: none does */
+  bool mix_disturbed;           /* count jobs that the system disturbed among the others, too */
+  bool sentinel;                /* cuda: one beside every run, see prem_run_request */
+  const prem_arrival *arrivals; /* [arrival_count]: errands that come in each run */
+  int64_t arrival_count;
+  bool times_only;  /* look for no violations, no causes of lateness, keep no example; traces come
+                       unsorted: for measurements that take many short turns */
+  int64_t break_ns; /* a counted release later than this ends it after its launch; 0: none does */
   const volatile sig_atomic_t *stop; /* not 0 ends it; may be NULL */
   /** Called after every run, discarded ones included: done of all (0: not known beforehand); may be
    *  NULL. */

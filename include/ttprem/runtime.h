@@ -37,6 +37,13 @@ typedef struct prem_cpu_setup {
   int32_t fifo_priority; /* SCHED_FIFO, 1 to 99; 0: as the caller */
 } prem_cpu_setup;
 
+/** An errand that comes in a run. */
+typedef struct prem_arrival {
+  int64_t at_ns; /* from S */
+  int32_t task;  /* of the session's schedule, one with a server */
+  int32_t first_tile, tile_count;
+} prem_arrival;
+
 typedef struct prem_run_request {
   prem_mode mode;
   int64_t hyperperiods;              /* back to back, at least 1 */
@@ -47,6 +54,9 @@ typedef struct prem_run_request {
   prem_cpu_setup cpu;
   uint64_t seed; /* sim: phases of best-effort tasks take random times, their bounds at most; 0:
                     they take their bounds. Other backends take no notice */
+  const prem_arrival *arrivals; /* [arrival_count], in the order of their times: errands that come
+                                   by themselves, and that nobody collects */
+  int64_t arrival_count;
   bool sentinel; /* cuda: a block of its own notes when the GPU stood still, for prem_trace.stalls
                     and away_ns. Other backends take no notice */
 } prem_run_request;
@@ -59,7 +69,8 @@ typedef struct prem_verdict {
   int64_t index[4];       /* its first wrong element */
   double expected, found; /* there; of a c64 the part that differs */
   bool partial; /* outputs of best-effort tasks were not compared: the run ended before each of
-                   their blocks had done all of its tiles once */
+                   their blocks had done all of its tiles once; or an application has filled
+                   inputs of errands */
 } prem_verdict;
 
 /** One way to launch a task's ordinary kernel, as it was tried. */
@@ -150,6 +161,8 @@ PREM_API prem_status prem_measure_precedence(const prem_backend *backend,
  */
 PREM_API prem_status prem_session_open(const prem_backend *backend, const prem_schedule *schedule,
                                        prem_session **out, prem_diag *diag);
+/** What the session was opened with. */
+PREM_API const prem_schedule *prem_session_schedule(const prem_session *session);
 /** The tasks that run by the plan, as a schedule: what traces, rows and verdicts of times are
  * about. Without best-effort tasks the one that the session was opened with. The session's. */
 PREM_API const prem_schedule *prem_session_critical(const prem_session *session);

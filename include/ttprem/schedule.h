@@ -127,6 +127,17 @@ typedef enum prem_overrun {
   PREM_OVERRUN_DEGRADE /* it goes on, and the session switches to its next operating mode */
 } prem_overrun;
 
+enum { PREM_MAX_ERRANDS = 65536 };
+
+/** A best-effort task whose tiles come while it runs: those that *errands* ask for (errand.h). */
+typedef struct prem_server {
+  int32_t capacity;    /* errands that there is room for; 0: the task is no server */
+  int32_t tiles;       /* of one errand, at most; 0: all of the task's */
+  int32_t burst;       /* so many may come at once, */
+  int64_t distance_ns; /* and one more each time that so long has passed; 0: nobody says */
+  prem_place place;
+} prem_server;
+
 typedef struct prem_task {
   char name[PREM_NAME_BYTES];
   char kernel[PREM_NAME_BYTES]; /* "none": abstract, no data */
@@ -135,6 +146,7 @@ typedef struct prem_task {
   bool blocks_open;             /* the file leaves them open; a plan keeps them */
   bool best_effort;             /* no phase has an instant: wcet_ns is the bound of a phase. See
                                    prem_schedule_best_effort() */
+  prem_server server;           /* then deadline_ns counts from an errand's arrival */
   bool together;                /* the blocks of a round start together */
   int32_t tile_count;           /* of a job; 0 until bind unless the file gives `tiles` */
   prem_phase_spec phase[PREM_PHASE_COUNT];
@@ -533,6 +545,21 @@ PREM_API int32_t prem_schedule_live_port(const prem_schedule *schedule, int32_t 
 /** Jobs of a task in one hyperperiod: 1 for one-shot tasks, and for best effort beside critical
  *  tasks. */
 PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
+/** Tiles of one of a server's errands, at most. After bind. */
+PREM_API int32_t prem_server_tiles(const prem_task *task);
+/** Has the task these tiles, and may one errand have so many? After bind. */
+PREM_API bool prem_errand_fits(const prem_task *task, int32_t first_tile, int32_t tile_count);
+/**
+ * The longest response of a server's errands, from the arrival to the end of the last tile, if they
+ * come as its arrival model says, every phase keeps its bound, and the closed windows of the plan
+ * last as planned. Of the waits of an application and of a machine it knows nothing.
+ *
+ * @param schedule  bound, with a plan whose windows prem_check() accepts.
+ * @param task      one with a server.
+ * @param[out] bound_ns  -1: there is no arrival model, or no bound was found.
+ */
+PREM_API prem_status prem_errand_bound(const prem_schedule *schedule, int32_t task,
+                                       int64_t *bound_ns);
 /** Does a task have all the WCETs that its phases need? */
 PREM_API bool prem_task_profiled(const prem_task *task);
 /** Scratchpad that a block of the platform needs: buffers x (largest input + largest output buffer

@@ -73,6 +73,25 @@ typedef struct prem_gate_overrun {
   prem_phase phase;
 } prem_gate_overrun;
 
+/** An errand: some tiles of a server, one after the other. Times from S. */
+typedef struct prem_errand {
+  uint64_t number; /* of its server's errands, in the order in which they were sent */
+  uint64_t tag;    /* the application's */
+  int32_t task;    /* of the session's schedule; in a trace, of its best-effort tasks */
+  int32_t room;    /* which of the server's, with its own arrays */
+  int32_t first_tile, tile_count;
+  int64_t arrival_ns, begin_ns, end_ns; /* begin: of its first tile; -1: that did not begin */
+  prem_errand_end end;
+} prem_errand;
+
+/** Errands of a server in a run. What was sent has ended: sent is the sum of `ended`. */
+typedef struct prem_errand_counts {
+  int64_t sent, ended[PREM_ERRAND_ENDS];
+  int64_t full;                             /* that found no room, and were not sent */
+  int64_t late;                             /* done, after their deadline */
+  int64_t response_sum_ns, response_max_ns; /* of those that are done */
+} prem_errand_counts;
+
 /** What a best-effort task did in a run: from S to the end of the last hyperperiod. */
 typedef struct prem_best_effort_counts {
   int64_t jobs;           /* that ended on all its blocks */
@@ -81,19 +100,25 @@ typedef struct prem_best_effort_counts {
   int64_t waits, wait_ns; /* of memory phases that the gate held back */
   int64_t overruns;       /* of the gate: phases that outlived their bound into a closed window */
   prem_gate_overrun longest;          /* of these */
+  prem_errand_counts errands;         /* of a server, whose jobs they are */
   int64_t drain_ns[PREM_PHASE_COUNT]; /* the longest from the last instant at which the gate would
                                          have let a phase in to its last byte: what its bound has to
                                          be. 0: none was in flight then */
 } prem_best_effort_counts;
+
+enum { PREM_ERRANDS_KEPT = 65536 }; /* of each run: the first that end; counts have them all */
 
 /** The best-effort tasks beside the critical ones of a trace. */
 typedef struct prem_best_effort_trace {
   struct prem_trace *trace;        /* of prem_session_best_effort(): records and counts of phases;
                                       ends of the last hyperperiods alone */
   prem_best_effort_counts *counts; /* [trace->task_count] */
-  int64_t length_ns;               /* from S to the end of the run */
-  bool gated;                      /* false: they ran free */
-  double open_share;               /* of the time, as the plan has it */
+  prem_errand *errands;            /* [errand_count]: in the order of their ends */
+  int64_t errand_count, errand_capacity;
+  int64_t errands_lost; /* that found no room here; the counts have them all */
+  int64_t length_ns;    /* from S to the end of the run */
+  bool gated;           /* false: they ran free */
+  double open_share;    /* of the time, as the plan has it */
 } prem_best_effort_trace;
 
 enum {

@@ -7,6 +7,7 @@
 #include "ttprem/base.h"
 #include "ttprem/check.h"
 #include "ttprem/diag.h"
+#include "ttprem/errand.h"
 #include "ttprem/kernel.h"
 #include "ttprem/live.h"
 #include "ttprem/machine.h"

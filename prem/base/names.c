@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const char *const phase_names[PREM_PHASE_COUNT] = {"prefetch", "compute", "writeback"};
+static const char *const errand_ends[PREM_ERRAND_ENDS] = {"done", "expired", "fault", "aborted"};
 static const char *const mode_names[PREM_MODE_COUNT] = {
     "tt",    "free",     "lock",      "legacy", "launched",
     "graph", "priority", "partition", "copy",   "gated_graph"};
@@ -49,6 +50,10 @@ const char *prem_status_text(prem_status status) {
 
 const char *prem_phase_name(prem_phase phase) {
   return phase < PREM_PHASE_COUNT ? phase_names[phase] : "unknown";
+}
+
+const char *prem_errand_end_name(prem_errand_end end) {
+  return end < PREM_ERRAND_ENDS ? errand_ends[end] : "unknown";
 }
 
 const char *prem_mode_name(prem_mode mode) {

@@ -152,21 +152,42 @@ void prem_read_block_ranges(prem_reader *reader, const config_setting_t *setting
   judge_blocks(reader, setting, task, errors);
 }
 
-/* A phase of best effort has no instant, so there is nothing to say of one. */
-static void refuse_instants(prem_reader *reader, const config_setting_t *group) {
-  static const char *const instants[] = {"release_ns", "deadline_ns", "publish_ns",
-                                         "overrun",    "together",    "joined"};
-  for (size_t i = 0; i < sizeof instants / sizeof instants[0]; ++i)
+/* A phase of best effort has no instant, so there is nothing to say of one. An errand has a
+ * deadline, and comes when it comes. */
+static void refuse_instants(prem_reader *reader, const config_setting_t *group, bool serves) {
+  static const char *const instants[] = {"release_ns", "publish_ns", "overrun",
+                                         "together",   "joined",     "deadline_ns"};
+  static const char *const orders[] = {"period_ns", "after"};
+  for (size_t i = 0; i < sizeof instants / sizeof instants[0] - serves; ++i)
     if (config_setting_get_member(group, instants[i]))
       prem_refuse(reader, 5, group, instants[i],
                   "stands beside class = \"best_effort\", whose phases start as soon as they may; "
                   "leave one of the two out");
+  for (size_t i = 0; serves && i < sizeof orders / sizeof orders[0]; ++i)
+    if (config_setting_get_member(group, orders[i]))
+      prem_refuse(reader, 5, group, orders[i],
+                  "stands beside `server`, whose errands come when they are sent; leave one of the "
+                  "two out");
+}
+
+void prem_read_server(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_task *task = out;
+  task->server = (prem_server){.burst = 1, .place = prem_setting_place(reader, group)};
+  prem_read_keys(reader, group, PREM_KEYS_server, &task->server);
+  if (!task->best_effort)
+    prem_refuse(reader, 5, group, NULL,
+                "stands in a critical task, whose tiles are planned; give it class = "
+                "\"best_effort\", or leave `server` out");
+  if (config_setting_get_member(group, "burst") && !config_setting_get_member(group, "distance_ns"))
+    prem_refuse(reader, 3, group, "distance_ns",
+                "missing; `burst` errands come at once, and how soon may they come again? Give a "
+                "time, or leave `burst` out");
 }
 
 void prem_read_task_blocks(prem_reader *reader, const config_setting_t *group, void *out) {
   prem_task *task = out;
   if (task->best_effort)
-    refuse_instants(reader, group);
+    refuse_instants(reader, group, task->server.capacity > 0);
   const config_setting_t *setting = config_setting_get_member(group, "blocks");
   int64_t count = 0;
   if (!setting && task->best_effort) {

@@ -282,6 +282,28 @@ bool prem_task_profiled(const prem_task *task) {
   return true;
 }
 
+int32_t prem_server_tiles(const prem_task *task) {
+  return task->server.tiles > 0 ? task->server.tiles : task->tile_count;
+}
+
+bool prem_errand_fits(const prem_task *task, int32_t first_tile, int32_t tile_count) {
+  return task->server.capacity > 0 && first_tile >= 0 && tile_count >= 1 &&
+         tile_count <= prem_server_tiles(task) && tile_count <= task->tile_count - first_tile;
+}
+
+int32_t prem_array_server(const prem_schedule *schedule, int32_t array) {
+  int32_t server = -1;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (!prem_task_uses(task, array, PREM_IN) && !prem_task_uses(task, array, PREM_OUT))
+      continue;
+    if (server >= 0 || task->server.capacity == 0)
+      return -1;
+    server = t;
+  }
+  return server;
+}
+
 bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag) {
   const prem_task *largest = NULL;
   prem_wide phases = 0, max = 0;

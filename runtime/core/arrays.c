@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "prem/model/private.h"
 #include "runtime/core/elements.h"
 #include "runtime/core/image.h"
 
@@ -73,6 +74,10 @@ unsigned char *prem_storage_at(const prem_storage *storage, const int64_t index[
 
 static bool is_written(const prem_arrays *arrays, int32_t array) {
   return arrays->schedule->arrays[array].writer >= 0;
+}
+
+static bool is_of_errands(const prem_arrays *arrays, int32_t array) {
+  return prem_array_server(arrays->schedule, array) >= 0;
 }
 
 static bool has_reference(const prem_arrays *arrays, int32_t array) {
@@ -154,6 +159,9 @@ static prem_status fill_all(prem_arrays *arrays, prem_diag *diag) {
       fill_random(&arrays->storage[a], array->seed);
     else if (array->fill == PREM_FILL_FILE)
       status = fill_from_file(array, &arrays->storage[a], diag);
+    for (int32_t slot = 1; is_of_errands(arrays, a) && slot < arrays->storage[a].slots; ++slot)
+      memcpy(prem_storage_slot(&arrays->storage[a], slot).base, arrays->storage[a].base,
+             storage_bytes(&arrays->storage[a]));
     if (status != PREM_OK)
       result = status;
   }
@@ -549,6 +557,9 @@ static int64_t slots_of(const prem_arrays *arrays, int32_t array) {
   const int32_t port = arrays->is_live ? prem_schedule_live_port(schedule, array) : -1;
   if (prem_is_versioned(&arrays->versions, array))
     return arrays->versions.arrays[arrays->versions.number[array]].versions;
+  const int32_t server = prem_array_server(schedule, array);
+  if (server >= 0)
+    return schedule->tasks[server].server.capacity;
   return port < 0 ? 1 : schedule->live[port].buffers + schedule->live[port].is_output;
 }
 
@@ -570,7 +581,7 @@ static prem_status prepare(prem_arrays *arrays, prem_diag *diag) {
     arrays->storage[a] = storage_shape(&schedule->arrays[a]);
     arrays->reference[a] = arrays->first[a] = arrays->storage[a];
     arrays->storage[a].slots = slots_of(arrays, a);
-    if (!arrays->is_live)
+    if (!arrays->is_live && !is_of_errands(arrays, a))
       arrays->reference[a].slots = arrays->storage[a].slots;
   }
   arrays->iterated = -1;
@@ -664,8 +675,10 @@ void prem_arrays_poison(prem_arrays *arrays) {
       prem_bytes_poison(arrays->storage[a].type, arrays->storage[a].base, NULL,
                         (int64_t)slot_bytes(&arrays->storage[a]) * arrays->storage[a].slots);
     else if (is_written(arrays, a))
-      prem_bytes_poison(arrays->storage[a].type, arrays->storage[a].base, arrays->reference[a].base,
-                        (int64_t)storage_bytes(&arrays->storage[a]));
+      for (int32_t slot = 0; slot < arrays->storage[a].slots; ++slot)
+        prem_bytes_poison(arrays->storage[a].type,
+                          prem_storage_slot(&arrays->storage[a], slot).base,
+                          arrays->reference[a].base, (int64_t)storage_bytes(&arrays->storage[a]));
 }
 
 /* ---- verifying ------------------------------------------------------------------------------- */
@@ -686,12 +699,14 @@ static void note_wrong(prem_verdict *verdict, const prem_storage *storage, int32
 }
 
 static void verify_row(const prem_storage *storage, const prem_storage *reference, int32_t array,
-                       int64_t row, double tolerance, prem_verdict *verdict) {
+                       int64_t row, int64_t first, int64_t count, double tolerance,
+                       prem_verdict *verdict) {
   const unsigned char *found = storage_row(storage, row);
   const unsigned char *expected = storage_row(reference, row);
-  if (memcmp(found, expected, row_data_bytes(storage)) == 0)
+  const int64_t from = first * storage->element_bytes;
+  if (memcmp(found + from, expected + from, (size_t)(count * storage->element_bytes)) == 0)
     return;
-  for (int64_t column = 0; column < storage->shape[3]; ++column) {
+  for (int64_t column = first; column < first + count; ++column) {
     const int64_t at = column * storage->element_bytes;
     const int32_t part =
         prem_element_wrong_part(storage->type, found + at, expected + at, tolerance);
@@ -706,14 +721,21 @@ void prem_array_verify(const prem_storage *storage, const prem_arrays *arrays, i
                        prem_verdict *verdict) {
   const prem_storage reference = newest_of(&arrays->reference[array], arrays, array);
   for (int64_t row = 0; row < storage->row_count; ++row)
-    verify_row(storage, &reference, array, row, arrays->tolerance[array], verdict);
+    verify_row(storage, &reference, array, row, 0, storage->shape[3], arrays->tolerance[array],
+               verdict);
+}
+
+void prem_array_verify_row(const prem_storage *storage, const prem_arrays *arrays, int32_t array,
+                           int64_t row, int64_t first, int64_t count, prem_verdict *verdict) {
+  verify_row(storage, &arrays->reference[array], array, row, first, count, arrays->tolerance[array],
+             verdict);
 }
 
 void prem_arrays_verify(const prem_arrays *arrays, prem_verdict *out) {
   *out = (prem_verdict){.ok = true, .array = -1};
   for (int32_t a = 0; a < arrays->schedule->array_count; ++a) {
     const prem_storage newest = newest_of(&arrays->storage[a], arrays, a);
-    if (is_written(arrays, a) && prem_arrays_can_judge(arrays, a))
+    if (is_written(arrays, a) && prem_arrays_can_judge(arrays, a) && !is_of_errands(arrays, a))
       prem_array_verify(&newest, arrays, a, out);
   }
 }

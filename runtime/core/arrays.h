@@ -13,7 +13,8 @@ typedef struct prem_storage {
   int64_t shape[4];        /* right-aligned */
   int64_t pitch_bytes;     /* of a row (index 3 runs along it) */
   int64_t row_count;       /* shape[0] * shape[1] * shape[2] */
-  int64_t slots;           /* of a live or state array: so many, one behind the other; else 1 */
+  int64_t slots;           /* of a live or state array, or of errands: so many, one behind the
+                              other; else 1 */
   unsigned char **adopted; /* [slots]: where they lie instead; NULL: as said */
   int32_t element_bytes;
   prem_type type;
@@ -80,11 +81,14 @@ static inline bool prem_arrays_can_judge(const prem_arrays *arrays, int32_t arra
 
 /** Fill every written array with what is wrong everywhere: prem_bytes_poison(). */
 void prem_arrays_poison(prem_arrays *arrays);
-/** Compare every written array with its reference. */
+/** Compare every written array with its reference, but for those of errands. */
 void prem_arrays_verify(const prem_arrays *arrays, prem_verdict *out);
 /** The same of one that may lie elsewhere; adds to the verdict, which is `ok` at first. */
 void prem_array_verify(const prem_storage *storage, const prem_arrays *arrays, int32_t array,
                        prem_verdict *verdict);
+/** Of a row of it, `count` elements from `first` on. */
+void prem_array_verify_row(const prem_storage *storage, const prem_arrays *arrays, int32_t array,
+                           int64_t row, int64_t first, int64_t count, prem_verdict *verdict);
 /** Write every array with a `save` path; goes on after one that cannot be written (diag). */
 prem_status prem_arrays_save(const prem_arrays *arrays, prem_diag *diag);
 

@@ -7,6 +7,8 @@
  *   backend.h          begin here: what a backend does
  *   best_effort.h, .c  what runs free beside a program, and what is counted of it
  *   gate.h             when its memory phases may begin
+ *   errands.h, .c      what comes while it runs: from who sends to a server's blocks, and back
+ *   ring.h             the queues of that
  *   program.h, .c      then here: a plan compiled to records and waits, which every backend runs
  *   compilation.h      between program.c and the two that it needs: program_tables.c, a block's
  *                      tables; program_buffers.c, its scratch buffers
@@ -92,6 +94,7 @@ struct prem_backend {
   const char *summary;
   uint32_t modes;        /* bit 1 << prem_mode */
   uint32_t modes_beside; /* in which best-effort tasks run, besides tt and free */
+  bool serves;           /* errands: its best-effort tasks may have a `server` */
   bool is_virtual;       /* its times are the plan's: nothing of it can be measured */
   /** Machine facts, or PREM_ERR_UNAVAILABLE with the reason as a note. */
   prem_status (*probe)(prem_machine *out, prem_diag *diag);

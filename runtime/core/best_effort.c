@@ -81,9 +81,10 @@ static prem_status place_phase(const ordering *o, int32_t t, prem_phase phase, i
                               .join_task = -1});
 }
 
+/* A server's block does not know whether another tile comes, so it never fetches ahead. */
 static prem_status place_job(ordering *o, int32_t t) {
   const prem_task *task = &o->schedule->tasks[t];
-  const bool ahead = o->schedule->platform.buffers > 1;
+  const bool ahead = o->schedule->platform.buffers > 1 && task->server.capacity == 0;
   const int64_t step_ns = ahead ? 2 : 3;
   prem_status status = place_phase(o, t, PREM_PREFETCH, 0, step_ns);
   if (!status)
@@ -126,8 +127,19 @@ static prem_status make_order(prem_schedule *schedule, prem_diag *diag) {
   return PREM_OK;
 }
 
+/* A server has one tile for each block meanwhile: that which the block has in hand. */
+static void swap_tile_counts(prem_schedule *schedule, int32_t *counts) {
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    prem_task *task = &schedule->tasks[t];
+    const int32_t count = task->tile_count;
+    if (task->server.capacity > 0)
+      task->tile_count = counts[t] > 0 ? counts[t] : task->block_count;
+    counts[t] = count;
+  }
+}
+
 /* The order's steps are shorter than the phases, so all phases take one while it is compiled. */
-static prem_status compile_order(prem_free_part *part, prem_diag *diag) {
+static prem_status compile_phases(prem_free_part *part, prem_diag *diag) {
   prem_schedule *schedule = part->schedule;
   int64_t *wcet_ns = calloc((size_t)schedule->task_count * PREM_PHASE_COUNT, sizeof *wcet_ns);
   if (!wcet_ns)
@@ -141,6 +153,19 @@ static prem_status compile_order(prem_free_part *part, prem_diag *diag) {
   for (int32_t i = 0; i < schedule->task_count * PREM_PHASE_COUNT; ++i)
     schedule->tasks[i / PREM_PHASE_COUNT].phase[i % PREM_PHASE_COUNT].wcet_ns = wcet_ns[i];
   free(wcet_ns);
+  return status;
+}
+
+static prem_status compile_order(prem_free_part *part, prem_diag *diag) {
+  int32_t *counts = calloc((size_t)part->schedule->task_count, sizeof *counts);
+  if (!counts)
+    return PREM_ERR_MEMORY;
+  swap_tile_counts(part->schedule, counts);
+  prem_status status = make_order(part->schedule, diag);
+  if (!status)
+    status = compile_phases(part, diag);
+  swap_tile_counts(part->schedule, counts);
+  free(counts);
   return status;
 }
 
@@ -321,8 +346,6 @@ prem_status prem_free_part_new(const prem_schedule *whole, prem_free_part **out,
     return PREM_ERR_MEMORY;
   prem_status status = prem_schedule_best_effort(whole, &part->schedule, NULL);
   if (!status)
-    status = make_order(part->schedule, diag);
-  if (!status)
     status = compile_order(part, diag);
   if (!status)
     status = prem_arrays_new(part->schedule, &part->arrays, diag);
@@ -334,6 +357,8 @@ prem_status prem_free_part_new(const prem_schedule *whole, prem_free_part **out,
     status = find_bounds(part);
   if (!status)
     status = copy_windows(part, whole, diag);
+  if (!status)
+    status = prem_errands_new(part->schedule, part->arrays, &part->errands);
   if (status)
     prem_free_part_free(part);
   else
@@ -344,6 +369,7 @@ prem_status prem_free_part_new(const prem_schedule *whole, prem_free_part **out,
 void prem_free_part_free(prem_free_part *part) {
   if (!part)
     return;
+  prem_errands_free(part->errands);
   prem_arrays_free(part->arrays);
   prem_program_free(part->program);
   prem_schedule_free(part->schedule);
@@ -386,6 +412,11 @@ prem_status prem_best_effort_trace_new(const prem_free_part *part, int64_t max_r
   prem_status status = made->counts ? PREM_OK : PREM_ERR_MEMORY;
   if (!status)
     status = prem_trace_new(part->schedule, PREM_BEST_EFFORT_ROWS, max_records, &made->trace);
+  if (!status && part->errands) {
+    made->errand_capacity = prem_min_i64(max_records, PREM_ERRANDS_KEPT);
+    made->errands = calloc((size_t)made->errand_capacity + 1, sizeof *made->errands);
+    status = made->errands ? PREM_OK : PREM_ERR_MEMORY;
+  }
   if (status)
     prem_best_effort_trace_free(made);
   else
@@ -397,6 +428,7 @@ void prem_best_effort_trace_free(prem_best_effort_trace *trace) {
   if (!trace)
     return;
   prem_trace_free(trace->trace);
+  free(trace->errands);
   free(trace->counts);
   free(trace);
 }
@@ -404,6 +436,7 @@ void prem_best_effort_trace_free(prem_best_effort_trace *trace) {
 void prem_best_effort_trace_clear(prem_best_effort_trace *trace) {
   prem_trace_clear(trace->trace);
   memset(trace->counts, 0, (size_t)trace->trace->task_count * sizeof *trace->counts);
+  trace->errand_count = trace->errands_lost = 0;
   trace->length_ns = 0;
   trace->gated = false;
 }
@@ -542,6 +575,14 @@ void prem_best_effort_counts_merge(prem_best_effort_counts *to,
   to->waits += from->waits;
   to->wait_ns += from->wait_ns;
   to->overruns += from->overruns;
+  to->errands.sent += from->errands.sent;
+  to->errands.full += from->errands.full;
+  to->errands.late += from->errands.late;
+  for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+    to->errands.ended[e] += from->errands.ended[e];
+  to->errands.response_sum_ns += from->errands.response_sum_ns;
+  to->errands.response_max_ns =
+      prem_max_i64(to->errands.response_max_ns, from->errands.response_max_ns);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     to->drain_ns[phase] = prem_max_i64(to->drain_ns[phase], from->drain_ns[phase]);
   if (from->longest.by_ns > to->longest.by_ns)

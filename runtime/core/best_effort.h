@@ -4,6 +4,8 @@
  * long as that one runs. It goes through its hyperperiods again and again; before each memory phase
  * a block asks its gate (runtime/core/gate.h).
  *
+ * Of a server each block works one tile after the other, as errands ask for them (errands.h).
+ *
  * A phase is held back as a whole, so a bound is that of a tile: small tiles drain soon. Computes
  * are not held back.
  *
@@ -15,6 +17,7 @@
 #define TTPREM_RUNTIME_CORE_BEST_EFFORT_H
 
 #include "runtime/core/arrays.h"
+#include "runtime/core/errands.h"
 #include "runtime/core/gate.h"
 #include "runtime/core/program.h"
 
@@ -31,7 +34,8 @@ typedef struct prem_free_part {
   prem_schedule *schedule; /* of these alone; its plan is an order */
   prem_program *program;
   prem_arrays *arrays;
-  int64_t *ahead_ns; /* [task * 3 + phase]: prem_ahead_ns(); 0: no memory phase */
+  prem_errands *errands; /* of its servers; NULL: there are none */
+  int64_t *ahead_ns;     /* [task * 3 + phase]: prem_ahead_ns(); 0: no memory phase */
   prem_gate_list closed;
   int32_t *closed_for; /* [closed.count]: the critical task whose phase opens the window */
   prem_due *due;       /* window by window: */

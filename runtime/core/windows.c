@@ -203,3 +203,22 @@ void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, cons
                     (const unsigned char *)out + scratch_byte(&window, i0, i1));
   }
 }
+
+void prem_tile_verify(const prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,
+                      prem_verdict *verdict) {
+  const prem_task *spec = &arrays->schedule->tasks[task];
+  for (int32_t port = 0; port < spec->definition->port_count; ++port) {
+    if (spec->definition->ports[port].access != PREM_OUT)
+      continue;
+    prem_storage room;
+    const prem_storage *storage = storage_of(arrays, spec, slots, port, &room);
+    const tile_window window = locate(arrays, spec, tile, port, NULL);
+    const int64_t *from = window.origin, *shape = storage->shape;
+    for (int64_t i0 = from[0]; i0 < from[0] + window.extent[0]; ++i0)
+      for (int64_t i1 = from[1]; i1 < from[1] + window.extent[1]; ++i1)
+        for (int64_t i2 = from[2]; i2 < from[2] + window.extent[2]; ++i2)
+          prem_array_verify_row(storage, arrays, spec->arrays[port],
+                                (i0 * shape[1] + i1) * shape[2] + i2, from[3], window.extent[3],
+                                verdict);
+  }
+}

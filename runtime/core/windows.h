@@ -27,6 +27,10 @@ void prem_tile_fetch_slots(const prem_arrays *arrays, int32_t task, int32_t tile
 void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,
                            const void *out);
 
+/** Compare the output windows of a tile with the references. */
+void prem_tile_verify(const prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,
+                      prem_verdict *verdict);
+
 static inline void prem_tile_views(const prem_arrays *arrays, int32_t task, int32_t tile, void *in,
                                    void *out, prem_view views[PREM_MAX_PORTS]) {
   prem_tile_views_slots(arrays, task, tile, NULL, in, out, views);

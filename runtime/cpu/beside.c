@@ -3,7 +3,9 @@
  * which goes on until the team beside it has ended. */
 #include "runtime/cpu/cpu.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "prem/base/numbers.h"
 
@@ -27,6 +29,75 @@ bool prem_cpu_wait_at_gate(prem_cpu_block *block, const prem_record *record, int
   }
 }
 
+bool prem_cpu_wait_for_tile(prem_cpu_block *block, const prem_record *record) {
+  const prem_cpu *cpu = block->cpu;
+  int32_t turns = 0;
+  while (prem_errands_take(cpu->errands, block->number, record->task, prem_cpu_now_ns(block)) ==
+         PREM_TILE_AWAITED) {
+    if (prem_cpu_is_aborted(cpu))
+      return false;
+    prem_cpu_take_a_turn(cpu, &turns);
+  }
+  return true;
+}
+
+/* ---- errands that come by themselves ----------------------------------------------------------
+ */
+
+/* The instants of the request, from S on. */
+static void *send_arrivals(void *of) {
+  prem_cpu *beside = of;
+  const prem_run_request *request = beside->critical->request;
+  int64_t start_ns, left_ns;
+  for (int64_t i = 0; i < request->arrival_count && !prem_cpu_is_aborted(beside);) {
+    start_ns = atomic_load(&beside->critical->common_start_ns.value);
+    left_ns = start_ns ? start_ns + request->arrivals[i].at_ns - prem_host_clock_ns()
+                       : LONGEST_NAP_NS / 100;
+    const struct timespec nap = {.tv_nsec = (long)prem_min_i64(left_ns, LONGEST_NAP_NS)};
+    if (left_ns > 0)
+      nanosleep(&nap, NULL);
+    else
+      prem_errands_arrive(beside->errands, &request->arrivals[i++], prem_host_clock_ns());
+  }
+  return NULL;
+}
+
+/* Signals are the caller's, as of blocks. */
+static prem_status begin_errands(prem_cpu *beside, prem_best_effort_trace *trace, prem_diag *diag) {
+  const prem_run_request *request = beside->critical->request;
+  sigset_t all, before;
+  beside->errands = beside->critical->program->beside->errands;
+  beside->sends = false;
+  if (!beside->errands)
+    return PREM_OK;
+  prem_errands_begin(beside->errands, prem_host_clock_ns(), trace);
+  if (request->arrival_count == 0)
+    return PREM_OK;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = pthread_create(&beside->sender, NULL, send_arrivals, beside);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  beside->sends = error == 0;
+  if (beside->sends)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "errands",
+                "cannot start the thread that sends them: %s; use fewer blocks", strerror(error));
+  return PREM_ERR_UNAVAILABLE;
+}
+
+static prem_status end_errands(prem_cpu *beside, int64_t length_ns, prem_status ended,
+                               prem_diag *diag) {
+  if (!beside->errands)
+    return PREM_OK;
+  if (beside->sends)
+    pthread_join(beside->sender, NULL);
+  return prem_errands_finish(beside->errands, length_ns,
+                             ended != PREM_OK && ended != PREM_ERR_INTERRUPTED, diag);
+}
+
+/* ---- the team ----------------------------------------------------------------------------------
+ */
+
 prem_status prem_cpu_beside_begin(prem_cpu *beside, const prem_run_request *request,
                                   const prem_run_request *own, prem_best_effort_trace *trace,
                                   prem_diag *diag) {
@@ -44,12 +115,16 @@ prem_status prem_cpu_beside_begin(prem_cpu *beside, const prem_run_request *requ
     prem_gatekeepers_watch(beside->keepers, prem_cpu_jobs_over, beside->critical);
   if (status == PREM_OK)
     status = prem_recorders_new(beside->program, own, trace->trace, false, &recorders);
+  if (status == PREM_OK) {
+    prem_cpu_reset_run(beside, own, trace->trace, recorders);
+    status = begin_errands(beside, trace, diag);
+  }
   if (status != PREM_OK) {
+    prem_recorders_free(recorders, beside->program->block_count);
     prem_gatekeepers_free(beside->keepers);
     beside->keepers = NULL;
     return status;
   }
-  prem_cpu_reset_run(beside, own, trace->trace, recorders);
   beside->recorders = recorders;
   prem_cpu_team_launch(beside);
   return PREM_OK;
@@ -63,15 +138,16 @@ static prem_status collect(const prem_cpu *beside, int64_t length_ns,
   if (!jobs)
     return PREM_ERR_MEMORY;
   for (int32_t b = 0; b < beside->block_count; ++b)
-    completed = prem_min_i64(completed, atomic_load(&beside->blocks[b].records_done) /
-                                            beside->blocks[b].records);
+    if (!beside->errands || !beside->errands->blocks[beside->blocks[b].number])
+      completed = prem_min_i64(completed, atomic_load(&beside->blocks[b].records_done) /
+                                              beside->blocks[b].records);
   for (int32_t t = 0; t < tasks; ++t) {
     jobs[t] = INT64_MAX;
     for (int32_t p = 0; p < beside->program->tasks[t].active_blocks; ++p)
       jobs[t] = prem_min_i64(jobs[t], atomic_load(&beside->jobs_done[t][p].value));
   }
   prem_gatekeepers_collect(beside->keepers, jobs, length_ns, trace);
-  trace->trace->hyperperiods = completed;
+  trace->trace->hyperperiods = completed == INT64_MAX ? 0 : completed; /* servers alone */
   trace->trace->oversubscribed = beside->oversubscribed;
   free(jobs);
   return PREM_OK;
@@ -109,7 +185,9 @@ prem_status prem_cpu_beside_end(prem_cpu *beside, prem_status ended, prem_best_e
     status = PREM_ERR_MACHINE;
   if (status == PREM_OK)
     status = prem_cpu_judge_stores(beside, diag);
-  const prem_status collected = collect(beside, length_ns, trace);
+  prem_status collected = collect(beside, length_ns, trace);
+  const prem_status counted = end_errands(beside, length_ns, status ? status : ended, diag);
+  collected = collected ? collected : counted;
   prem_recorders_collect(beside->program, beside->recorders, trace->trace);
   prem_recorders_free(beside->recorders, beside->program->block_count);
   prem_gatekeepers_free(beside->keepers);

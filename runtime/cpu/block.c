@@ -44,7 +44,9 @@ static bool perform(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
   prem_arrays *arrays = block->cpu->arrays;
   int32_t room[PREM_MAX_PORTS];
   const int32_t *slots = room;
-  if (block->cpu->courier)
+  if (prem_is_server(block->cpu->errands, record->task))
+    prem_errands_slots(block->cpu->errands, block->number, room);
+  else if (block->cpu->courier)
     prem_courier_slots(block->cpu->courier, hyperperiod, record, room);
   else
     slots = prem_program_slots(block->cpu->program, hyperperiod, record, room);
@@ -115,8 +117,9 @@ static void raise_fault(prem_cpu_block *block) {
 static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
                    bool is_empty, int64_t ready_ns, int64_t start_ns, int64_t end_ns) {
   prem_cpu *cpu = block->cpu;
+  const int64_t before = block->recorder->count;
   ++block->phases_done[record->phase];
-  if (cpu->critical)
+  if (cpu->critical && !is_empty)
     prem_gatekeeper_note(&cpu->keepers[block->number], record, end_ns);
   if (record->flags & PREM_RECORD_LAST)
     prem_cpu_publish_job(cpu, hyperperiod, record,
@@ -130,6 +133,12 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
                                            .hyperperiod = prem_traced_hyperperiod(
                                                hyperperiod - first_hyperperiod(cpu)),
                                            .block = block->number});
+  if (!is_empty && prem_is_server(cpu->errands, record->task)) {
+    if (block->recorder->count > before)
+      prem_errands_note(cpu->errands, block->number, &block->recorder->records[before]);
+    if (record->flags & PREM_RECORD_LAST)
+      prem_errands_put_down(cpu->errands, block->number, end_ns);
+  }
   atomic_store_explicit(&block->records_done,
                         atomic_load_explicit(&block->records_done, memory_order_relaxed) + 1,
                         memory_order_relaxed);
@@ -148,6 +157,13 @@ static bool wait_for_place(prem_cpu_block *block, int64_t hyperperiod, const pre
     return true;
   return is_empty ? prem_cpu_keep_place(block, due, start_ns)
                   : prem_cpu_wait_until(block, due, start_ns);
+}
+
+/* A phase of a server for which there is no tile. */
+static bool leave_out(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
+                      int64_t now_ns) {
+  finish(block, hyperperiod, record, true, now_ns, now_ns, now_ns);
+  return true;
 }
 
 /* Both halves of a joined pair start together and end together. False: the run is over for us. */
@@ -175,6 +191,15 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
   if (!wait_for_place(block, hyperperiod, record, count, &start_ns))
     return false;
 
+  prem_record of_errand;
+  if (prem_is_server(cpu->errands, record->task)) {
+    if (record->phase == PREM_PREFETCH && !prem_cpu_wait_for_tile(block, record))
+      return false;
+    const prem_record *found = prem_errands_record(cpu->errands, block->number, record, &of_errand);
+    if (!found)
+      return leave_out(block, hyperperiod, record, ready_ns);
+    record = found;
+  }
   /* looked at once: who is told later to leave a phase out leaves out the next one */
   const bool is_empty[] = {is_skipped(cpu, hyperperiod, record),
                            count == 1 || is_skipped(cpu, hyperperiod, &record[1])};

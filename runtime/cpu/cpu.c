@@ -307,6 +307,7 @@ static prem_status cpu_run(void *state, const prem_run_request *request, prem_tr
 const prem_backend prem_backend_cpu = {
     .name = "cpu",
     .summary = "one pinned thread a block, real copies, the monotonic clock",
+    .serves = true,
     .modes =
         1U << PREM_MODE_TT | 1U << PREM_MODE_FREE | 1U << PREM_MODE_LOCK | 1U << PREM_MODE_LEGACY,
     .probe = prem_cpu_probe,

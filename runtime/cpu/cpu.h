@@ -220,6 +220,9 @@ struct prem_cpu {
   prem_cpu *critical; /* the team beside which this one runs, and whose S it takes; else NULL */
   prem_gatekeeper *keepers; /* [block of the platform], of a run */
   prem_recorder *recorders; /* the same */
+  prem_errands *errands;    /* that its servers work off; NULL: it has none */
+  pthread_t sender;         /* of the run's arrivals */
+  bool sends;               /* it was started */
 };
 
 /** A block that was caught, when, and after how many records. */
@@ -323,6 +326,9 @@ bool prem_cpu_wait_for_tickets(const prem_cpu_block *block, int64_t hyperperiod,
                                const prem_record *record);
 /** Something has changed that the courier looks at: wake it, where it sleeps. */
 void prem_cpu_tell_courier(prem_cpu *cpu);
+/** A server's prefetch: wait until there is a tile for the block, or its phases are to be left out.
+ *  False: aborted. */
+bool prem_cpu_wait_for_tile(prem_cpu_block *block, const prem_record *record);
 /** Jobs of a task of the prem_cpu `of` that have ended on all its blocks. */
 int64_t prem_cpu_jobs_over(void *of, int32_t task);
 /** A record's job has ended on the block at `position` of its task's list. */

@@ -35,6 +35,8 @@ static bool agree_on_start(prem_cpu_block *block) {
       return false;
     prem_cpu_take_a_turn(cpu, &turns);
   }
+  if (cpu->errands)
+    atomic_store(&cpu->errands->start_ns, block->common_start_ns);
   if (cpu->critical) /* for the watchdog's messages */
     atomic_store_explicit(&cpu->common_start_ns.value, block->common_start_ns,
                           memory_order_relaxed);

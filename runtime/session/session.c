@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: a schedule made ready on a backend. */
+#include "prem/base/clock.h"
+#include "prem/base/numbers.h"
 #include "runtime/core/backend.h"
 #include "runtime/core/best_effort.h"
 #include "runtime/core/early_reads.h"
@@ -9,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const prem_backend *const backends[] = {
@@ -25,13 +28,15 @@ struct prem_session {
   const prem_schedule *schedule; /* what runs by the plan: the whole, or its critical tasks */
   prem_schedule *critical;       /* owned; NULL: it is the whole */
   prem_free_part *beside;        /* the best-effort tasks; NULL: there are none */
+  int32_t *beside_tasks;         /* of the whole schedule each of them */
   prem_program *program;
   prem_arrays *arrays;
   prem_machine machine;
-  void *state;          /* the backend's */
-  pid_t process;        /* the one that opened it */
-  bool failed;          /* good for closing only */
-  bool is_beside_whole; /* the last run has made all outputs of best-effort tasks */
+  void *state;            /* the backend's */
+  pid_t process;          /* the one that opened it */
+  bool failed;            /* good for closing only */
+  prem_arrival *arrivals; /* of the run in hand, as the part counts tasks */
+  bool is_beside_whole;   /* the last run has made all outputs of best-effort tasks */
 };
 
 /* ---- backends ------------------------------------------------------------------------------- */
@@ -81,6 +86,17 @@ static prem_status refuse(prem_diag *diag, const char *key, const char *reason) 
   return PREM_ERR_ARGUMENT;
 }
 
+/* The part's tasks are in the order of the file. */
+static prem_status number_beside(prem_session *session) {
+  const prem_schedule *whole = session->whole;
+  int32_t count = 0;
+  session->beside_tasks = calloc((size_t)whole->task_count, sizeof *session->beside_tasks);
+  for (int32_t t = 0; session->beside_tasks && t < whole->task_count; ++t)
+    if (whole->tasks[t].best_effort)
+      session->beside_tasks[count++] = t;
+  return session->beside_tasks ? PREM_OK : PREM_ERR_MEMORY;
+}
+
 static prem_status split(prem_session *session, prem_diag *diag) {
   prem_status status = PREM_OK;
   const prem_measure *measure = &session->whole->measure;
@@ -95,7 +111,18 @@ static prem_status split(prem_session *session, prem_diag *diag) {
   }
   status = prem_schedule_critical(session->whole, &session->critical, NULL);
   session->schedule = session->critical;
-  return status ? status : prem_free_part_new(session->whole, &session->beside, diag);
+  if (!status)
+    status = number_beside(session);
+  if (!status)
+    status = prem_free_part_new(session->whole, &session->beside, diag);
+  for (int32_t t = 0; !status && t < session->whole->task_count; ++t)
+    if (session->whole->tasks[t].server.capacity > 0 && !session->backend->serves) {
+      prem_diag_add(diag, PREM_ERROR, 0, session->whole->tasks[t].server.place, "server",
+                    "is there on backends 'cpu' and 'sim', not yet on '%s'; choose one of these",
+                    session->backend->name);
+      status = PREM_ERR_UNAVAILABLE;
+    }
+  return status;
 }
 
 static prem_status open_parts(prem_session *session, prem_diag *diag) {
@@ -147,8 +174,14 @@ void prem_session_close(prem_session *session) {
   prem_arrays_free(session->arrays);
   prem_program_free(session->program);
   prem_free_part_free(session->beside);
+  free(session->beside_tasks);
+  free(session->arrivals);
   prem_schedule_free(session->critical);
   free(session);
+}
+
+const prem_schedule *prem_session_schedule(const prem_session *session) {
+  return session->whole;
 }
 
 const prem_schedule *prem_session_critical(const prem_session *session) {
@@ -230,14 +263,66 @@ static prem_status judge_request(const prem_session *session, const prem_run_req
   return prem_free_part_judge(session->beside, session->backend->modes_beside, request->mode, diag);
 }
 
+/* Of a server, in order, and no more tiles than it may have. */
+static prem_status judge_arrival(const prem_session *session, const prem_run_request *request,
+                                 int64_t i, prem_diag *diag) {
+  const prem_arrival *arrival = &request->arrivals[i];
+  const char *reason = NULL;
+  const prem_task *task = arrival->task >= 0 && arrival->task < session->whole->task_count
+                              ? &session->whole->tasks[arrival->task]
+                              : NULL;
+  if (!task || task->server.capacity == 0)
+    reason = "its task has no server";
+  else if (arrival->at_ns < (i > 0 ? arrival[-1].at_ns : 0) || arrival->at_ns > PREM_MAX_NS / 2)
+    reason = "it comes before the one before it, or out of time";
+  else if (!prem_errand_fits(task, arrival->first_tile, arrival->tile_count))
+    reason = "the task has no such tiles, or an errand may have less";
+  if (!reason)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "arrivals", "errand %lld: %s", (long long)i,
+                reason);
+  return PREM_ERR_ARGUMENT;
+}
+
+static int32_t task_beside(const prem_session *session, int32_t task) {
+  int32_t t = 0;
+  while (session->beside_tasks[t] != task)
+    ++t;
+  return t;
+}
+
+static prem_status number_arrivals(prem_session *session, prem_run_request *own, prem_diag *diag) {
+  free(session->arrivals);
+  session->arrivals = NULL;
+  if (own->arrival_count == 0)
+    return PREM_OK;
+  for (int64_t i = 0; i < own->arrival_count; ++i) {
+    const prem_status status = judge_arrival(session, own, i, diag);
+    if (status)
+      return status;
+  }
+  session->arrivals = malloc((size_t)own->arrival_count * sizeof *session->arrivals);
+  if (!session->arrivals)
+    return PREM_ERR_MEMORY;
+  for (int64_t i = 0; i < own->arrival_count; ++i) {
+    session->arrivals[i] = own->arrivals[i];
+    session->arrivals[i].task = task_beside(session, own->arrivals[i].task);
+  }
+  own->arrivals = session->arrivals;
+  return PREM_OK;
+}
+
 prem_status prem_session_run(prem_session *session, const prem_run_request *request,
                              prem_trace *trace, prem_diag *diag) {
+  prem_run_request own = *request;
   prem_trace_clear(trace);
   prem_status status = judge_request(session, request, trace, diag);
+  if (!status)
+    status = number_arrivals(session, &own, diag);
   if (status)
     return status;
   prem_arrays_begin_run(session->arrays);
-  status = session->backend->run(session->state, request, trace, diag);
+  status = session->backend->run(session->state, &own, trace, diag);
   prem_arrays_end_run(session->arrays, trace->hyperperiods);
   session->is_beside_whole = trace->best_effort && trace->best_effort->trace->hyperperiods > 0;
   session->failed = status < 0;
@@ -253,27 +338,29 @@ static void name_array(const prem_session *session, const prem_schedule *part, p
     }
 }
 
+/* Those of errands apart. */
 static bool writes_arrays(const prem_schedule *schedule) {
   for (int32_t a = 0; a < schedule->array_count; ++a)
-    if (schedule->arrays[a].writer >= 0)
+    if (schedule->arrays[a].writer >= 0 &&
+        schedule->tasks[schedule->arrays[a].writer].server.capacity == 0)
       return true;
   return false;
 }
 
 /* Outputs of best-effort tasks are whole once each of their blocks has been through them. */
 static prem_status verify_beside(const prem_session *session, prem_verdict *out) {
-  prem_verdict beside = {.array = -1};
+  prem_verdict beside = {.ok = true, .array = -1};
   prem_status status = PREM_OK;
   if (!session->beside)
     return PREM_OK;
-  if (!session->is_beside_whole) {
-    out->partial = writes_arrays(session->beside->schedule);
-    return PREM_OK;
-  }
-  if (session->backend->verify_beside)
+  if (!session->is_beside_whole)
+    beside.partial = out->partial = writes_arrays(session->beside->schedule);
+  else if (session->backend->verify_beside)
     status = session->backend->verify_beside(session->state, &beside);
   else
     prem_arrays_verify(session->beside->arrays, &beside);
+  if (session->beside->errands && !prem_errands_verify(session->beside->errands, &beside))
+    beside.partial = out->partial = true;
   name_array(session, session->beside->schedule, &beside);
   if (out->ok)
     *out = beside;
@@ -319,4 +406,101 @@ prem_status prem_session_save(prem_session *session, bool anywhere, prem_diag *d
   if (status == PREM_OK)
     status = prem_arrays_save(session->arrays, diag);
   return status == PREM_OK ? save_beside(session, diag) : status;
+}
+
+/* ---- errands --------------------------------------------------------------------------------- */
+
+enum { COLLECT_NAP_NS = 20000 };
+
+static prem_errands *errands_of(const prem_session *session) {
+  return session->beside ? session->beside->errands : NULL;
+}
+
+static void name_task(const prem_session *session, prem_errand *errand) {
+  errand->task = session->beside_tasks[errand->task];
+}
+
+/* The errand as the part counts tasks, where its room is in such a state. */
+static bool is_in_hand(const prem_session *session, const prem_errand *errand, prem_errand *own) {
+  const prem_errands *errands = errands_of(session);
+  const prem_schedule *whole = session->whole;
+  *own = *errand;
+  if (!errands || errand->task < 0 || errand->task >= whole->task_count || errand->room < 0 ||
+      errand->room >= whole->tasks[errand->task].server.capacity)
+    return false;
+  own->task = task_beside(session, errand->task);
+  return atomic_load_explicit(&errands->servers[own->task]->rooms[errand->room].state,
+                              memory_order_relaxed) == PREM_ROOM_HELD;
+}
+
+prem_status prem_errand_acquire(prem_session *session, int32_t task, prem_errand *out) {
+  *out = (prem_errand){.room = -1};
+  if (task < 0 || task >= session->whole->task_count ||
+      session->whole->tasks[task].server.capacity == 0 || !errands_of(session))
+    return PREM_ERR_ARGUMENT;
+  if (!prem_errands_acquire(errands_of(session), task_beside(session, task), out))
+    return PREM_ERR_FULL;
+  name_task(session, out);
+  return PREM_OK;
+}
+
+prem_status prem_errand_port(prem_session *session, const prem_errand *errand, const char *port,
+                             prem_errand_view *out) {
+  prem_errand own;
+  *out = (prem_errand_view){0};
+  if (!is_in_hand(session, errand, &own))
+    return PREM_ERR_ARGUMENT;
+  prem_errands *errands = errands_of(session);
+  const prem_errand_server *server = errands->servers[own.task];
+  const prem_kernel *kernel = server->task->definition;
+  int32_t p = 0;
+  while (kernel && p < kernel->port_count && strcmp(kernel->ports[p].name, port) != 0)
+    ++p;
+  if (!kernel || p == kernel->port_count || !server->has_own[p])
+    return PREM_ERR_ARGUMENT;
+  const prem_storage storage =
+      prem_storage_slot(&session->beside->arrays->storage[server->task->arrays[p]], own.room);
+  out->data = storage.base;
+  out->pitch_bytes = storage.pitch_bytes;
+  out->type = storage.type;
+  memcpy(out->shape, storage.shape, sizeof out->shape);
+  if (kernel->ports[p].access == PREM_IN)
+    atomic_store_explicit(&errands->is_fed, true, memory_order_relaxed);
+  return PREM_OK;
+}
+
+prem_status prem_errand_send(prem_session *session, prem_errand *errand) {
+  prem_errand own;
+  if (!is_in_hand(session, errand, &own) ||
+      !prem_errand_fits(&session->whole->tasks[errand->task], errand->first_tile,
+                        errand->tile_count))
+    return PREM_ERR_ARGUMENT;
+  const int64_t now_ns = session->backend->is_virtual ? 0 : prem_host_clock_ns();
+  return prem_errands_send(errands_of(session), &own, now_ns) ? PREM_OK : PREM_ERR_FULL;
+}
+
+prem_status prem_errand_collect(prem_session *session, int64_t timeout_ns, prem_errand *out) {
+  const int64_t until_ns =
+      prem_host_clock_ns() + prem_min_i64(timeout_ns, PREM_MAX_NS - prem_host_clock_ns());
+  *out = (prem_errand){.room = -1};
+  while (errands_of(session)) {
+    if (prem_errands_collect(errands_of(session), out)) {
+      name_task(session, out);
+      return PREM_OK;
+    }
+    const int64_t left_ns = until_ns - prem_host_clock_ns();
+    const struct timespec nap = {.tv_nsec = (long)prem_min_i64(left_ns, COLLECT_NAP_NS)};
+    if (left_ns <= 0)
+      return PREM_ERR_TIMEOUT;
+    nanosleep(&nap, NULL);
+  }
+  return PREM_ERR_ARGUMENT;
+}
+
+prem_status prem_errand_release(prem_session *session, const prem_errand *errand) {
+  prem_errand own;
+  if (!is_in_hand(session, errand, &own))
+    return PREM_ERR_ARGUMENT;
+  prem_errands_release(errands_of(session), &own);
+  return PREM_OK;
 }

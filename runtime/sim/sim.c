@@ -91,6 +91,8 @@ typedef struct simulator {
   prem_gatekeeper *keepers; /* [block], of such a one, in a run */
   int64_t clock_step_ns;    /* by which gates read the clock */
   uint64_t random;          /* 0: phases take their bounds */
+  prem_errands *errands;    /* that its servers work off; NULL: it has none */
+  int64_t arrived;          /* of the request's arrivals */
   int64_t run_end_ns;       /* of the simulator of the others: the end of the last hyperperiod */
   /* of a live session: */
   prem_courier *courier; /* NULL: a run */
@@ -256,11 +258,20 @@ static int64_t length_of(simulator *sim, const sim_use *use) {
   return 1 + prem_random_below(&sim->random, bound_ns);
 }
 
+/* Is there no tile for a record of a server? Its prefetch looks for one at the gate. */
+static bool has_no_tile(const simulator *sim, int32_t u, const prem_record *record) {
+  prem_record room;
+  return sim->errands && record->phase != PREM_PREFETCH &&
+         !prem_errands_record(sim->errands, u / 2, record, &room);
+}
+
 /* When its record starts, if nothing can put that off. False: it is not so. */
 static bool start_undisturbed(simulator *sim, int32_t u, int64_t start_ns) {
   sim_unit *unit = &sim->units[u];
   const sim_use *use = use_of(sim, unit);
   int64_t length_ns = 0;
+  if (sim->critical)
+    unit->left_out = has_no_tile(sim, u, unit->record);
   if (!is_empty(unit)) {
     if (!is_undisturbed(sim, use, unit->record))
       return false;
@@ -318,12 +329,36 @@ static void hold_tokens(simulator *sim, int32_t u, int64_t now_ns) {
   set_unit(sim, u, UNIT_HOLDING, SIM_END(now_ns + use_of(sim, &sim->units[u])->busy_ns));
 }
 
+/* A server's prefetch: is there a tile for the block? Without one it waits for an errand, or leaves
+ * the phases of this tile out where another server of the block has some. */
+static bool find_tile(simulator *sim, int32_t u, int64_t now_ns) {
+  sim_unit *unit = &sim->units[u];
+  if (!prem_is_server(sim->errands, unit->record->task) || unit->record->phase != PREM_PREFETCH)
+    return true;
+  if (sim->errands->blocks[u / 2]->room >= 0) /* and waits at the gate */
+    return true;
+  switch (prem_errands_take(sim->errands, u / 2, unit->record->task, now_ns)) {
+  case PREM_TILE_TAKEN:
+    return true;
+  case PREM_TILE_NONE:
+    unit->left_out = 1;
+    unit->start_ns = now_ns;
+    set_unit(sim, u, UNIT_ENDING, SIM_END(now_ns));
+    return false;
+  default:
+    set_unit(sim, u, UNIT_PARKED, SIM_NEVER);
+    return false;
+  }
+}
+
 /* The gate of a best-effort memory phase. Its clock goes in steps; from the reading to the copy
  * there may be a while, and all of it is within the bound. */
 static void start_at_gate(simulator *sim, int32_t u, int64_t now_ns) {
   sim_unit *unit = &sim->units[u];
   const int64_t step_ns = sim->clock_step_ns, reading_ns = now_ns - now_ns % step_ns;
   prem_gatekeeper *keeper = &sim->keepers[u / 2];
+  if (!find_tile(sim, u, now_ns))
+    return;
   int64_t from_ns = prem_gatekeeper_ask(keeper, unit->record, reading_ns);
   while (from_ns > reading_ns && prem_gatekeeper_look(keeper))
     from_ns = prem_gatekeeper_ask(keeper, unit->record, reading_ns);
@@ -340,7 +375,11 @@ static void start_at_gate(simulator *sim, int32_t u, int64_t now_ns) {
 
 static void end_at_gate(simulator *sim, int32_t u, int64_t now_ns) {
   const sim_unit *unit = &sim->units[u];
-  prem_gatekeeper_note(&sim->keepers[u / 2], unit->record, now_ns);
+  prem_record room;
+  if (unit->left_out)
+    return;
+  prem_gatekeeper_note(&sim->keepers[u / 2],
+                       prem_errands_record(sim->errands, u / 2, unit->record, &room), now_ns);
   if (!prem_is_gated(sim->keepers->part, unit->record))
     return;
   sim_share_count(&sim->share, use_index(sim, unit), -1);
@@ -439,6 +478,8 @@ static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
   const int32_t *slots = room;
   if (is_live(sim))
     prem_courier_slots(sim->courier, unit->hyperperiod, record, room);
+  else if (prem_is_server(sim->errands, record->task))
+    slots = prem_errands_slots(sim->errands, block, room);
   else
     slots = prem_program_slots(sim->program, unit->hyperperiod, record, room);
   if (record->phase == PREM_PREFETCH && task->fetches)
@@ -457,9 +498,13 @@ static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
 static void work_off(simulator *sim, const sim_unit *unit, int32_t block, const prem_record *record,
                      int64_t now_ns) {
   const sim_task *task = &sim->tasks[record->task];
+  prem_record room;
+  record = prem_errands_record(sim->errands, block, record, &room);
   if (task->fetches || task->stores || task->compute)
     move_data(sim, unit, block, record);
-  prem_record_executed(&sim->recorders[block], sim->mode, record,
+  prem_recorder *recorder = &sim->recorders[block];
+  const int64_t before = recorder->count;
+  prem_record_executed(recorder, sim->mode, record,
                        &(prem_execution){.epoch_ns = unit->epoch_ns,
                                          .ready_ns = unit->ready_ns,
                                          .start_ns = unit->start_ns,
@@ -467,6 +512,8 @@ static void work_off(simulator *sim, const sim_unit *unit, int32_t block, const 
                                          .hyperperiod = prem_traced_hyperperiod(
                                              unit->hyperperiod - sim->first_hyperperiod),
                                          .block = block});
+  if (record == &room && recorder->count > before)
+    prem_errands_note(sim->errands, block, &recorder->records[before]);
 }
 
 static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
@@ -474,11 +521,14 @@ static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
   if (!(unit->left_out >> (record - unit->record) & 1))
     work_off(sim, unit, block, record, now_ns);
   ++sim->blocks[block].done[record->phase];
-  if (!(record->flags & PREM_RECORD_OFF))
+  if (!(record->flags & PREM_RECORD_OFF) && !(sim->critical && unit->left_out))
     sim->blocks[block].rested_ns[record->phase] =
         now_ns + sim->program->schedule->tasks[record->task].phase[record->phase].turnaround_ns;
-  if (record->flags & PREM_RECORD_LAST)
+  if (record->flags & PREM_RECORD_LAST) {
+    if (prem_is_server(sim->errands, record->task) && !unit->left_out)
+      prem_errands_put_down(sim->errands, block, now_ns);
     end_job(sim, block, record->task, now_ns);
+  }
 }
 
 static void end(simulator *sim, int32_t u, int64_t now_ns) {
@@ -503,10 +553,35 @@ static void end_busy(simulator *sim, int32_t u, int64_t now_ns) {
     end(sim, u, now_ns);
 }
 
+/* The clock of the next errand that comes by itself. */
+static void await_arrival(simulator *sim) {
+  const prem_run_request *request = sim->request;
+  sim_clock_set(&sim->clock, sim->unit_count + sim->share.group_count,
+                sim->arrived < request->arrival_count
+                    ? SIM_END(request->arrivals[sim->arrived].at_ns)
+                    : SIM_NEVER);
+}
+
+/* All that come at an instant; then blocks without a tile look for one. */
+static void arrive(simulator *sim, int64_t now_ns) {
+  const prem_run_request *request = sim->request;
+  for (; sim->arrived < request->arrival_count && request->arrivals[sim->arrived].at_ns <= now_ns;
+       ++sim->arrived)
+    prem_errands_arrive(sim->errands, &request->arrivals[sim->arrived], now_ns);
+  for (int32_t b = 0; b < sim->program->block_count; ++b)
+    if (sim->errands->blocks[b])
+      wake(sim, 2 * b, now_ns);
+  await_arrival(sim);
+}
+
 static void happen(simulator *sim, sim_event event) {
   int64_t now_ns = (int64_t)(event.key >> 1);
   if (event.part >= (uint64_t)sim->unit_count) {
     int32_t group = (int32_t)(event.part - (uint64_t)sim->unit_count);
+    if (group == sim->share.group_count && sim->errands) {
+      arrive(sim, now_ns);
+      return;
+    }
     if (group == sim->share.group_count) {
       sim->is_courier_due = true;
       sim_clock_set(&sim->clock, (int32_t)event.part, SIM_NEVER);
@@ -662,7 +737,7 @@ static prem_status work(simulator *sim, int64_t *end_ns, prem_diag *diag) {
     simulator *one = sim;
     for (int i = 0; i < EVENTS_BETWEEN_POLLS && goes_on(sim) && !one->is_aborted; ++i) {
       for (one = sim; one; one = one->beside)
-        if (one->live_units > 0 && sim_clock_next(&one->clock).key == SIM_NEVER)
+        if (one->live_units > 0 && !one->errands && sim_clock_next(&one->clock).key == SIM_NEVER)
           return report_deadlock(one, now_ns, diag);
       one = next_of(sim);
       sim_event event = sim_clock_next(&one->clock);
@@ -712,12 +787,19 @@ static void collect(simulator *sim) {
 }
 
 static prem_status prepare_beside(simulator *sim, const prem_run_request *request,
-                                  const prem_run_request *own, prem_trace *trace) {
+                                  const prem_run_request *own, prem_best_effort_trace *trace) {
   sim->keepers = prem_gatekeepers_new(sim->critical->program->beside, request->mode);
   sim->random = request->seed;
+  sim->errands = sim->critical->program->beside->errands;
+  sim->arrived = 0;
   if (sim->keepers)
     prem_gatekeepers_watch(sim->keepers, jobs_over, sim->critical);
-  return sim->keepers ? prepare(sim, own, trace) : PREM_ERR_MEMORY;
+  const prem_status status = sim->keepers ? prepare(sim, own, trace->trace) : PREM_ERR_MEMORY;
+  if (status == PREM_OK && sim->errands) {
+    prem_errands_begin(sim->errands, 0, trace);
+    await_arrival(sim);
+  }
+  return status;
 }
 
 static prem_status collect_beside(simulator *sim, int64_t end_ns, prem_best_effort_trace *trace) {
@@ -725,11 +807,11 @@ static prem_status collect_beside(simulator *sim, int64_t end_ns, prem_best_effo
   int64_t *jobs = calloc((size_t)tasks, sizeof *jobs);
   int64_t completed = INT64_MAX;
   for (int32_t u = 0; u < sim->unit_count; ++u)
-    if (sim->units[u].table != sim->units[u].end)
+    if (sim->units[u].table != sim->units[u].end && !(sim->errands && sim->errands->blocks[u / 2]))
       completed = prem_min_i64(completed, sim->units[u].hyperperiod);
   for (int32_t t = 0; jobs && t < tasks; ++t)
     jobs[t] = sim->tasks[t].lowest;
-  trace->trace->hyperperiods = completed;
+  trace->trace->hyperperiods = completed == INT64_MAX ? 0 : completed; /* servers alone */
   collect(sim);
   if (jobs)
     prem_gatekeepers_collect(sim->keepers, jobs, end_ns, trace);
@@ -748,12 +830,17 @@ static prem_status sim_run(void *state, const prem_run_request *request, prem_tr
   if (!status)
     status = prepare(sim, request, trace);
   if (!status && sim->beside)
-    status = prepare_beside(sim->beside, request, &own, trace->best_effort->trace);
+    status = prepare_beside(sim->beside, request, &own, trace->best_effort);
   if (!status) {
     status = work(sim, &end_ns, diag);
     trace->hyperperiods = completed_hyperperiods(sim);
     if (sim->beside && collect_beside(sim->beside, end_ns, trace->best_effort))
       status = status ? status : PREM_ERR_MEMORY;
+    if (sim->beside && sim->beside->errands) {
+      const prem_status counted =
+          prem_errands_finish(sim->beside->errands, end_ns, status != PREM_OK, diag);
+      status = status ? status : counted;
+    }
   }
   collect(sim);
   return status;
@@ -1070,6 +1157,7 @@ const prem_backend prem_backend_sim = {
     .name = "sim",
     .summary = "virtual clock, deterministic, phases take their WCETs and share resources",
     .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK,
+    .serves = true,
     .is_virtual = true,
     .probe = sim_probe,
     .open = sim_open,

@@ -178,6 +178,7 @@ prem_status prem_check_classes(const prem_checker *checker) {
                   "`class` out");
   check_rates(checker);
   check_live(checker);
+  prem_check_servers(checker);
   prem_status status = check_class_blocks(checker);
   return status == PREM_OK ? check_class_arrays(checker) : status;
 }
@@ -466,5 +467,8 @@ static prem_status judge_closed(closed_check *c) {
 
 prem_status prem_check_closed(const prem_checker *checker) {
   closed_check c = {.checker = checker, .length_ns = checker->hyperperiod_ns};
-  return can_be_judged(checker) ? judge_closed(&c) : PREM_OK;
+  const size_t before = prem_diag_errors(checker->diag);
+  const prem_status status = can_be_judged(checker) ? judge_closed(&c) : PREM_OK;
+  const bool are_right = prem_diag_errors(checker->diag) == before;
+  return status == PREM_OK && are_right ? prem_check_responses(checker) : status;
 }

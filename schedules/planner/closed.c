@@ -150,8 +150,8 @@ static bool has_bounds(const prem_schedule *schedule, prem_diag *diag) {
   return true;
 }
 
-/* Best effort must be able to run (E052), and as much as the file asks for (E053): what the checker
- * will say of that says why there is no plan. */
+/* Best effort must be able to run (E052), as much as the file asks for (E053), and servers in time
+ * (E056, E057): what the checker will say of that says why there is no plan. */
 static prem_status judge_open(const prem_schedule *schedule, prem_plan *plan, prem_judge *judge,
                               prem_diag *diag) {
   prem_schedule judged = *schedule;
@@ -162,7 +162,7 @@ static prem_status judge_open(const prem_schedule *schedule, prem_plan *plan, pr
     status = PREM_ERR_MEMORY;
   for (size_t i = 0; i < prem_diag_count(found); ++i) {
     const prem_problem *problem = prem_diag_at(found, i);
-    if (problem->code != 52 && problem->code != 53)
+    if (problem->code != 52 && problem->code != 53 && problem->code != 56 && problem->code != 57)
       continue;
     prem_diag_add(diag, PREM_ERROR, problem->code, (prem_place){problem->file, problem->line},
                   problem->key, "no plan found: %s", problem->reason);

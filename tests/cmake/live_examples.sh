@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The live sessions of examples/camera_loop and examples/monitor, built from an installed ttprem as
-# examples/README.md says: on the simulator the same bytes every time, on the CPU every frame submitted, and an end.
+# Applications that feed a schedule while it runs, examples/camera_loop, examples/monitor and examples/errands, built
+# from an installed ttprem as examples/README.md says: on the simulator the same bytes every time, on the CPU every
+# frame and errand submitted, and an end.
 #   live_examples.sh BUILD
 # ctest: BUILD long release timing
 set -euo pipefail
@@ -16,7 +17,7 @@ fail() {
 }
 
 cmake --install "$build" --prefix "$place/usr" >/dev/null
-for name in camera_loop monitor; do
+for name in camera_loop monitor errands; do
   cp -r "$here/../../examples/$name" "$place/$name"
   cmake -S "$place/$name" -B "$place/$name/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >"$place/log" &&
     cmake --build "$place/$name/build" >>"$place/log" || fail "$(cat "$place/log")"
@@ -24,7 +25,7 @@ for name in camera_loop monitor; do
 done
 
 run() { # NAME SCHEDULE BACKEND OUT
-  timeout 600 "$place/$1/build/$1" "$place/$1/$2" "$3" >"$place/$4" 2>&1 || fail "$1 on $3: $(cat "$place/$4")"
+  timeout 600 "$place/$1/build/$1" "$place/$1/$2" ${3:+"$3"} >"$place/$4" 2>&1 || fail "$1 on $3: $(cat "$place/$4")"
 }
 run camera_loop camera.cfg sim first
 run camera_loop camera.cfg sim second
@@ -41,3 +42,7 @@ run monitor monitor.cfg cpu monitor_cpu.txt
 # Whether a job overruns there is the machine's business as well.
 [ "$(grep -c '^frame' "$place/monitor_cpu.txt")" -eq 12 ] && grep -q ' ms: args, session, job ' "$place/monitor_cpu.txt" &&
   grep -q '^frame 11: 9 inside$' "$place/monitor_cpu.txt" || fail "monitor on cpu: $(cat "$place/monitor_cpu.txt")"
+
+[ "$(wc -l <"$place/errands/errands.c")" -le 80 ] || fail "errands.c has more than 80 lines"
+run errands errands.cfg "" errands.txt
+grep -Eqx '100 of 100 done, the longest took [0-9]+ us' "$place/errands.txt" || fail "errands: $(cat "$place/errands.txt")"

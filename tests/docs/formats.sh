@@ -14,7 +14,7 @@ cd "$place"
 python3 "$formats" check
 
 examples=$root/schedules/examples
-cp "$examples"/{two_rates,thesis,mixed,increment,beside_a_load}.cfg "$root/tests/cli/cases/command/chains/chain.cfg" .
+cp "$examples"/{two_rates,thesis,mixed,increment,beside_a_load,work_while_it_runs}.cfg "$root/tests/cli/cases/command/chains/chain.cfg" .
 mkdir out
 # 3: a busy machine left nothing to count; 5: --break found what it was to find.
 run() { "$ttprem" "$@" >/dev/null 2>said || case $? in 3|5) ;; *) { cat said >&2; echo "formats: ttprem $*" >&2; exit 1; } ;; esac; }
@@ -45,6 +45,8 @@ sed '/class = "best_effort"/,$s/wcet_ns = 10000L/wcet_ns = 400L/' beside_a_load.
 run run tight.cfg --backend cpu --repeat 50 --json out/load.json
 run run planned.cfg --backend cpu --repeat 20 --with-disturbed --break 1 --json out/break.json
 run plan beside_a_load.cfg --time-limit 0 -o gated.cfg --json out/gated.json
+run plan work_while_it_runs.cfg --time-limit 0 -o serving.cfg --json out/serving.json
+run run serving.cfg --backend sim --errands random --json out/errands.json
 run plan thesis.cfg --policy auto --time-limit 1s -o drop.cfg --json out/bound.json
 cat >long.cfg <<'END'
 version = 1; name = "long"; platform: { blocks = 1; };
@@ -54,7 +56,7 @@ END
 run plan long.cfg --time-limit 1s -o drop.cfg --json out/unsearched.json
 sed 's/period_ns = /perio_ns = /' two_rates.cfg >wrong.cfg
 "$ttprem" plan wrong.cfg --json out/refused.json >/dev/null 2>&1 && exit 1
-"$ttprem" check wrong.cfg gated.cfg --json out/check.json >/dev/null 2>&1 && exit 1
+"$ttprem" check wrong.cfg gated.cfg serving.cfg --json out/check.json >/dev/null 2>&1 && exit 1
 run isolate two_rates.cfg --backend sim --json out/isolate.json
 run isolate beside_a_load.cfg --backend sim --json out/isolate_load.json
 run profile two_rates.cfg --backend cpu --repeat 20 -o profile.cfg --json out/profile.json

@@ -17,7 +17,7 @@ static prem_row two_runs(prem_task_result *critical) {
   prem_row row = {
       .label = "tt", .mode = PREM_MODE_TT, .output_ok = true, .tasks = critical, .task_count = 1};
   strcpy(critical->name, "filter");
-  ck_assert_int_eq(prem_beside_new(&schedule, &row), PREM_OK);
+  ck_assert_int_eq(prem_beside_new(&schedule, &schedule, &row), PREM_OK);
   prem_best_effort_counts first[] = {
       {.jobs = 3,
        .tiles = 12,

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long an errand may take, from its arrival to the end of its last tile.
+ *
+ * A server takes tiles first come, first served, on all its blocks. A tile holds its block from its
+ * prefetch to its writeback; before it the block may work a tile of each other server that it has.
+ * All that can be late is then late: every phase takes its bound, and begins when the exact closed
+ * windows of the plan let it. So the instant at which a tile ends never falls when the tile is
+ * asked for later, when those before it come later, or when one more comes before it.
+ *
+ * Hence the worst for an errand that comes at an instant: those before it come as late as the
+ * arrival model lets them. It comes last of a burst, and each `distance_ns` before the burst one
+ * more came. Of these only the last few are looked at. Suppose that no errand takes longer than R:
+ * when those few began, all earlier ones were over R later. If then no errand takes longer than R,
+ * that holds for all of them, one after the other (induction over arrivals). R is looked for from
+ * below.
+ *
+ * The instant may be any of the hyperperiod. What is computed of it never falls, so between two
+ * instants a response is at most that of the later one and the time between them: intervals are
+ * halved until that is near the longest response found.
+ */
+#include "ttprem/schedule.h"
+
+#include <stdlib.h>
+
+#include "prem/base/numbers.h"
+
+enum {
+  PIECES = 64,           /* of the hyperperiod, to begin with */
+  NEAR = 1024,           /* this part of the bound may be too much */
+  LEAST = 2,             /* times R: so long before the burst errands are looked at, */
+  MOST = 64,             /* and up to so long where these */
+  USUAL_TILES = 1 << 13, /* have no more tiles, */
+  MOST_TILES = 1 << 16,  /* and never more than this */
+  MOST_STEPS =
+      10000000, /* tiles, and windows passed, of a look at all instants; then it gets coarse */
+  TOO_MANY = 100000000, /* and with so many it is given up */
+  MOST_PASSES = 24      /* so often is R raised */
+};
+
+typedef struct analysis {
+  const prem_schedule *schedule;
+  const prem_task *server;
+  int64_t step_ns, tiles; /* of one errand */
+  int64_t rest_ns;        /* after a tile, until its block is ready */
+  int64_t *free_ns;       /* [block of the server]: when it is free */
+  int64_t before;         /* errands that are looked at before the burst */
+  int64_t longest_ns;     /* R */
+  int64_t bound_ns;       /* on all responses in the intervals that are done, */
+  int64_t found_ns;       /* and the longest at an instant that was tried */
+  int64_t steps;
+} analysis;
+
+/* When may a phase begin that asks at an instant of any hyperperiod? */
+static int64_t passes_gate(analysis *a, int64_t ahead_ns, int64_t at_ns) {
+  const prem_plan *plan = a->schedule->plan;
+  int32_t low = 0, high = plan->closed_count;
+  int64_t epoch_ns = at_ns - at_ns % plan->hyperperiod_ns;
+  if (ahead_ns == 0 || plan->closed_count == 0)
+    return at_ns;
+  while (low < high) { /* the first window that ends after the instant */
+    const int32_t middle = low + (high - low) / 2;
+    if (epoch_ns + plan->closed[middle].end_ns > at_ns)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  for (int32_t seen = 0; seen <= plan->closed_count; ++seen, ++low, ++a->steps) {
+    if (low == plan->closed_count) {
+      low = 0;
+      epoch_ns += plan->hyperperiod_ns;
+    }
+    if (epoch_ns + plan->closed[low].start_ns - at_ns >= ahead_ns)
+      return at_ns;
+    /* the first reading of the clock then */
+    at_ns = prem_max_i64(at_ns, epoch_ns + prem_div_ceil(plan->closed[low].end_ns, a->step_ns) *
+                                               a->step_ns);
+  }
+  return PREM_MAX_NS; /* it fits nowhere: E052 */
+}
+
+/* A tile that may begin at an instant: its end, and when its block is ready for the next one. */
+static int64_t work_tile(analysis *a, const prem_task *task, int64_t at_ns, int64_t *ready_ns) {
+  int64_t end_ns = at_ns;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    const prem_phase_spec *phase = &task->phase[p];
+    if (!phase->exists)
+      continue;
+    end_ns = passes_gate(a, prem_ahead_ns(a->schedule, task, (prem_phase)p), at_ns);
+    end_ns = prem_min_i64(end_ns, PREM_MAX_NS - phase->wcet_ns) + phase->wcet_ns;
+    at_ns = end_ns + prem_min_i64(phase->turnaround_ns, PREM_MAX_NS - end_ns);
+  }
+  *ready_ns = at_ns;
+  return end_ns;
+}
+
+/* One of the server's, after one of each other server of the block: they have equal lists. */
+static int64_t work_round(analysis *a, int64_t at_ns, int64_t *ready_ns) {
+  for (int32_t t = 0; t < a->schedule->task_count; ++t) {
+    const prem_task *other = &a->schedule->tasks[t];
+    if (other->server.capacity > 0 && other != a->server &&
+        other->blocks[0] == a->server->blocks[0])
+      work_tile(a, other, at_ns, &at_ns);
+  }
+  return work_tile(a, a->server, at_ns, ready_ns);
+}
+
+/* The end of an errand that comes at an instant, by what is supposed. Tiles begin and end in their
+ * order, so blocks take turns. */
+static int64_t end_of(analysis *a, int64_t at_ns) {
+  const prem_server *server = &a->server->server;
+  int64_t from_ns = at_ns - a->before * server->distance_ns, end_ns = at_ns;
+  int32_t block = 0;
+  for (int32_t b = 0; b < a->server->block_count; ++b)
+    a->free_ns[b] = from_ns - server->distance_ns + a->longest_ns + a->rest_ns;
+  for (int64_t e = a->before + server->burst; e > 0; --e) {
+    if (a->steps > TOO_MANY)
+      return PREM_MAX_NS; /* so there is no bound */
+    const int64_t comes_ns = at_ns - prem_max_i64(0, e - server->burst) * server->distance_ns;
+    end_ns = at_ns;
+    for (int64_t i = 0; i < a->tiles; ++i, block = (block + 1) % a->server->block_count) {
+      const int64_t begin_ns = prem_max_i64(comes_ns, a->free_ns[block]);
+      end_ns = prem_max_i64(end_ns, work_round(a, begin_ns, &a->free_ns[block]));
+      ++a->steps;
+    }
+  }
+  return end_ns;
+}
+
+/* Of errands that come after `from_ns`, until `to_ns`, at which one ends at `end_ns`. */
+static void search(analysis *a, int64_t from_ns, int64_t to_ns, int64_t end_ns) {
+  const int64_t at_most_ns = end_ns - from_ns - 1;
+  a->found_ns = prem_max_i64(a->found_ns, end_ns - to_ns);
+  if (at_most_ns <= a->found_ns + a->found_ns / NEAR || to_ns - from_ns == 1 ||
+      a->steps > MOST_STEPS) {
+    a->bound_ns = prem_max_i64(a->bound_ns, at_most_ns);
+    return;
+  }
+  const int64_t middle_ns = from_ns + (to_ns - from_ns) / 2;
+  search(a, from_ns, middle_ns, end_of(a, middle_ns));
+  search(a, middle_ns, to_ns, end_ns);
+}
+
+/* The longest response by what is supposed. */
+static void look_at_all_instants(analysis *a, int64_t base_ns) {
+  const int64_t length_ns = a->schedule->plan->hyperperiod_ns;
+  const int64_t pieces = prem_min_i64(PIECES, length_ns);
+  a->bound_ns = a->found_ns = 0;
+  for (int64_t i = 0; i < pieces; ++i) {
+    const int64_t to_ns =
+        base_ns + length_ns / pieces * (i + 1) + (i + 1 == pieces ? length_ns % pieces : 0);
+    search(a, base_ns + length_ns / pieces * i, to_ns, end_of(a, to_ns));
+  }
+}
+
+/* How many errands before the burst to look at: from where on it does not matter that all blocks
+ * are taken to be busy before. False: these would be too many. */
+static bool look_back(analysis *a) {
+  const prem_server *server = &a->server->server;
+  const int64_t within = a->longest_ns / server->distance_ns + 1;
+  if (within > MOST_TILES || a->longest_ns > PREM_MAX_NS / (2 * MOST))
+    return false;
+  a->before = prem_max_i64(LEAST * within, prem_min_i64(MOST * within, USUAL_TILES / a->tiles));
+  return (a->before + server->burst) * a->tiles <= MOST_TILES;
+}
+
+static void find(analysis *a, int64_t *bound_ns) {
+  const int64_t length_ns = a->schedule->plan->hyperperiod_ns;
+  const int64_t distance_ns = a->server->server.distance_ns;
+  for (int pass = 0; pass < MOST_PASSES && look_back(a); ++pass) {
+    a->steps = 0;
+    look_at_all_instants(a, ((a->before + 1) * distance_ns / length_ns + 1) * length_ns);
+    if (a->bound_ns <= a->longest_ns) {
+      *bound_ns = a->bound_ns; /* which follows from R, and so is one as well */
+      return;
+    }
+    a->longest_ns = a->bound_ns;
+  }
+}
+
+prem_status prem_errand_bound(const prem_schedule *schedule, int32_t task, int64_t *bound_ns) {
+  const prem_task *server = &schedule->tasks[task];
+  *bound_ns = -1;
+  if (server->server.distance_ns == 0 || !schedule->plan || !prem_task_profiled(server))
+    return PREM_OK;
+  analysis a = {.schedule = schedule,
+                .server = server,
+                .step_ns =
+                    prem_max_i64(schedule->platform.clock_step_ns, schedule->plan->clock_step_ns),
+                .tiles = prem_server_tiles(server),
+                .free_ns = calloc((size_t)server->block_count, sizeof *a.free_ns)};
+  if (!a.free_ns)
+    return PREM_ERR_MEMORY;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    a.rest_ns = server->phase[p].exists ? server->phase[p].turnaround_ns : a.rest_ns;
+  find(&a, bound_ns);
+  free(a.free_ns);
+  return PREM_OK;
+}

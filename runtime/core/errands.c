@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/core/errands.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prem/base/numbers.h"
+#include "prem/model/private.h"
+#include "runtime/core/windows.h"
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+static bool queue_new(prem_errand_queue *queue, int64_t least) {
+  uint64_t capacity = 2;
+  while (capacity < (uint64_t)least)
+    capacity *= 2;
+  queue->slots = aligned_alloc(alignof(prem_ring_slot), capacity * sizeof *queue->slots);
+  if (queue->slots)
+    prem_ring_init(&queue->ring, queue->slots, capacity, 0);
+  return queue->slots != NULL;
+}
+
+/* There is a slot for each item that there can be, so who waits here waits for others who stand
+ * between their ticket and their slot. */
+static void put(prem_errand_queue *queue, const uint64_t *items, uint32_t count) {
+  while (count > 0) {
+    prem_ring_hand hand = {.count = 0};
+    const uint32_t some = count < PREM_RING_BATCH ? count : PREM_RING_BATCH;
+    memcpy(hand.items, items, some * sizeof *items);
+    while (prem_ring_put(&queue->ring, &hand, some) != PREM_RING_OK)
+      sched_yield();
+    items += hand.count;
+    count -= hand.count;
+  }
+}
+
+static bool take(prem_errand_queue *queue, uint64_t *item) {
+  prem_ring_hand hand = {.count = 0};
+  prem_ring_answer answer;
+  while ((answer = prem_ring_take(&queue->ring, &hand, 1)) == PREM_RING_BUSY)
+    sched_yield();
+  *item = hand.items[0];
+  return answer == PREM_RING_OK;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static void server_free(prem_errand_server *server) {
+  if (!server)
+    return;
+  free(server->free.slots);
+  free(server->queue.slots);
+  free(server->rooms);
+  free(server);
+}
+
+static prem_errand_server *server_new(const prem_schedule *part, int32_t t) {
+  const prem_task *task = &part->tasks[t];
+  const int32_t capacity = task->server.capacity;
+  prem_errand_server *server =
+      aligned_alloc(alignof(prem_errand_server), sizeof(prem_errand_server));
+  if (!server)
+    return NULL;
+  memset(server, 0, sizeof *server);
+  server->task = task;
+  server->rooms = calloc((size_t)capacity, sizeof *server->rooms);
+  if (!server->rooms || !queue_new(&server->free, capacity) ||
+      !queue_new(&server->queue, (int64_t)capacity * prem_server_tiles(task))) {
+    server_free(server);
+    return NULL;
+  }
+  for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
+    server->has_own[p] = prem_array_server(part, task->arrays[p]) == t;
+  for (int32_t r = 0; r < capacity; ++r)
+    put(&server->free, &(uint64_t){(uint64_t)r}, 1);
+  return server;
+}
+
+static bool blocks_new(prem_errands *errands, const prem_task *task) {
+  for (int32_t i = 0; i < task->block_count; ++i) {
+    prem_errand_block **block = &errands->blocks[task->blocks[i]];
+    if (*block)
+      continue;
+    *block = calloc(1, sizeof **block);
+    if (!*block)
+      return false;
+    (*block)->room = -1;
+    (*block)->hands = calloc((size_t)errands->schedule->task_count, sizeof *(*block)->hands);
+    if (!(*block)->hands)
+      return false;
+  }
+  return true;
+}
+
+static bool servers_new(prem_errands *errands) {
+  const prem_schedule *part = errands->schedule;
+  int64_t rooms = 0;
+  for (int32_t t = 0; t < part->task_count; ++t) {
+    if (part->tasks[t].server.capacity == 0)
+      continue;
+    rooms += part->tasks[t].server.capacity;
+    errands->servers[t] = server_new(part, t);
+    if (!errands->servers[t] || !blocks_new(errands, &part->tasks[t]))
+      return false;
+  }
+  return queue_new(&errands->ended, rooms);
+}
+
+static bool has_servers(const prem_schedule *part) {
+  for (int32_t t = 0; t < part->task_count; ++t)
+    if (part->tasks[t].server.capacity > 0)
+      return true;
+  return false;
+}
+
+prem_status prem_errands_new(const prem_schedule *part, const prem_arrays *arrays,
+                             prem_errands **out) {
+  *out = NULL;
+  if (!has_servers(part))
+    return PREM_OK;
+  prem_errands *errands = aligned_alloc(alignof(prem_errands), sizeof *errands);
+  if (!errands)
+    return PREM_ERR_MEMORY;
+  memset(errands, 0, sizeof *errands);
+  errands->schedule = part;
+  errands->arrays = arrays;
+  errands->servers = calloc((size_t)part->task_count, sizeof(prem_errand_server *));
+  errands->blocks = calloc((size_t)part->platform.blocks, sizeof(prem_errand_block *));
+  if (!errands->servers || !errands->blocks || !servers_new(errands)) {
+    prem_errands_free(errands);
+    return PREM_ERR_MEMORY;
+  }
+  *out = errands;
+  return PREM_OK;
+}
+
+void prem_errands_free(prem_errands *errands) {
+  if (!errands)
+    return;
+  for (int32_t t = 0; errands->servers && t < errands->schedule->task_count; ++t)
+    server_free(errands->servers[t]);
+  for (int32_t b = 0; errands->blocks && b < errands->schedule->platform.blocks; ++b)
+    if (errands->blocks[b]) {
+      free(errands->blocks[b]->hands);
+      free(errands->blocks[b]);
+    }
+  free(errands->servers);
+  free(errands->blocks);
+  free(errands->ended.slots);
+  free(errands);
+}
+
+/* ---- who sends and collects ------------------------------------------------------------------ */
+
+bool prem_errands_acquire(prem_errands *errands, int32_t task, prem_errand *out) {
+  prem_errand_server *server = errands->servers[task];
+  uint64_t room;
+  if (!take(&server->free, &room)) {
+    atomic_fetch_add_explicit(&server->full, 1, memory_order_relaxed);
+    return false;
+  }
+  *out = (prem_errand){.task = task,
+                       .room = (int32_t)room,
+                       .tile_count = prem_server_tiles(server->task),
+                       .begin_ns = -1};
+  server->rooms[room].is_own = false;
+  atomic_store_explicit(&server->rooms[room].state, PREM_ROOM_HELD, memory_order_relaxed);
+  return true;
+}
+
+static void enqueue(prem_errand_server *server, prem_errand_room *room, int32_t number) {
+  const int32_t count = room->errand.tile_count, first = room->errand.first_tile;
+  uint64_t items[PREM_RING_BATCH];
+  for (int32_t done = 0, some; done < count; done += some) {
+    some = prem_min_i32(count - done, PREM_RING_BATCH);
+    for (int32_t i = 0; i < some; ++i)
+      items[i] = (uint64_t)number << 32 | (uint32_t)(first + done + i);
+    put(&server->queue, items, (uint32_t)some);
+  }
+}
+
+/* Either the end of a run sees this sender, or the sender sees it. */
+bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t now_ns) {
+  prem_errand_server *server = errands->servers[errand->task];
+  prem_errand_room *room = &server->rooms[errand->room];
+  atomic_fetch_add(&errands->senders, 1);
+  const bool is_closing = atomic_load(&errands->is_closing);
+  if (!is_closing) {
+    room->errand = *errand;
+    room->errand.arrival_ns = now_ns;
+    room->errand.number =
+        (uint64_t)atomic_fetch_add_explicit(&server->number, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&server->sent, 1, memory_order_relaxed);
+    atomic_store_explicit(&room->done_in, 0, memory_order_relaxed);
+    atomic_store_explicit(&room->begin_ns, -1, memory_order_relaxed);
+    atomic_store_explicit(&room->has_expired, false, memory_order_relaxed);
+    atomic_store_explicit(&room->left, errand->tile_count, memory_order_relaxed);
+    atomic_store_explicit(&room->state, PREM_ROOM_SENT, memory_order_relaxed);
+    enqueue(server, room, errand->room);
+  }
+  atomic_fetch_sub(&errands->senders, 1);
+  return !is_closing;
+}
+
+bool prem_errands_collect(prem_errands *errands, prem_errand *out) {
+  uint64_t item;
+  if (!take(&errands->ended, &item))
+    return false;
+  prem_errand_room *room = &errands->servers[item >> 32]->rooms[(uint32_t)item];
+  *out = room->errand;
+  atomic_store_explicit(&room->state, PREM_ROOM_HELD, memory_order_relaxed);
+  return true;
+}
+
+static void free_room(prem_errand_server *server, int32_t room) {
+  atomic_store_explicit(&server->rooms[room].state, PREM_ROOM_FREE, memory_order_relaxed);
+  put(&server->free, &(uint64_t){(uint64_t)room}, 1);
+}
+
+void prem_errands_release(prem_errands *errands, const prem_errand *errand) {
+  free_room(errands->servers[errand->task], errand->room);
+}
+
+void prem_errands_arrive(prem_errands *errands, const prem_arrival *arrival, int64_t now_ns) {
+  prem_errand errand;
+  if (!prem_errands_acquire(errands, arrival->task, &errand))
+    return;
+  errands->servers[errand.task]->rooms[errand.room].is_own = true;
+  errand.first_tile = arrival->first_tile;
+  errand.tile_count = arrival->tile_count;
+  if (!prem_errands_send(errands, &errand, now_ns))
+    prem_errands_release(errands, &errand);
+}
+
+/* ---- the end of an errand -------------------------------------------------------------------- */
+
+static void raise_to(_Atomic int64_t *most, int64_t value) {
+  int64_t seen = atomic_load_explicit(most, memory_order_relaxed);
+  while (seen < value && !atomic_compare_exchange_weak_explicit(
+                             most, &seen, value, memory_order_relaxed, memory_order_relaxed)) {
+    /* `seen` is what another block has */
+  }
+}
+
+static void add(_Atomic int64_t *count, int64_t value) {
+  atomic_fetch_add_explicit(count, value, memory_order_relaxed);
+}
+
+static void log_errand(prem_errands *errands, const prem_errand *errand) {
+  prem_best_effort_trace *trace = errands->trace;
+  const int64_t at = atomic_fetch_add_explicit(&errands->log_count, 1, memory_order_relaxed);
+  if (trace && at < trace->errand_capacity)
+    trace->errands[at] = *errand;
+}
+
+/* From S; it may have come before. */
+static int64_t arrival_of(const prem_errands *errands, const prem_errand_room *room) {
+  return prem_max_i64(0, room->errand.arrival_ns - atomic_load(&errands->start_ns));
+}
+
+static void end_errand(prem_errands *errands, int32_t task, int32_t number, int64_t now_ns,
+                       prem_errand_end end) {
+  prem_errand_server *server = errands->servers[task];
+  prem_errand_room *room = &server->rooms[number];
+  prem_errand *errand = &room->errand;
+  errand->arrival_ns = arrival_of(errands, room);
+  errand->begin_ns = atomic_load_explicit(&room->begin_ns, memory_order_relaxed);
+  errand->end_ns = prem_max_i64(now_ns, errand->arrival_ns);
+  errand->end = end;
+  if (end == PREM_ERRAND_DONE)
+    atomic_store_explicit(&room->done_in, errands->run, memory_order_relaxed);
+  add(&server->ended[end], 1);
+  if (end == PREM_ERRAND_DONE) {
+    const int64_t response_ns = errand->end_ns - errand->arrival_ns;
+    add(&server->response_sum_ns, response_ns);
+    raise_to(&server->response_max_ns, response_ns);
+    add(&server->late, server->task->deadline_ns > 0 && response_ns > server->task->deadline_ns);
+  }
+  log_errand(errands, errand);
+  if (room->is_own) {
+    free_room(server, number);
+    return;
+  }
+  atomic_store_explicit(&room->state, PREM_ROOM_ENDED, memory_order_relaxed);
+  put(&errands->ended, &(uint64_t){(uint64_t)task << 32 | (uint32_t)number}, 1);
+}
+
+/* One tile less; the last one ends the errand. */
+static void end_tile(prem_errands *errands, int32_t task, int32_t number, int64_t now_ns) {
+  prem_errand_room *room = &errands->servers[task]->rooms[number];
+  if (atomic_fetch_sub_explicit(&room->left, 1, memory_order_acq_rel) > 1)
+    return;
+  end_errand(errands, task, number, now_ns,
+             atomic_load_explicit(&room->has_expired, memory_order_relaxed) ? PREM_ERRAND_EXPIRED
+                                                                            : PREM_ERRAND_DONE);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Credits may be away for a moment, so a look that finds none is not the last one. */
+static bool has_tiles(const prem_errand_server *server) {
+  return (int64_t)prem_ring_load(&server->queue.ring.there.word) > 0;
+}
+
+static bool others_have_tiles(const prem_errands *errands, int32_t task) {
+  for (int32_t t = 0; t < errands->schedule->task_count; ++t) {
+    const prem_errand_server *other = errands->servers[t];
+    if (t != task && other && other->task->blocks[0] == errands->servers[task]->task->blocks[0] &&
+        has_tiles(other))
+      return true;
+  }
+  return false;
+}
+
+/* Too late for a tile to begin? Then the errand's other tiles do not begin either. */
+static bool has_expired(const prem_errands *errands, prem_errand_server *server,
+                        prem_errand_room *room, int64_t now_ns) {
+  const int64_t deadline_ns = server->task->deadline_ns;
+  if (deadline_ns > 0 && now_ns >= arrival_of(errands, room) + deadline_ns)
+    atomic_store_explicit(&room->has_expired, true, memory_order_relaxed);
+  return atomic_load_explicit(&room->has_expired, memory_order_relaxed);
+}
+
+prem_errand_look prem_errands_take(prem_errands *errands, int32_t block, int32_t task,
+                                   int64_t now_ns) {
+  prem_errand_server *server = errands->servers[task];
+  prem_errand_block *own = errands->blocks[block];
+  prem_ring_answer answer;
+  own->task = task;
+  own->room = -1;
+  while ((answer = prem_ring_take(&server->queue.ring, &own->hands[task], 1)) == PREM_RING_OK) {
+    const int32_t number = (int32_t)(own->hands[task].items[0] >> 32);
+    const int32_t tile = (int32_t)(uint32_t)own->hands[task].items[0];
+    prem_errand_room *room = &server->rooms[number];
+    if (has_expired(errands, server, room, now_ns)) {
+      end_tile(errands, task, number, now_ns);
+      continue;
+    }
+    own->room = number;
+    own->tile = tile;
+    if (tile == room->errand.first_tile)
+      atomic_store_explicit(&room->begin_ns, now_ns, memory_order_relaxed);
+    return PREM_TILE_TAKEN;
+  }
+  /* of a ticket that is kept the item is all but there, and is this block's */
+  return answer == PREM_RING_EMPTY && others_have_tiles(errands, task) ? PREM_TILE_NONE
+                                                                       : PREM_TILE_AWAITED;
+}
+
+const prem_record *prem_errands_record(const prem_errands *errands, int32_t block,
+                                       const prem_record *record, prem_record *room) {
+  if (!prem_is_server(errands, record->task))
+    return record;
+  const prem_errand_block *own = errands->blocks[block];
+  if (own->room < 0)
+    return NULL;
+  *room = *record;
+  room->tile = own->tile;
+  return room;
+}
+
+const int32_t *prem_errands_slots(const prem_errands *errands, int32_t block,
+                                  int32_t room[PREM_MAX_PORTS]) {
+  const prem_errand_block *own = errands->blocks[block];
+  for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
+    room[p] = errands->servers[own->task]->has_own[p] ? own->room : 0;
+  return room;
+}
+
+void prem_errands_note(const prem_errands *errands, int32_t block, prem_trace_record *record) {
+  const prem_errand_block *own = errands->blocks[block];
+  const prem_errand_room *room = &errands->servers[own->task]->rooms[own->room];
+  record->release_ns = arrival_of(errands, room);
+  record->job = (int32_t)(room->errand.number & INT32_MAX);
+}
+
+void prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns) {
+  prem_errand_block *own = errands->blocks[block];
+  const int32_t room = own->room;
+  own->room = -1;
+  end_tile(errands, own->task, room, now_ns);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+void prem_errands_begin(prem_errands *errands, int64_t now_ns, prem_best_effort_trace *trace) {
+  errands->trace = trace;
+  atomic_store(&errands->start_ns, now_ns);
+  atomic_store(&errands->log_count, 0);
+  ++errands->run;
+}
+
+/* A sender may wait for the slot of a ticket that a block has kept, which has left: take it. */
+static void take_what_is_kept(prem_errands *errands) {
+  for (int32_t b = 0; b < errands->schedule->platform.blocks; ++b)
+    for (int32_t t = 0; errands->blocks[b] && t < errands->schedule->task_count; ++t)
+      if (errands->blocks[b]->hands[t].kept)
+        prem_ring_take(&errands->servers[t]->queue.ring, &errands->blocks[b]->hands[t], 1);
+}
+
+/* Senders are refused from here on, and none is between two steps. */
+static void close_to_senders(prem_errands *errands) {
+  atomic_store(&errands->is_closing, true);
+  while (atomic_load(&errands->senders) > 0) {
+    take_what_is_kept(errands);
+    sched_yield();
+  }
+}
+
+/* Neither blocks nor senders are there. */
+static void end_all(prem_errands *errands, int32_t task, int64_t end_ns, bool has_failed) {
+  prem_errand_server *server = errands->servers[task];
+  prem_ring *ring = &server->queue.ring;
+  for (int32_t r = 0; r < server->task->server.capacity; ++r) {
+    prem_errand_room *room = &server->rooms[r];
+    if (atomic_load(&room->state) == PREM_ROOM_SENT)
+      end_errand(errands, task, r, end_ns,
+                 has_failed && atomic_load(&room->begin_ns) >= 0 ? PREM_ERRAND_FAULT
+                                                                 : PREM_ERRAND_ABORTED);
+  }
+  prem_ring_init(ring, ring->slots, ring->capacity, 0);
+}
+
+/* What was sent since the last run has ended now, and each once. */
+static prem_status count(prem_errands *errands, int32_t task, prem_diag *diag) {
+  prem_errand_server *server = errands->servers[task];
+  prem_errand_counts counted = {.sent = atomic_exchange(&server->sent, 0),
+                                .full = atomic_exchange(&server->full, 0),
+                                .late = atomic_exchange(&server->late, 0),
+                                .response_sum_ns = atomic_exchange(&server->response_sum_ns, 0),
+                                .response_max_ns = atomic_exchange(&server->response_max_ns, 0)};
+  int64_t ended = 0;
+  for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+    ended += counted.ended[e] = atomic_exchange(&server->ended[e], 0);
+  if (errands->trace) {
+    errands->trace->counts[task].errands = counted;
+    errands->trace->counts[task].jobs = counted.ended[PREM_ERRAND_DONE];
+  }
+  if (ended == counted.sent)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, server->task->place, server->task->name,
+                "%lld errands were sent and %lld have ended; this is a defect of ttprem, please "
+                "report it with the schedule",
+                (long long)counted.sent, (long long)ended);
+  return PREM_ERR_MACHINE;
+}
+
+prem_status prem_errands_finish(prem_errands *errands, int64_t end_ns, bool has_failed,
+                                prem_diag *diag) {
+  const prem_schedule *part = errands->schedule;
+  prem_status status = PREM_OK;
+  close_to_senders(errands);
+  for (int32_t t = 0; t < part->task_count; ++t)
+    if (errands->servers[t]) {
+      end_all(errands, t, end_ns, has_failed);
+      const prem_status counted = count(errands, t, diag);
+      status = status ? status : counted;
+    }
+  for (int32_t b = 0; b < part->platform.blocks; ++b)
+    if (errands->blocks[b]) {
+      memset(errands->blocks[b]->hands, 0,
+             (size_t)part->task_count * sizeof *errands->blocks[b]->hands);
+      errands->blocks[b]->room = -1;
+    }
+  if (errands->trace) {
+    const int64_t logged = atomic_load(&errands->log_count);
+    prem_best_effort_trace *trace = errands->trace;
+    trace->errand_count = prem_min_i64(logged, trace->errand_capacity);
+    trace->errands_lost = logged - trace->errand_count;
+  }
+  errands->trace = NULL;
+  atomic_store(&errands->is_closing, false);
+  return status;
+}
+
+static void verify_room(const prem_errands *errands, int32_t task, int32_t number,
+                        prem_verdict *verdict) {
+  const prem_errand_server *server = errands->servers[task];
+  const prem_errand *errand = &server->rooms[number].errand;
+  int32_t slots[PREM_MAX_PORTS];
+  for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
+    slots[p] = server->has_own[p] ? number : 0;
+  for (int32_t i = 0; i < errand->tile_count; ++i)
+    prem_tile_verify(errands->arrays, task, errand->first_tile + i, slots, verdict);
+}
+
+bool prem_errands_verify(prem_errands *errands, prem_verdict *verdict) {
+  if (atomic_load(&errands->is_fed))
+    return false;
+  close_to_senders(errands);
+  for (int32_t t = 0; t < errands->schedule->task_count; ++t) {
+    const prem_errand_server *server = errands->servers[t];
+    for (int32_t r = 0; server && server->task->definition && r < server->task->server.capacity;
+         ++r)
+      if (atomic_load(&server->rooms[r].done_in) == errands->run)
+        verify_room(errands, t, r, verdict);
+  }
+  atomic_store(&errands->is_closing, false);
+  return true;
+}

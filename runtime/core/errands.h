@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Errands on their way: from who sends them, over a queue of tiles, to the blocks of a server, and
+ * back. All queues are rings (ring.h), so any number of threads may send, work and collect.
+ *
+ * A server has rooms, one for each errand that it has capacity for. A room is
+ *
+ *   in `free`          nobody's
+ *   PREM_ROOM_HELD     of who acquired it, or collected it
+ *   PREM_ROOM_SENT     its tiles stand in `queue`, or are at work; `left` of them have not ended
+ *   PREM_ROOM_ENDED    in `ended`, to be collected. One that nobody collects is free at once
+ *
+ * The block that ends an errand's last tile ends the errand: one, since it alone brings `left` to
+ * 0. When all blocks have left, prem_errands_finish() ends what is left; no sender is between two
+ * steps then, since it waits for those that are, and refuses others.
+ *
+ * A block works one tile at a time, from its prefetch to its writeback. So the program of a server
+ * has one tile for each block, whose number is that of the tile in the block's hand.
+ */
+#ifndef TTPREM_RUNTIME_CORE_ERRANDS_H
+#define TTPREM_RUNTIME_CORE_ERRANDS_H
+
+#include "runtime/core/arrays.h"
+#include "runtime/core/program.h"
+#include "runtime/core/ring.h"
+#include "ttprem/errand.h"
+
+typedef enum prem_room_state {
+  PREM_ROOM_FREE,
+  PREM_ROOM_HELD,
+  PREM_ROOM_SENT,
+  PREM_ROOM_ENDED
+} prem_room_state;
+
+typedef struct prem_errand_room {
+  prem_errand errand; /* arrival_ns on the senders' clock until the errand ends */
+  _Atomic int32_t state;
+  _Atomic int32_t left; /* tiles that have not ended */
+  _Atomic int64_t begin_ns;
+  _Atomic bool has_expired;
+  _Atomic int64_t done_in; /* the run in which it was done last: then its outputs are there */
+  bool is_own;             /* of the run's arrivals: nobody collects it */
+} prem_errand_room;
+
+/** A ring with its slots. */
+typedef struct prem_errand_queue {
+  prem_ring ring;
+  prem_ring_slot *slots;
+} prem_errand_queue;
+
+typedef struct prem_errand_server {
+  const prem_task *task;
+  prem_errand_queue free, queue; /* rooms; tiles: room << 32 | tile */
+  prem_errand_room *rooms;       /* [capacity] */
+  bool has_own[PREM_MAX_PORTS];  /* each room has an array of its own */
+  _Atomic int64_t number, sent, full, ended[PREM_ERRAND_ENDS], late, response_sum_ns,
+      response_max_ns;
+} prem_errand_server;
+
+/** What a block of servers has in hand. */
+typedef struct prem_errand_block {
+  prem_ring_hand *hands; /* [task]: of each server's queue */
+  int32_t task, room;    /* its tile; room -1: none */
+  int32_t tile;
+} prem_errand_block;
+
+typedef struct prem_errands {
+  const prem_schedule *schedule; /* of the best-effort tasks */
+  const prem_arrays *arrays;
+  prem_errand_server **servers; /* [task]; NULL: it is none */
+  prem_errand_block **blocks;   /* [block]; NULL: it is none of a server */
+  prem_errand_queue ended;      /* task << 32 | room */
+  _Atomic bool is_closing;
+  _Atomic int32_t senders;   /* between two steps of prem_errands_send() */
+  _Atomic int64_t start_ns;  /* S on the senders' clock */
+  _Atomic int64_t log_count; /* of the run's trace */
+  prem_best_effort_trace *trace;
+  int64_t run;         /* the last one, from 1 */
+  _Atomic bool is_fed; /* an application has its own inputs: what comes of them is not known */
+} prem_errands;
+
+/** What comes of a look for a tile. */
+typedef enum prem_errand_look {
+  PREM_TILE_TAKEN,  /* it is in the block's hand */
+  PREM_TILE_NONE,   /* another server of the block has one: leave this one out */
+  PREM_TILE_AWAITED /* no server of the block has one: look again */
+} prem_errand_look;
+
+/** @param[out] out  NULL where no task is a server */
+prem_status prem_errands_new(const prem_schedule *part, const prem_arrays *arrays,
+                             prem_errands **out);
+void prem_errands_free(prem_errands *errands);
+
+static inline bool prem_is_server(const prem_errands *errands, int32_t task) {
+  return errands && errands->servers[task];
+}
+
+/* Who sends and collects: any thread. Tasks are those of the part. */
+
+bool prem_errands_acquire(prem_errands *errands, int32_t task, prem_errand *out);
+/** False: a run is just ending. */
+bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t now_ns);
+bool prem_errands_collect(prem_errands *errands, prem_errand *out);
+void prem_errands_release(prem_errands *errands, const prem_errand *errand);
+/** One that nobody collects. */
+void prem_errands_arrive(prem_errands *errands, const prem_arrival *arrival, int64_t now_ns);
+
+/* Blocks. Times from S. */
+
+prem_errand_look prem_errands_take(prem_errands *errands, int32_t block, int32_t task,
+                                   int64_t now_ns);
+/** A record as the block works it: of a server, with the number of the tile in hand. NULL: there is
+ *  none, and the record is left out. */
+const prem_record *prem_errands_record(const prem_errands *errands, int32_t block,
+                                       const prem_record *record, prem_record *room);
+/** The slots of the arrays of the errand in hand. */
+const int32_t *prem_errands_slots(const prem_errands *errands, int32_t block,
+                                  int32_t room[PREM_MAX_PORTS]);
+/** A phase of the tile in hand has been recorded: it was released when its errand came, and its job
+ *  is the errand. */
+void prem_errands_note(const prem_errands *errands, int32_t block, prem_trace_record *record);
+/** The tile in hand has ended. */
+void prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns);
+
+/* Runs. */
+
+/** Before a run, whose S is not known yet. */
+void prem_errands_begin(prem_errands *errands, int64_t now_ns, prem_best_effort_trace *trace);
+/** All blocks have left: end what is left, and count.
+ *  @param end_ns  from S
+ *  @retval PREM_ERR_MACHINE  not as many have ended as were sent: a defect (diag) */
+prem_status prem_errands_finish(prem_errands *errands, int64_t end_ns, bool has_failed,
+                                prem_diag *diag);
+/** Compare what is there of errands that are done with the references. False: an application has
+ *  filled their inputs, and nobody knows what should be there. */
+bool prem_errands_verify(prem_errands *errands, prem_verdict *verdict);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Servers: what they may share, and whether what may come can be done in time. */
+#include "schedules/checker/check.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "prem/base/numbers.h"
+#include "prem/model/private.h"
+
+static void refuse(const prem_checker *checker, int code, const prem_task *task, const char *key,
+                   const char *format, ...) PREM_PRINTF(5, 6);
+static void refuse(const prem_checker *checker, int code, const prem_task *task, const char *key,
+                   const char *format, ...) {
+  char path[PREM_NAME_BYTES + 48], reason[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(reason, sizeof reason, format, args);
+  va_end(args);
+  snprintf(path, sizeof path, "tasks.%s.%s", task->name, key);
+  prem_diag_add(checker->diag, PREM_ERROR, code,
+                strncmp(key, "server", 6) ? task->place : task->server.place, path, "%s", reason);
+}
+
+/* ---- what needs no plan ---------------------------------------------------------------------- */
+
+static bool have_equal_blocks(const prem_task *a, const prem_task *b) {
+  return a->server.capacity > 0 && b->server.capacity > 0 && a->block_count == b->block_count &&
+         memcmp(a->blocks, b->blocks, (size_t)a->block_count * sizeof *a->blocks) == 0;
+}
+
+/* A block that has nothing else to do waits for errands. So whoever else it works would wait. */
+static void check_blocks(const prem_checker *checker, const prem_task *server) {
+  for (int32_t t = 0; t < checker->schedule->task_count; ++t) {
+    const prem_task *other = &checker->schedule->tasks[t];
+    if (other == server || !other->best_effort || have_equal_blocks(server, other))
+      continue;
+    for (int32_t i = 0; i < server->block_count; ++i)
+      for (int32_t j = 0; j < other->block_count; ++j)
+        if (server->blocks[i] == other->blocks[j]) {
+          refuse(checker, 55, server, "blocks",
+                 "block %d is also one of '%s': a server has blocks of its own, or the same list "
+                 "as another server",
+                 server->blocks[i], other->name);
+          return;
+        }
+  }
+}
+
+/* It begins at a gate, and its block has no other one in hand until it is stored. */
+static void check_work(const prem_checker *checker, const prem_task *server) {
+  const prem_phase_spec *prefetch = &server->phase[PREM_PREFETCH];
+  if (!prefetch->exists || prefetch->demand[0] == 0 || !server->phase[PREM_WRITEBACK].exists)
+    refuse(checker, 55, server, "server",
+           "stands in a task without a prefetch that demands memory, or without a writeback: a "
+           "server takes a tile at the gate of the one and ends it with the other; give both");
+  if (server->server.tiles > server->tile_count)
+    refuse(checker, 55, server, "server.tiles", "%d is more than the %d tiles of the task",
+           server->server.tiles, server->tile_count);
+}
+
+/* Each errand writes an array of its own, which nobody else could find. */
+static void check_arrays(const prem_checker *checker, int32_t t) {
+  const prem_schedule *schedule = checker->schedule;
+  const prem_task *server = &schedule->tasks[t];
+  for (int32_t p = 0; server->definition && p < server->definition->port_count; ++p) {
+    const int32_t array = server->arrays[p];
+    if (server->definition->ports[p].access != PREM_OUT)
+      continue;
+    for (int32_t u = 0; u < schedule->task_count; ++u)
+      if (u != t && schedule->tasks[u].definition &&
+          (prem_task_uses(&schedule->tasks[u], array, PREM_IN) ||
+           prem_task_uses(&schedule->tasks[u], array, PREM_OUT)))
+        refuse(checker, 45, server, "arrays",
+               "writes array '%s', which '%s' uses: each errand has one of its own; use another",
+               schedule->arrays[array].name, schedule->tasks[u].name);
+    if (schedule->arrays[array].save)
+      refuse(checker, 45, server, "arrays",
+             "writes array '%s', which is to be saved: each errand has one of its own; leave "
+             "`save` out",
+             schedule->arrays[array].name);
+  }
+}
+
+void prem_check_servers(const prem_checker *checker) {
+  for (int32_t t = 0; t < checker->schedule->task_count; ++t) {
+    const prem_task *server = &checker->schedule->tasks[t];
+    if (server->server.capacity == 0 || server->broken)
+      continue;
+    check_blocks(checker, server);
+    check_work(checker, server);
+    check_arrays(checker, t);
+  }
+}
+
+/* ---- what comes, by the plan ----------------------------------------------------------------- */
+
+/* So many errands are there at once, at most: those that came within a response. */
+static int64_t most_at_once(const prem_server *server, int64_t response_ns) {
+  return server->burst + response_ns / server->distance_ns;
+}
+
+static void check_server(const prem_checker *checker, const prem_task *task, int64_t bound_ns) {
+  const prem_server *server = &task->server;
+  if (bound_ns < 0) {
+    refuse(checker, 57, task, "server.distance_ns",
+           "no bound was found for its responses: more comes than the blocks work off in the time "
+           "that the plan leaves open, or nearly so; let errands come less often, have fewer "
+           "tiles, or give the server more blocks");
+    return;
+  }
+  if (task->deadline_ns > 0 && bound_ns > task->deadline_ns)
+    refuse(checker, 57, task, "deadline_ns",
+           "%" PRId64 " ns are less than the %" PRId64
+           " ns that an errand may take by the plan's closed windows; allow as much, or let less "
+           "come",
+           task->deadline_ns, bound_ns);
+  if (server->capacity < most_at_once(server, bound_ns))
+    refuse(checker, 56, task, "server.capacity",
+           "%d is less than the %" PRId64 " errands that may be there at once: %d and one each "
+           "%" PRId64 " ns in the %" PRId64 " ns of a response; give %" PRId64,
+           server->capacity, most_at_once(server, bound_ns), server->burst, server->distance_ns,
+           bound_ns, most_at_once(server, bound_ns));
+}
+
+prem_status prem_check_responses(const prem_checker *checker) {
+  prem_status status = PREM_OK;
+  for (int32_t t = 0; status == PREM_OK && t < checker->schedule->task_count; ++t) {
+    const prem_task *task = &checker->schedule->tasks[t];
+    int64_t bound_ns;
+    if (task->server.distance_ns == 0)
+      continue;
+    status = prem_errand_bound(checker->schedule, t, &bound_ns);
+    if (status == PREM_OK)
+      check_server(checker, task, bound_ns);
+  }
+  return status;
+}
