@@ -180,27 +180,24 @@ static void enqueue(prem_errand_server *server, prem_errand_room *room, int32_t 
   }
 }
 
-/* Either the end of a run sees this sender, or the sender sees it. */
 bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t now_ns) {
   prem_errand_server *server = errands->servers[errand->task];
   prem_errand_room *room = &server->rooms[errand->room];
-  atomic_fetch_add(&errands->senders, 1);
-  const bool is_closing = atomic_load(&errands->is_closing);
-  if (!is_closing) {
-    room->errand = *errand;
-    room->errand.arrival_ns = now_ns;
-    room->errand.number =
-        (uint64_t)atomic_fetch_add_explicit(&server->number, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&server->sent, 1, memory_order_relaxed);
-    atomic_store_explicit(&room->done_in, 0, memory_order_relaxed);
-    atomic_store_explicit(&room->begin_ns, -1, memory_order_relaxed);
-    atomic_store_explicit(&room->has_expired, false, memory_order_relaxed);
-    atomic_store_explicit(&room->left, errand->tile_count, memory_order_relaxed);
-    atomic_store_explicit(&room->state, PREM_ROOM_SENT, memory_order_relaxed);
-    enqueue(server, room, errand->room);
-  }
-  atomic_fetch_sub(&errands->senders, 1);
-  return !is_closing;
+  if (!prem_door_enter(&errands->senders))
+    return false;
+  room->errand = *errand;
+  room->errand.arrival_ns = now_ns;
+  room->errand.number =
+      (uint64_t)atomic_fetch_add_explicit(&server->number, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&server->sent, 1, memory_order_relaxed);
+  atomic_store_explicit(&room->done_in, 0, memory_order_relaxed);
+  atomic_store_explicit(&room->begin_ns, -1, memory_order_relaxed);
+  atomic_store_explicit(&room->has_expired, false, memory_order_relaxed);
+  atomic_store_explicit(&room->left, errand->tile_count, memory_order_relaxed);
+  atomic_store_explicit(&room->state, PREM_ROOM_SENT, memory_order_relaxed);
+  enqueue(server, room, errand->room);
+  prem_door_leave(&errands->senders);
+  return true;
 }
 
 bool prem_errands_collect(prem_errands *errands, prem_errand *out) {
@@ -401,8 +398,8 @@ static void take_what_is_kept(prem_errands *errands) {
 
 /* Senders are refused from here on, and none is between two steps. */
 static void close_to_senders(prem_errands *errands) {
-  atomic_store(&errands->is_closing, true);
-  while (atomic_load(&errands->senders) > 0) {
+  prem_door_shut(&errands->senders);
+  while (!prem_door_is_empty(&errands->senders)) {
     take_what_is_kept(errands);
     sched_yield();
   }
@@ -470,7 +467,7 @@ prem_status prem_errands_finish(prem_errands *errands, int64_t end_ns, bool has_
     trace->errands_lost = logged - trace->errand_count;
   }
   errands->trace = NULL;
-  atomic_store(&errands->is_closing, false);
+  prem_door_open(&errands->senders);
   return status;
 }
 
@@ -496,6 +493,6 @@ bool prem_errands_verify(prem_errands *errands, prem_verdict *verdict) {
       if (atomic_load(&server->rooms[r].done_in) == errands->run)
         verify_room(errands, t, r, verdict);
   }
-  atomic_store(&errands->is_closing, false);
+  prem_door_open(&errands->senders);
   return true;
 }

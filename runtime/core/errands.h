@@ -11,8 +11,8 @@
  *   PREM_ROOM_ENDED    in `ended`, to be collected. One that nobody collects is free at once
  *
  * The block that ends an errand's last tile ends the errand: one, since it alone brings `left` to
- * 0. When all blocks have left, prem_errands_finish() ends what is left; no sender is between two
- * steps then, since it waits for those that are, and refuses others.
+ * 0. When all blocks have left, prem_errands_finish() ends what is left; it has shut the
+ * door of senders then (door.h).
  *
  * A block works one tile at a time, from its prefetch to its writeback. So the program of a server
  * has one tile for each block, whose number is that of the tile in the block's hand.
@@ -21,6 +21,7 @@
 #define TTPREM_RUNTIME_CORE_ERRANDS_H
 
 #include "runtime/core/arrays.h"
+#include "runtime/core/door.h"
 #include "runtime/core/program.h"
 #include "runtime/core/ring.h"
 #include "ttprem/errand.h"
@@ -70,10 +71,9 @@ typedef struct prem_errands {
   prem_errand_server **servers; /* [task]; NULL: it is none */
   prem_errand_block **blocks;   /* [block]; NULL: it is none of a server */
   prem_errand_queue ended;      /* task << 32 | room */
-  _Atomic bool is_closing;
-  _Atomic int32_t senders;   /* between two steps of prem_errands_send() */
-  _Atomic int64_t start_ns;  /* S on the senders' clock */
-  _Atomic int64_t log_count; /* of the run's trace */
+  prem_door senders;            /* shut while errands are counted */
+  _Atomic int64_t start_ns;     /* S on the senders' clock */
+  _Atomic int64_t log_count;    /* of the run's trace */
   prem_best_effort_trace *trace;
   int64_t run;         /* the last one, from 1 */
   _Atomic bool is_fed; /* an application has its own inputs: what comes of them is not known */
