@@ -20,8 +20,8 @@
 typedef _Atomic uint64_t prem_door;
 #endif
 
-#define PREM_DOOR_SHUT (UINT64_C(1) << 32) /* below it: who is inside, or about to be turned away  \
-                                            */
+/* Below it is who is inside, or about to be turned away. */
+#define PREM_DOOR_SHUT (UINT64_C(1) << 32)
 
 static inline void prem_door_leave(prem_door *door) {
   PREM_DOOR_ADD(door, UINT64_MAX);
