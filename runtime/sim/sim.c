@@ -421,11 +421,19 @@ static int64_t jobs_over(void *of, int32_t task) {
   return ((simulator *)of)->tasks[task].lowest;
 }
 
+/* The unit of a block that waits: a compute does where it is at the memory, as compatible intervals
+ * are. */
+static int32_t unit_at_gate(const simulator *beside, int32_t b) {
+  const sim_unit *compute = &beside->units[2 * b + 1];
+  return 2 * b + (compute->state == UNIT_SCHEDULED &&
+                  prem_is_gated(beside->keepers->part, compute->record));
+}
+
 /* Who waits at the gate asks again: the window may be over. */
 static void look_at_gates(simulator *beside, int64_t now_ns) {
   for (int32_t b = 0; b < beside->program->block_count; ++b)
     if (beside->keepers[b].waits_since_ns >= 0)
-      set_unit(beside, 2 * b, UNIT_SCHEDULED, SIM_START(now_ns));
+      set_unit(beside, unit_at_gate(beside, b), UNIT_SCHEDULED, SIM_START(now_ns));
 }
 
 /* The job has ended on one more block; on all of them: successors may start. */

@@ -274,6 +274,18 @@ TEST(a_phase_stands_back_until_the_window_is_over) {
   prem_schedule_free(schedule);
 }
 
+/* It may begin at 0 and 45; from 150 on again, as soon as the window's job has ended. */
+TEST(a_compute_at_the_memory_stands_back) {
+  OWNED(prem_schedule) *schedule =
+      one_window("tiles = 1; compute: { wcet_ns = 45L; demand: { memory = 1; }; };");
+  OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 1, 0, NULL);
+  prem_trace_sort(trace->best_effort->trace);
+  assert_record(trace->best_effort->trace, 0, PREM_COMPUTE, 0, 45);
+  assert_record(trace->best_effort->trace, 1, PREM_COMPUTE, 45, 90);
+  assert_record(trace->best_effort->trace, 2, PREM_COMPUTE, 150, 195);
+  ck_assert_int_eq(trace->best_effort->counts[0].waits, 1);
+}
+
 /* The bound and a step of the clock fit from 69 on no more. */
 TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
   for (int64_t length_ns = 68; length_ns <= 70; ++length_ns) {
