@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of kernels.def as a table, and the CPU side of their headers. */
+/* The kernels of kernels.def as a table, and the CPU side of their headers; then the one without
+ * code. */
 #include "ttprem/kernel.h"
 
+#include "kernels/cuda_graph.h"
 #include "kernels/kernel_headers.h"
 
 #define PREM_KERNEL(NAME, FAMILY)    &NAME##_kernel,
 #define PREM_COMPATIBLE_KERNEL(NAME) &NAME##_kernel,
 static const prem_kernel *const builtin_kernels[] = {
 #include "kernels/kernels.def"
+    &cuda_graph_kernel,
 };
 #undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL

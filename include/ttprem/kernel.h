@@ -307,6 +307,9 @@ typedef struct prem_kernel {
   const uint32_t *port_types;
 } prem_kernel;
 
+/** A kernel without code: the work is an application's own, see prem_session_attach_graph(). */
+#define PREM_CUDA_GRAPH "cuda_graph"
+
 /** The kernels of a program. Plain data; what prem_registry_builtin() returns lives for ever. */
 typedef struct prem_registry {
   const prem_kernel *const *kernels;

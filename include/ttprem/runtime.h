@@ -171,6 +171,26 @@ PREM_API const prem_schedule *prem_session_best_effort(const prem_session *sessi
 /** prem_trace_new() for the critical tasks, with room for the others: for as many records again. */
 PREM_API prem_status prem_session_trace_new(const prem_session *session, int64_t hyperperiods,
                                             int64_t max_records, prem_trace **out);
+/**
+ * Give a best-effort task of kernel "cuda_graph" its work; without it no run begins on cuda. In
+ * mode tt each launch of the graph begins whole, where its bound `wcet_ns` ends before the next
+ * closed window; in mode free the launches follow each other. Other modes do not run it. An
+ * overrun is counted where a window opens before the launch has ended.
+ *
+ * Once a session, before its first run, which launches it some 40 times alone: its code is then
+ * loaded, and it is seen to keep its bound.
+ *
+ * @param task   its name in the file
+ * @param graph  a cudaGraph_t of kernels, copies and sets of memory, which the session clones; it
+ *               stays the caller's, who may destroy it. What its nodes point to stays there until
+ *               the session is closed. It is the runtime API's, of the first GPU that
+ *               CUDA_VISIBLE_DEVICES leaves visible; that is the calling thread's device then.
+ * @retval PREM_ERR_ARGUMENT     there is no such task, no graph, or it has one
+ * @retval PREM_ERR_INVALID      it has nodes of other kinds, or is no graph of this GPU (diag: why)
+ * @retval PREM_ERR_UNAVAILABLE  the backend runs no graph: sim takes its bound for it
+ */
+PREM_API prem_status prem_session_attach_graph(prem_session *session, const char *task, void *graph,
+                                               prem_diag *diag);
 /** End it; its arrays, references, launch searches and notes go with it. In a process that was
  * forked from the one that opened it: nothing, it is the parent's. */
 PREM_API void prem_session_close(prem_session *session);

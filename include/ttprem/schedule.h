@@ -441,6 +441,9 @@ PREM_API prem_status prem_schedule_best_effort(const prem_schedule *schedule, pr
 PREM_API int64_t prem_ahead_ns(const prem_schedule *schedule, const prem_task *task,
                                prem_phase phase);
 
+/** Is its kernel "cuda_graph", the application's own? See prem_session_attach_graph(). */
+PREM_API bool prem_task_is_cuda_graph(const prem_task *task);
+
 /**
  * The schedule with a task more for each copy of a live frame, behind its own, and a block more for
  * each of these; its plans have the copies' instants as well. It is what the checker judges and

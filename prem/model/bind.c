@@ -363,6 +363,27 @@ static prem_status judge_compatible(const prem_schedule *schedule, prem_task *ta
   return PREM_OK;
 }
 
+/* ---- a CUDA graph of the application's ------------------------------------------------------- */
+
+bool prem_task_is_cuda_graph(const prem_task *task) {
+  return strcmp(task->kernel, PREM_CUDA_GRAPH) == 0;
+}
+
+/* It has no instant, and its bound is that of all that begins as one with it. */
+static prem_status judge_cuda_graph(const prem_schedule *schedule, prem_task *task,
+                                    prem_diag *diag) {
+  if (!task->best_effort)
+    return refuse(task, diag, 55, task->place, "kernel",
+                  "an application's graph has no instant: give the task class = \"best_effort\"");
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].best_effort && &schedule->tasks[t] != task)
+      return refuse(task, diag, 55, task->place, "kernel",
+                    "an application's graph begins whole, as all of best effort, and '%s' is best "
+                    "effort too: leave one of them out",
+                    schedule->tasks[t].name);
+  return PREM_OK;
+}
+
 /* ---- binding --------------------------------------------------------------------------------- */
 
 static prem_status allocate(prem_task *task, const prem_kernel *kernel) {
@@ -484,6 +505,8 @@ static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem
         "out",
         kernel->name);
   prem_status status = allocate(task, kernel);
+  if (status == PREM_OK && prem_task_is_cuda_graph(task))
+    status = judge_cuda_graph(schedule, task, diag);
   if (status == PREM_OK)
     status = connect_ports(schedule, task, kernel, diag);
   if (status == PREM_OK)

@@ -116,6 +116,8 @@ struct prem_backend {
   const prem_launch_search *(*launch_search)(const void *state);
   /** See prem_session_mode_note(); NULL: the backend has nothing to say. */
   const char *(*mode_note)(const void *state, prem_mode mode);
+  /** See prem_session_attach_graph(); NULL: it runs none. */
+  prem_status (*attach_graph)(void *state, void *graph, prem_diag *diag);
   /** See prem_session_follow(); NULL: the backend chooses nothing. */
   void (*follow)(void *state, const void *from);
   /** NULL: the backend has no live sessions. */

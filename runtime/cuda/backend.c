@@ -24,6 +24,8 @@ static void cuda_close(void *state) {
     cudaFreeHost(cuda->abort_word);
     cudaFreeHost(cuda->fault);
     cudaFreeHost(cuda->clock_word);
+    if (cuda->attached)
+      cudaGraphDestroy(cuda->attached);
     if (cuda->stream)
       cudaStreamDestroy(cuda->stream);
     if (cuda->control)
@@ -95,6 +97,7 @@ static prem_status ask_baselines(prem_cuda *cuda) {
   const prem_native_place beside = {.program = other ? other->program : NULL,
                                     .arrays = other ? &other->arrays : NULL,
                                     .host = other ? other->host : NULL,
+                                    .attached = other ? other->attached : NULL,
                                     .sm_count = cuda->sm_count};
   if (!cuda->baselines)
     cuda->baselines = prem_baselines_new(&place, &beside, other ? other->part : NULL,
@@ -145,7 +148,9 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
     status = prem_cuda_report(prem_cuda_beside_load(cuda), diag, "making the gate ready");
   if (status == PREM_OK)
     status = choose_variant(cuda, diag);
-  if (status == PREM_OK && beside && beside->schedule->measure.load == PREM_LOAD_GRAPH)
+  if (status == PREM_OK && beside &&
+      (beside->schedule->measure.load == PREM_LOAD_GRAPH ||
+       prem_task_is_cuda_graph(&beside->schedule->tasks[0])))
     cuda->graph_load = &graph_load;
   if (status == PREM_OK)
     *state = cuda;
@@ -219,10 +224,18 @@ static const char *cuda_mode_note(const void *state, prem_mode mode) {
   return prem_baselines_mode_note(cuda->baselines, mode);
 }
 
+static prem_status cuda_attach_graph(void *state, void *graph, prem_diag *diag) {
+  prem_cuda *cuda = state;
+  const prem_status status = prem_cuda_is_usable(cuda->gpu, diag);
+  return status == PREM_OK ? prem_cuda_attach(cuda, graph, diag) : status;
+}
+
 static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
                             prem_diag *diag) {
   prem_cuda *cuda = state;
   prem_status status = prem_cuda_is_usable(cuda->gpu, diag);
+  if (status == PREM_OK)
+    status = prem_cuda_judge_attached(cuda, request->mode, diag);
   if (status == PREM_OK)
     status = prem_cuda_report(prem_cuda_enter(cuda->gpu), diag, "choosing the GPU");
   if (status == PREM_OK)
@@ -254,6 +267,7 @@ const prem_backend prem_backend_cuda = {
     .download = cuda_download,
     .launch_search = cuda_launch_search,
     .mode_note = cuda_mode_note,
+    .attach_graph = cuda_attach_graph,
     .follow = cuda_follow,
     .live = &prem_cuda_live_engine,
     .close = cuda_close,

@@ -9,6 +9,7 @@
 #include "runtime/session/dispatch.h"
 #include "runtime/session/telling.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -97,6 +98,21 @@ static prem_status number_beside(prem_session *session) {
   return session->beside_tasks ? PREM_OK : PREM_ERR_MEMORY;
 }
 
+/* What stands for an application's graph where there is none is its bound, in times of the plan. */
+static prem_status judge_graph(const prem_session *session, prem_diag *diag) {
+  const prem_task *task = &session->beside->schedule->tasks[0];
+  const prem_backend *backend = session->backend;
+  char key[PREM_NAME_BYTES + 16];
+  if (!prem_task_is_cuda_graph(task) || backend->attach_graph || backend->is_virtual)
+    return PREM_OK;
+  snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
+  prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
+                "a CUDA graph runs on backend 'cuda', and 'sim' takes its bound for it; '%s' has "
+                "neither: choose one of them",
+                backend->name);
+  return PREM_ERR_UNAVAILABLE;
+}
+
 static prem_status split(prem_session *session, prem_diag *diag) {
   prem_status status = PREM_OK;
   const prem_measure *measure = &session->whole->measure;
@@ -122,7 +138,7 @@ static prem_status split(prem_session *session, prem_diag *diag) {
                     session->backend->name);
       status = PREM_ERR_UNAVAILABLE;
     }
-  return status;
+  return status ? status : judge_graph(session, diag);
 }
 
 static prem_status open_parts(prem_session *session, prem_diag *diag) {
@@ -203,6 +219,27 @@ prem_status prem_session_trace_new(const prem_session *session, int64_t hyperper
     *out = NULL;
   }
   return status;
+}
+
+prem_status prem_session_attach_graph(prem_session *session, const char *task, void *graph,
+                                      prem_diag *diag) {
+  const prem_schedule *beside = prem_session_best_effort(session);
+  char reason[2 * PREM_NAME_BYTES + 64];
+  if (session->failed)
+    return refuse(diag, "attach", "an earlier run failed: close the session and open another");
+  if (!beside || strcmp(beside->tasks[0].name, task) != 0 ||
+      !prem_task_is_cuda_graph(&beside->tasks[0])) {
+    snprintf(reason, sizeof reason, "no task '%.*s' has kernel = \"" PREM_CUDA_GRAPH "\"",
+             PREM_NAME_BYTES, task);
+    return refuse(diag, "attach", reason);
+  }
+  if (!graph)
+    return refuse(diag, "attach", "there is no graph");
+  if (session->backend->attach_graph)
+    return session->backend->attach_graph(session->state, graph, diag);
+  prem_diag_add(diag, PREM_NOTE, 0, beside->tasks[0].place, "",
+                "backend '%s' runs no graph, and takes its bound for it", session->backend->name);
+  return PREM_ERR_UNAVAILABLE;
 }
 
 void prem_session_follow(prem_session *session, const prem_session *from) {

@@ -61,6 +61,21 @@ if [ "$(wc -l <"$here/../../examples/hello/hello.c")" -gt 60 ]; then
   exit 1
 fi
 
+# A product by cuBLAS as best effort, where cuBLAS is.
+cp -r "$here/../../examples/cuda_graph" "$place/cuda_graph"
+cmake -S "$place/cuda_graph" -B "$place/cuda_graph/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >"$place/said"
+cmake --build "$place/cuda_graph/build" >/dev/null
+"$place/usr/bin/ttprem" plan --quiet "$place/cuda_graph/cuda_graph.cfg" -o - >/dev/null
+if ! grep -q '^-- No cuBLAS: cuda_graph is not built$' "$place/said"; then
+  status=0
+  "$place/cuda_graph/build/cuda_graph" >"$place/said" || status=$?
+  [ "$status" -eq 2 ] && grep -q '^usage: cuda_graph FILE' "$place/said" || { cat "$place/said" >&2; exit 1; }
+fi
+if [ "$(wc -l <"$here/../../examples/cuda_graph/cuda_graph.c")" -gt 100 ]; then
+  echo "cuda_graph.c has more than 100 lines" >&2
+  exit 1
+fi
+
 # Linked against the driver or NVML it would start beside a driver only; against the shared runtime,
 # only beside CUDA.
 if ldd "$place/usr/bin/ttprem" | grep -E 'libcuda|libnvidia-ml|not found'; then

@@ -17,6 +17,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -547,7 +548,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
 } // extern "C"
 
 struct CUgraphNode_st {
+  cudaGraphNodeType type;
   work order;
+  std::shared_ptr<CUgraph_st> child; /* clones of a graph share it */
 };
 struct CUgraph_st {
   std::deque<CUgraphNode_st> nodes; /* in an order that heeds all edges */
@@ -558,9 +561,27 @@ struct CUgraph_st {
         return true;
     return false;
   }
+  /* An edge comes from a node that is there, and once. */
+  cudaError_t add(cudaGraphNode_t *out, const cudaGraphNode_t *before, size_t count,
+                  const CUgraphNode_st &node) {
+    for (size_t i = 0; i < count; ++i)
+      if (!has(before[i]) || std::find(before, before + i, before[i]) != before + i)
+        return tell(cudaErrorInvalidValue);
+    nodes.push_back(node);
+    *out = &nodes.back();
+    return cudaSuccess;
+  }
 };
 struct CUgraphExec_st {
   std::vector<work> orders;
+
+  void take(const CUgraph_st &graph) {
+    for (const CUgraphNode_st &node : graph.nodes)
+      if (node.child)
+        take(*node.child);
+      else
+        orders.push_back(node.order);
+  }
 };
 
 extern "C" {
@@ -573,28 +594,54 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   delete graph;
   return cudaSuccess;
 }
-/* An edge comes from a node that is there, and once. */
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *out, cudaGraph_t graph,
                                    const cudaGraphNode_t *before, size_t count,
                                    const cudaKernelNodeParams *params) {
-  for (size_t i = 0; i < count; ++i)
-    if (!graph->has(before[i]) || std::find(before, before + i, before[i]) != before + i)
-      return tell(cudaErrorInvalidValue);
-  CUgraphNode_st node;
+  CUgraphNode_st node = {cudaGraphNodeTypeKernel, {}, {}};
   const cudaError_t error =
       order_of(params->func, params->gridDim, params->blockDim, params->kernelParams,
                params->sharedMemBytes, false, &node.order);
-  if (error != cudaSuccess)
-    return error;
-  graph->nodes.push_back(node);
-  *out = &graph->nodes.back();
+  return error == cudaSuccess ? graph->add(out, before, count, node) : error;
+}
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *out, cudaGraph_t graph,
+                                 const cudaGraphNode_t *before, size_t count,
+                                 const cudaHostNodeParams *params) {
+  const cudaHostNodeParams call = *params;
+  return graph->add(out, before, count,
+                    {cudaGraphNodeTypeHost, [=] { call.fn(call.userData); }, {}});
+}
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *out, cudaGraph_t graph,
+                                       const cudaGraphNode_t *before, size_t count,
+                                       cudaGraph_t child) {
+  return graph->add(out, before, count,
+                    {cudaGraphNodeTypeGraph, {}, std::make_shared<CUgraph_st>(*child)});
+}
+cudaError_t cudaGraphClone(cudaGraph_t *out, cudaGraph_t graph) {
+  *out = new CUgraph_st(*graph);
   return cudaSuccess;
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+  for (size_t i = 0; nodes && i < *count && i < graph->nodes.size(); ++i)
+    nodes[i] = &graph->nodes[i];
+  *count = graph->nodes.size();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType *type) {
+  *type = node->type;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *graph) {
+  *graph = node->child.get();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID,
+                                            const cudaLaunchAttributeValue *) {
+  return node->type == cudaGraphNodeTypeKernel ? cudaSuccess : tell(cudaErrorInvalidValue);
 }
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph,
                                           unsigned long long) {
   *out = new CUgraphExec_st;
-  for (const CUgraphNode_st &node : graph->nodes)
-    (*out)->orders.push_back(node.order);
+  (*out)->take(*graph);
   return cudaSuccess;
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {

@@ -66,7 +66,7 @@ static const struct {
      "has: conv2d, conv2d_7x7, kcf_add, kcf_add_constant, kcf_conjugate, kcf_divide, kcf_multiply, "
      "kcf_multiply_channels, kcf_multiply_constant, kcf_sqr_magnitude, kcf_sqr_norm, "
      "kcf_sum_channels, noop, vector_increment, vector_sum, walk, conv2d_u8, convert, matmul, "
-     "matvec, blend, fft2_plane, fft_columns, fft_rows, tile_sum, and \"none\""},
+     "matvec, blend, fft2_plane, fft_columns, fft_rows, tile_sum, cuda_graph, and \"none\""},
     {CONV("arrays: { in = \"x\"; };"), CONV(XY),
      "5: E031: tasks.k.arrays: 'out' is missing: kernel 'conv2d' takes in (in), out (out)"},
     {CONV("arrays: { in = \"x\"; out = \"y\"; on = \"y\"; };"), CONV(XY),

@@ -504,6 +504,49 @@ TEST(other_modes_say_that_they_run_none) {
   prem_trace_free(trace);
 }
 
+/* ---- a CUDA graph of the application's ------------------------------------------------------- */
+
+static prem_schedule *beside_a_graph(void) {
+  return schedule_from_text(
+      "version = 1; name = \"t\"; platform: { blocks = 2; };"
+      "tasks = ( { name = \"critical\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; prefetch: { "
+      "wcet_ns = 50L; }; }, { name = \"mine\"; class = \"best_effort\"; kernel = \"cuda_graph\";"
+      " blocks = [ 1 ]; compute: { wcet_ns = 45L; }; } ); plan: { hyperperiod_ns = 200L; starts = "
+      "( "
+      "{ task = \"critical\"; phase = \"prefetch\"; block = 0; start_ns = [ 100L ]; } ); closed: {"
+      " open_ns = 104L; start_ns = [ 100L ]; end_ns = [ 150L ]; }; };");
+}
+
+/* Its bound, from 0, 45 and 150 on. */
+TEST(a_graph_takes_its_bound) {
+  OWNED(prem_schedule) *schedule = beside_a_graph();
+  clock_step_ns = 1;
+  assert_checked(schedule);
+  OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 1, 0, NULL);
+  const prem_best_effort_trace *load = trace->best_effort;
+  prem_trace_sort(load->trace);
+  assert_record(load->trace, 0, PREM_COMPUTE, 0, 45);
+  assert_record(load->trace, 1, PREM_COMPUTE, 45, 90);
+  assert_record(load->trace, 2, PREM_COMPUTE, 150, 195);
+  ck_assert_int_eq(load->counts[0].jobs, 3);
+  ck_assert_int_eq(load->counts[0].waits, 1);
+}
+
+TEST(other_backends_run_no_graph) {
+  OWNED(prem_schedule) *schedule = beside_a_graph();
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_diag) *diag = prem_diag_new();
+  int graph = 0;
+  ck_assert_int_eq(prem_session_attach_graph(session, "mine", &graph, diag), PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "'sim' runs no graph"));
+  ck_assert_int_eq(prem_session_attach_graph(session, "critical", &graph, diag), PREM_ERR_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 1)->reason, "no task 'critical' has kernel"));
+  OWNED(prem_session) *other = NULL;
+  ck_assert_int_eq(prem_session_open(prem_backend_find("cpu"), schedule, &other, diag),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 2)->reason, "'sim' takes its bound for it"));
+}
+
 /* ---- data ------------------------------------------------------------------------------------ */
 
 TEST(outputs_of_both_classes_are_right) {

@@ -279,6 +279,11 @@ static void noop_parity(void) {
   assert_parity("", "kernel = \"noop\"; tiles = 7; compute: { };");
 }
 
+/* Its work is nobody's here. */
+static void cuda_graph_parity(void) {
+  assert_parity("", "kernel = \"cuda_graph\"; class = \"best_effort\"; compute: { };");
+}
+
 static void vector_increment_parity(void) {
   static const int sizes[] = {1, 2, 7, 64, 1001}, tiles[] = {1, 3, 64, 5000};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
@@ -459,6 +464,7 @@ static const struct {
     PARITY(fft_columns),
     PARITY(fft_rows),
     PARITY(tile_sum),
+    PARITY(cuda_graph),
 };
 
 /* A new kernel fails here until it has its shapes above. */
@@ -667,6 +673,10 @@ static const struct {
      "is 2, must be 0 or 1"},
     {"kernel = \"fft_rows\"; tile = [ 2, 5 ]; arrays: { in = \"a\"; out = \"new\"; };",
      "array 'a' is f32, the kernel takes c64"},
+    {"kernel = \"cuda_graph\"; class = \"best_effort\"; tile = [ 3 ]; compute: { };",
+     "has no arrays to cut"},
+    {"kernel = \"cuda_graph\"; class = \"best_effort\"; tiles = 4; compute: { };",
+     "begins as one, not as 4 tiles"},
     {"kernel = \"noop\";", "tiles = N"},
     {"kernel = \"noop\"; tile = [ 3 ]; tiles = 4;", "has no arrays to cut"},
 };

@@ -117,6 +117,38 @@ TEST(a_phase_that_never_fits_is_refused) {
                file_with(ok, plan));
 }
 
+/* ---- a CUDA graph of the application's ------------------------------------------------------- */
+
+#define GRAPH(settings)                                                                            \
+  "{ name = \"g\"; class = \"best_effort\"; kernel = \"cuda_graph\"; blocks = [ 1 ]; " settings " }"
+
+/* All of it is at the memory. */
+TEST(a_graph_that_never_fits_is_refused) {
+  static const char plan[] = RUNS "closed: { open_ns = 0L; start_ns = [ 0L ]; end_ns = [ 60L ]; };";
+  static const char both[] =
+      RUNS "closed: { open_ns = 0L; start_ns = [ 0L ]; end_ns = [ 200L ]; };";
+  assert_twins(52, "would never begin: it asks for 141 ns",
+               file_with(GRAPH("compute: { wcet_ns = 140L; };"), both),
+               file_with(GRAPH("compute: { wcet_ns = 139L; };"), plan));
+  assert_twins(16, "a phase has no bound", file_with(GRAPH("compute: { };"), plan),
+               file_with(GRAPH("compute: { wcet_ns = 139L; };"), plan));
+}
+
+static void assert_not_bound(const char *fragment, const char *tasks) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule =
+      schedule_from_text_lenient(file_of("blocks = 3;", tasks, "hyperperiod_ns = 200L;"), diag);
+  assert_says(diag, 55, fragment);
+}
+
+TEST(a_graph_is_all_of_best_effort) {
+  assert_not_bound("give the task class = \"best_effort\"",
+                   "{ name = \"g\"; kernel = \"cuda_graph\"; blocks = [ 1 ];"
+                   " compute: { wcet_ns = 9L; }; }");
+  assert_not_bound("and 'l' is best effort too", CRITICAL
+                   ", " LOAD("blocks = [ 2 ];" PHASES) ", " GRAPH("compute: { wcet_ns = 9L; };"));
+}
+
 TEST(the_open_share_is_kept) {
   const char *bad = text("%spolicy: { open_share = 0.546; };", good());
   assert_twins(53, "0.546 of the time is to stay open to best effort, but 0.5450 does", bad,

@@ -132,7 +132,7 @@ static prem_status ready_load(prem_baselines *baselines, prem_mode mode,
   prem_status status = prem_native_new(&place, streams, load, diag);
   if (status == PREM_OK && plain && prem_native_follow(*load, plain))
     return PREM_OK;
-  if (status == PREM_OK)
+  if (status == PREM_OK && !place.attached)
     status = prem_native_tune(*load, request, diag);
   if (status == PREM_OK)
     status = prem_native_report(prem_cuda_arrays_poison(place.arrays), diag);
@@ -577,7 +577,7 @@ prem_status prem_baselines_graph_ready(prem_baselines *baselines, const prem_run
   if (!baselines->load_graph) {
     status = ready_load(baselines, PREM_MODE_TT, NULL, request, diag);
     if (status == PREM_OK)
-      status = prem_load_graph_new(baselines->load_of_mode[PREM_MODE_TT], request,
+      status = prem_load_graph_new(baselines->load_of_mode[PREM_MODE_TT], baselines->part, request,
                                    &baselines->load_graph, diag);
     if (status == PREM_OK)
       status = prem_native_report(prem_cuda_arrays_poison(baselines->beside.arrays), diag);
@@ -611,12 +611,13 @@ prem_status prem_baselines_graph_end(prem_baselines *baselines, prem_best_effort
   out->counts[0].wait_ns = (int64_t)passes.held.wait_ns;
   out->counts[0].overruns = (int64_t)passes.held.overruns;
   if (passes.held.overruns > 0)
-    out->counts[0].longest = (prem_gate_overrun){.at_ns = passes.held.at_ns,
-                                                 .by_ns = passes.held.by_ns,
-                                                 .block = -1,
-                                                 .tile = -1,
-                                                 .into = part->closed_for[passes.held.window],
-                                                 .phase = PREM_WRITEBACK};
+    out->counts[0].longest =
+        (prem_gate_overrun){.at_ns = passes.held.at_ns,
+                            .by_ns = passes.held.by_ns,
+                            .block = -1,
+                            .tile = -1,
+                            .into = part->closed_for[passes.held.window],
+                            .phase = baselines->beside.attached ? PREM_COMPUTE : PREM_WRITEBACK};
   if (status == PREM_OK && passes.gated.is_gated)
     status = prem_load_graph_judge(baselines->load_graph, part, diag);
   return status;

@@ -86,9 +86,14 @@ static cudaError_t add_job(building *at, int64_t number) {
   CUDA_TRY(await_turn(at, job));
   for (int32_t p = 0; p < job->pred_count; ++p)
     CUDA_TRY(await_predecessor(at, &order->preds[job->first_pred + p]));
-  prem_native_work work;
-  const struct cudaKernelNodeParams launch = prem_native_launch(at->native, order, number, &work);
-  CUDA_TRY(add_node(at, at->awaited, at->awaited_count, launch, &work, &at->of_job[number]));
+  if (at->native->place.attached) {
+    CUDA_TRY(cudaGraphAddChildGraphNode(&at->of_job[number], at->graph, at->awaited,
+                                        at->awaited_count, at->native->place.attached));
+  } else {
+    prem_native_work work;
+    const struct cudaKernelNodeParams launch = prem_native_launch(at->native, order, number, &work);
+    CUDA_TRY(add_node(at, at->awaited, at->awaited_count, launch, &work, &at->of_job[number]));
+  }
   at->of_task[job->task] = at->of_job[number];
   return cudaSuccess;
 }

@@ -14,7 +14,7 @@ enum {
   AHEAD = 8,      /* passes that are queued */
   POLL_NS = 5000, /* the thread's look at them */
 };
-#define LAST_NS INT64_C(5000000000) /* for the last ones to end */
+#define LAST_NS INT64_C(5000000000) /* for the next one to end; for the last ones */
 
 struct prem_native_load {
   prem_native *native;
@@ -119,10 +119,14 @@ prem_status prem_native_load_judge(const prem_native *native, prem_diag *diag) {
 
 static prem_status passes_await(prem_native_load *load, int64_t passes,
                                 const volatile sig_atomic_t *stop, prem_diag *diag) {
-  const int64_t give_up_ns = prem_host_clock_ns() + LAST_NS;
+  int64_t give_up_ns = prem_host_clock_ns() + LAST_NS, seen = 0;
   while (load->passes < passes && load->failure == cudaSuccess) {
     if (stop && *stop)
       return PREM_ERR_INTERRUPTED;
+    if (load->passes > seen) {
+      seen = load->passes;
+      give_up_ns = prem_host_clock_ns() + LAST_NS;
+    }
     if (prem_host_clock_ns() > give_up_ns) {
       prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
                     "ordinary kernels: best-effort tasks do not end");

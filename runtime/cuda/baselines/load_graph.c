@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define TIMEOUT_NS INT64_C(5000000000)
+#define LONGEST_NS INT64_C(250000000) /* those that are queued have to end within seconds */
 
 struct prem_load_graph {
   prem_native *native;
@@ -15,6 +16,7 @@ struct prem_load_graph {
   int64_t node_count;
   prem_native_passes *passes; /* in device memory */
   prem_native_passes seen;    /* on the host */
+  long long alone_ns;         /* the longest pass that was seen alone, stalls aside */
   prem_native_load *load;     /* NULL: nothing is under way */
 };
 
@@ -27,6 +29,8 @@ static cudaError_t divide_memory(const prem_load_graph *graph, int carveout) {
     error = cudaFuncSetAttribute(prem_native_pass_end_code(), what, carveout);
   for (int32_t t = 0; t < native->task_count && error == cudaSuccess; ++t) {
     const prem_native_variant *variant = native->tasks[t].way.variant;
+    if (!variant) /* an application's nodes are given it when they are attached */
+      continue;
     const bool is_given = !variant->by_block || carveout == cudaSharedmemCarveoutMaxShared;
     error = cudaFuncSetAttribute(variant->code, what,
                                  is_given ? carveout : cudaSharedmemCarveoutDefault);
@@ -74,11 +78,30 @@ static prem_status find_bound(prem_load_graph *graph, const prem_run_request *re
   graph->seen.bound_ns = 0;
   for (int i = 0; i < COUNTED && took_ns[i] <= graph->seen.most_ns; ++i)
     graph->seen.bound_ns = took_ns[i];
+  graph->alone_ns = graph->seen.bound_ns;
   return PREM_OK;
 }
 
-prem_status prem_load_graph_new(prem_native *native, const prem_run_request *request,
-                                prem_load_graph **out, prem_diag *diag) {
+/* An application's graph has the bound of the file, which no pass raises. */
+static prem_status take_bound(prem_load_graph *graph, const prem_free_part *part, prem_diag *diag) {
+  const prem_task *task = &part->schedule->tasks[0];
+  char key[PREM_NAME_BYTES + 24];
+  graph->seen.bound_ns = part->ahead_ns[PREM_COMPUTE] - part->schedule->platform.clock_step_ns;
+  graph->seen.most_ns = 0;
+  if (graph->alone_ns <= graph->seen.bound_ns && graph->seen.bound_ns <= LONGEST_NS)
+    return PREM_OK;
+  snprintf(key, sizeof key, "tasks.%s.compute.wcet_ns", task->name);
+  prem_diag_add(diag, PREM_NOTE, 0, task->phase[PREM_COMPUTE].place, key,
+                "cuda: the attached graph takes %lld ns alone, and its bound is %lld ns; %s",
+                graph->alone_ns, (long long)graph->seen.bound_ns,
+                graph->seen.bound_ns > LONGEST_NS ? "250 ms are the most: attach a shorter graph"
+                                                  : "raise wcet_ns, or attach a shorter graph");
+  return PREM_ERR_UNAVAILABLE;
+}
+
+prem_status prem_load_graph_new(prem_native *native, const prem_free_part *part,
+                                const prem_run_request *request, prem_load_graph **out,
+                                prem_diag *diag) {
   prem_load_graph *graph = *out = calloc(1, sizeof *graph);
   if (!graph)
     return PREM_ERR_MEMORY;
@@ -93,6 +116,8 @@ prem_status prem_load_graph_new(prem_native *native, const prem_run_request *req
                                    &graph->node_count, diag);
   if (status == PREM_OK)
     status = find_bound(graph, request, diag);
+  if (status == PREM_OK && native->place.attached)
+    status = take_bound(graph, part, diag);
   if (status != PREM_OK && !native->lost) {
     prem_load_graph_free(graph);
     *out = NULL;
@@ -125,8 +150,15 @@ prem_status prem_load_graph_judge(const prem_load_graph *graph, const prem_free_
 }
 
 void prem_load_graph_describe(const prem_load_graph *graph, char *to, size_t bytes) {
-  snprintf(to, bytes, "best effort as a graph of %lld nodes, begun whole: it takes %lld ns at most",
-           (long long)graph->node_count, (long long)graph->seen.bound_ns);
+  if (graph->native->place.attached)
+    snprintf(to, bytes,
+             "an application's graph, begun whole: alone it takes %lld ns at most, its bound is "
+             "%lld ns",
+             graph->alone_ns, (long long)graph->seen.bound_ns);
+  else
+    snprintf(to, bytes,
+             "best effort as a graph of %lld nodes, begun whole: it takes %lld ns at most",
+             (long long)graph->node_count, (long long)graph->seen.bound_ns);
 }
 
 /* ---- beside a launch ------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Best-effort tasks as a CUDA graph beside the executive: a pass over all of them is begun whole,
  *  only where its bound ends before the next closed window, and its end is seen. The bound is the
- *  longest that a pass was seen to take: of some alone, then of all beside the critical tasks. */
+ *  longest that a pass was seen to take: of some alone, then of all beside the critical tasks. That
+ *  of an application's graph is the file's. */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_LOAD_GRAPH_H
 #define TTPREM_RUNTIME_CUDA_BASELINES_LOAD_GRAPH_H
 
@@ -14,10 +15,12 @@ typedef struct prem_load_graph prem_load_graph;
 /**
  * Make the graph, and see how long it takes. Nothing else runs.
  * @param native  tuned; the graph's as long as that lives. Right outputs are left behind
- * @retval PREM_ERR_UNAVAILABLE  tasks want what graphs do not keep (diag: a note)
+ * @retval PREM_ERR_UNAVAILABLE  tasks want what graphs do not keep, or an application's graph takes
+ *                               longer than its bound (diag: a note)
  */
-prem_status prem_load_graph_new(prem_native *native, const prem_run_request *request,
-                                prem_load_graph **out, prem_diag *diag);
+prem_status prem_load_graph_new(prem_native *native, const prem_free_part *part,
+                                const prem_run_request *request, prem_load_graph **out,
+                                prem_diag *diag);
 /** Not if the native kernels are lost. NULL is fine. */
 void prem_load_graph_free(prem_load_graph *graph);
 /** Does a pass ever fit?

@@ -160,6 +160,8 @@ static prem_status furnish_task(const prem_native *native, int32_t t, prem_nativ
   for (int32_t p = 0; p < task->definition->port_count; ++p)
     if (task->definition->ports[p].access == PREM_OUT)
       to->outputs[to->output_count++] = task->arrays[p];
+  if (native->place.attached)
+    return PREM_OK;
   if (has_variant(to->kernel))
     return furnish_whole(native, task, to, diag);
   if (!prem_native_tiled_variant(to->kernel))

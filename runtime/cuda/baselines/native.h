@@ -14,7 +14,8 @@ typedef struct prem_native_place {
   const prem_program *program;
   const prem_cuda_arrays *arrays;
   const prem_arrays *host;
-  int32_t sm_count; /* that a task can use */
+  cudaGraph_t attached; /* what the one task does, an application's; NULL: tasks have kernels */
+  int32_t sm_count;     /* that a task can use */
 } prem_native_place;
 
 /**

@@ -103,6 +103,7 @@ typedef struct prem_cuda {
   const struct prem_free_part *part;      /* whose these are; NULL: they are critical */
   prem_device_gated gated;                /* theirs, in device memory but for `windows` */
   const prem_cuda_graph_load *graph_load; /* NULL: they run as tiles */
+  cudaGraph_t attached; /* of their one task, whose work is the application's; NULL: none (yet) */
 } prem_cuda;
 
 /** After a call that may have failed: on to `fail`, with its `error`. */
@@ -213,6 +214,10 @@ typedef struct prem_cuda_beside {
   bool is_launched, is_graph;
 } prem_cuda_beside;
 
+/** See prem_session_attach_graph(). */
+prem_status prem_cuda_attach(prem_cuda *critical, cudaGraph_t graph, prem_diag *diag);
+/** Has an application's graph all that a run needs? PREM_OK where there is no such task. */
+prem_status prem_cuda_judge_attached(const prem_cuda *critical, prem_mode mode, prem_diag *diag);
 /** Can the gate hold all that best-effort tasks do to the memory? */
 prem_status prem_cuda_judge_beside(const struct prem_free_part *part, prem_diag *diag);
 /** The list of closed windows and the counts, in device memory. Once, after the load. */

@@ -18,6 +18,8 @@ prem_status prem_cuda_judge_beside(const prem_free_part *part, prem_diag *diag) 
   for (int32_t t = 0; part && t < part->schedule->task_count; ++t) {
     const prem_task *task = &part->schedule->tasks[t];
     char key[PREM_NAME_BYTES + 16];
+    if (prem_task_is_cuda_graph(task)) /* the gate holds all of it */
+      continue;
     if (!task->definition->compatible && part->ahead_ns[t * PREM_PHASE_COUNT + PREM_COMPUTE] == 0)
       continue;
     snprintf(key, sizeof key, "tasks.%s.compute", task->name);

@@ -56,7 +56,8 @@ prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, bool is_live, p
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     if (task->definition &&
-        prem_executive_kernel(task->definition->name, task->definition->compatible) >= 0)
+        (prem_task_is_cuda_graph(task) ||
+         prem_executive_kernel(task->definition->name, task->definition->compatible) >= 0))
       continue;
     char key[PREM_NAME_BYTES + 16];
     snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
