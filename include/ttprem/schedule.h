@@ -127,7 +127,7 @@ typedef enum prem_overrun {
   PREM_OVERRUN_DEGRADE /* it goes on, and the session switches to its next operating mode */
 } prem_overrun;
 
-enum { PREM_MAX_ERRANDS = 65536 };
+enum { PREM_MAX_SERVERS = 16, PREM_MAX_ERRANDS = 65536 };
 
 /** A best-effort task whose tiles come while it runs: those that *errands* ask for (errand.h). */
 typedef struct prem_server {

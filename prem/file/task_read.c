@@ -187,7 +187,7 @@ void prem_read_server(prem_reader *reader, const config_setting_t *group, void *
 void prem_read_task_blocks(prem_reader *reader, const config_setting_t *group, void *out) {
   prem_task *task = out;
   if (task->best_effort)
-    refuse_instants(reader, group, task->server.capacity > 0);
+    refuse_instants(reader, group, config_setting_get_member(group, "server") != NULL);
   const config_setting_t *setting = config_setting_get_member(group, "blocks");
   int64_t count = 0;
   if (!setting && task->best_effort) {
@@ -705,6 +705,12 @@ void prem_read_tasks(prem_reader *reader, const config_setting_t *root, void *ou
     return;
   }
   refuse_equal_names(reader, schedule);
+  int32_t servers = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    servers += schedule->tasks[t].server.capacity > 0;
+  if (servers > PREM_MAX_SERVERS)
+    prem_refuse(reader, 20, list, NULL, "%d tasks with a server, the limit is %d", servers,
+                PREM_MAX_SERVERS);
   for (int32_t i = 0; i < count && !reader->out_of_memory; ++i) {
     find_named_arrays(reader, &reader->entries[i]);
     read_precedence(reader, &reader->entries[i]);

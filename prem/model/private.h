@@ -26,9 +26,9 @@ prem_schedule *prem_schedule_new(void);
 const prem_profile_ref *prem_schedule_find_profile(const prem_schedule *schedule, const char *name);
 /** Does one of its bound kernel's ports read or write the array? */
 bool prem_task_uses(const prem_task *task, int32_t array, prem_access access);
-/** The server that alone uses an array, of which each of its errands has one; -1: none. After bind.
- */
-int32_t prem_array_server(const prem_schedule *schedule, int32_t array);
+/** Of each array the server that alone uses it, so that each of its errands has one of its own;
+ *  below 0: none. After bind. */
+void prem_array_servers(const prem_schedule *schedule, int32_t *servers);
 /** Build the lookup table behind prem_schedule_find_task(). */
 prem_status prem_schedule_index(prem_schedule *schedule);
 

@@ -26,12 +26,11 @@
 #include "prem/base/numbers.h"
 
 enum {
-  PIECES = 64,           /* of the hyperperiod, to begin with */
-  NEAR = 1024,           /* this part of the bound may be too much */
-  LEAST = 2,             /* times R: so long before the burst errands are looked at, */
-  MOST = 64,             /* and up to so long where these */
-  USUAL_TILES = 1 << 13, /* have no more tiles, */
-  MOST_TILES = 1 << 16,  /* and never more than this */
+  PIECES = 64, /* of the hyperperiod, to begin with */
+  NEAR = 1024, /* this part of the bound may be too much */
+  LEAST = 2,   /* times R: so long before the burst errands are looked at, */
+  MOST = 64,   /* and up to so long where these */
+  USUAL = 8,   /* have no more tiles than this part of those that all of them may have */
   MOST_STEPS =
       10000000, /* tiles, and windows passed, of a look at all instants; then it gets coarse */
   TOO_MANY = 100000000, /* and with so many it is given up */
@@ -41,6 +40,9 @@ enum {
 typedef struct analysis {
   const prem_schedule *schedule;
   const prem_task *server;
+  const prem_task *others[PREM_MAX_SERVERS]; /* servers on the same blocks */
+  int32_t other_count;
+  int64_t most_steps;     /* tiles of a pass over the instants; then it gets coarse */
   int64_t step_ns, tiles; /* of one errand */
   int64_t rest_ns;        /* after a tile, until its block is ready */
   int64_t *free_ns;       /* [block of the server]: when it is free */
@@ -96,12 +98,8 @@ static int64_t work_tile(analysis *a, const prem_task *task, int64_t at_ns, int6
 
 /* One of the server's, after one of each other server of the block: they have equal lists. */
 static int64_t work_round(analysis *a, int64_t at_ns, int64_t *ready_ns) {
-  for (int32_t t = 0; t < a->schedule->task_count; ++t) {
-    const prem_task *other = &a->schedule->tasks[t];
-    if (other->server.capacity > 0 && other != a->server &&
-        other->blocks[0] == a->server->blocks[0])
-      work_tile(a, other, at_ns, &at_ns);
-  }
+  for (int32_t i = 0; i < a->other_count; ++i)
+    work_tile(a, a->others[i], at_ns, &at_ns);
   return work_tile(a, a->server, at_ns, ready_ns);
 }
 
@@ -132,7 +130,7 @@ static void search(analysis *a, int64_t from_ns, int64_t to_ns, int64_t end_ns) 
   const int64_t at_most_ns = end_ns - from_ns - 1;
   a->found_ns = prem_max_i64(a->found_ns, end_ns - to_ns);
   if (at_most_ns <= a->found_ns + a->found_ns / NEAR || to_ns - from_ns == 1 ||
-      a->steps > MOST_STEPS) {
+      a->steps > a->most_steps) {
     a->bound_ns = prem_max_i64(a->bound_ns, at_most_ns);
     return;
   }
@@ -158,10 +156,11 @@ static void look_at_all_instants(analysis *a, int64_t base_ns) {
 static bool look_back(analysis *a) {
   const prem_server *server = &a->server->server;
   const int64_t within = a->longest_ns / server->distance_ns + 1;
-  if (within > MOST_TILES || a->longest_ns > PREM_MAX_NS / (2 * MOST))
+  const int64_t most = a->most_steps / PIECES / (1 + a->other_count); /* tiles of its own */
+  if (within > most || a->longest_ns > PREM_MAX_NS / (2 * MOST))
     return false;
-  a->before = prem_max_i64(LEAST * within, prem_min_i64(MOST * within, USUAL_TILES / a->tiles));
-  return (a->before + server->burst) * a->tiles <= MOST_TILES;
+  a->before = prem_max_i64(LEAST * within, prem_min_i64(MOST * within, most / USUAL / a->tiles));
+  return (a->before + server->burst) * a->tiles <= most;
 }
 
 static void find(analysis *a, int64_t *bound_ns) {
@@ -176,6 +175,18 @@ static void find(analysis *a, int64_t *bound_ns) {
     }
     a->longest_ns = a->bound_ns;
   }
+}
+
+static void find_others(analysis *a) {
+  int32_t servers = 0;
+  for (int32_t t = 0; t < a->schedule->task_count; ++t) {
+    const prem_task *other = &a->schedule->tasks[t];
+    servers += other->server.capacity > 0;
+    if (other->server.capacity > 0 && other != a->server &&
+        other->blocks[0] == a->server->blocks[0])
+      a->others[a->other_count++] = other;
+  }
+  a->most_steps = MOST_STEPS / servers;
 }
 
 prem_status prem_errand_bound(const prem_schedule *schedule, int32_t task, int64_t *bound_ns) {
@@ -193,6 +204,7 @@ prem_status prem_errand_bound(const prem_schedule *schedule, int32_t task, int64
     return PREM_ERR_MEMORY;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     a.rest_ns = server->phase[p].exists ? server->phase[p].turnaround_ns : a.rest_ns;
+  find_others(&a);
   find(&a, bound_ns);
   free(a.free_ns);
   return PREM_OK;

@@ -291,17 +291,17 @@ bool prem_errand_fits(const prem_task *task, int32_t first_tile, int32_t tile_co
          tile_count <= prem_server_tiles(task) && tile_count <= task->tile_count - first_tile;
 }
 
-int32_t prem_array_server(const prem_schedule *schedule, int32_t array) {
-  int32_t server = -1;
+void prem_array_servers(const prem_schedule *schedule, int32_t *servers) {
+  enum { UNUSED = -2, SHARED = -1 };
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    servers[a] = UNUSED;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
-    if (!prem_task_uses(task, array, PREM_IN) && !prem_task_uses(task, array, PREM_OUT))
-      continue;
-    if (server >= 0 || task->server.capacity == 0)
-      return -1;
-    server = t;
+    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p) {
+      int32_t *server = &servers[task->arrays[p]];
+      *server = *server == UNUSED && task->server.capacity > 0 ? t : *server == t ? t : SHARED;
+    }
   }
-  return server;
 }
 
 bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag) {

@@ -77,7 +77,7 @@ static bool is_written(const prem_arrays *arrays, int32_t array) {
 }
 
 static bool is_of_errands(const prem_arrays *arrays, int32_t array) {
-  return prem_array_server(arrays->schedule, array) >= 0;
+  return arrays->servers[array] >= 0;
 }
 
 static bool has_reference(const prem_arrays *arrays, int32_t array) {
@@ -557,7 +557,7 @@ static int64_t slots_of(const prem_arrays *arrays, int32_t array) {
   const int32_t port = arrays->is_live ? prem_schedule_live_port(schedule, array) : -1;
   if (prem_is_versioned(&arrays->versions, array))
     return arrays->versions.arrays[arrays->versions.number[array]].versions;
-  const int32_t server = prem_array_server(schedule, array);
+  const int32_t server = arrays->servers[array];
   if (server >= 0)
     return schedule->tasks[server].server.capacity;
   return port < 0 ? 1 : schedule->live[port].buffers + schedule->live[port].is_output;
@@ -569,11 +569,13 @@ static prem_status prepare(prem_arrays *arrays, prem_diag *diag) {
   arrays->storage = calloc(count, sizeof *arrays->storage);
   arrays->reference = calloc(count, sizeof *arrays->reference);
   arrays->tolerance = calloc(count, sizeof *arrays->tolerance);
+  arrays->servers = calloc(count, sizeof *arrays->servers);
   arrays->first = calloc(count, sizeof *arrays->first);
   arrays->made = calloc((size_t)schedule->task_count + 1, sizeof *arrays->made);
-  if (!arrays->storage || !arrays->reference || !arrays->tolerance || !arrays->first ||
-      !arrays->made)
+  if (!arrays->storage || !arrays->reference || !arrays->tolerance || !arrays->servers ||
+      !arrays->first || !arrays->made)
     return PREM_ERR_MEMORY;
+  prem_array_servers(schedule, arrays->servers);
   prem_status status = prem_versions_new(schedule, &arrays->versions);
   if (status)
     return status;
@@ -663,6 +665,7 @@ void prem_arrays_free(prem_arrays *arrays) {
   free(arrays->made_at);
   free(arrays->changed_at);
   free(arrays->is_open);
+  free(arrays->servers);
   free(arrays->storage);
   free(arrays->reference);
   free(arrays->tolerance);

@@ -25,6 +25,7 @@ typedef struct prem_arrays {
   prem_storage *storage;   /* one an array */
   prem_storage *reference; /* the same for every written array; base NULL for the others */
   double *tolerance;       /* of the writing kernel */
+  int32_t *servers;        /* [array]: see prem_array_servers() */
   bool is_live;            /* see prem_arrays_new_live() */
   /* where there are state arrays, or early reads: */
   prem_versions versions;

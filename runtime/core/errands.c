@@ -55,7 +55,8 @@ static void server_free(prem_errand_server *server) {
   free(server);
 }
 
-static prem_errand_server *server_new(const prem_schedule *part, int32_t t) {
+static prem_errand_server *server_new(const prem_schedule *part, const prem_arrays *arrays,
+                                      int32_t t) {
   const prem_task *task = &part->tasks[t];
   const int32_t capacity = task->server.capacity;
   prem_errand_server *server =
@@ -71,7 +72,7 @@ static prem_errand_server *server_new(const prem_schedule *part, int32_t t) {
     return NULL;
   }
   for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-    server->has_own[p] = prem_array_server(part, task->arrays[p]) == t;
+    server->has_own[p] = arrays->servers[task->arrays[p]] == t;
   for (int32_t r = 0; r < capacity; ++r)
     put(&server->free, &(uint64_t){(uint64_t)r}, 1);
   return server;
@@ -100,7 +101,7 @@ static bool servers_new(prem_errands *errands) {
     if (part->tasks[t].server.capacity == 0)
       continue;
     rooms += part->tasks[t].server.capacity;
-    errands->servers[t] = server_new(part, t);
+    errands->servers[t] = server_new(part, errands->arrays, t);
     if (!errands->servers[t] || !blocks_new(errands, &part->tasks[t]))
       return false;
   }

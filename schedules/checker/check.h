@@ -110,7 +110,7 @@ prem_status prem_check_buffers(const prem_checker *checker);  /* E039, E038, E04
 
 /* Of a schedule with best effort: */
 prem_status prem_check_classes(const prem_checker *checker); /* E045, E052, E055 */
-void prem_check_servers(const prem_checker *checker);        /* E045, E055 of servers */
+prem_status prem_check_servers(const prem_checker *checker); /* E045, E055 of servers */
 prem_status prem_check_closed(const prem_checker *checker);  /* E016, E052, E053, E054 */
 prem_status
 prem_check_responses(const prem_checker *checker); /* E056, E057; the windows are right */

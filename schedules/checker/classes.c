@@ -178,8 +178,9 @@ prem_status prem_check_classes(const prem_checker *checker) {
                   "`class` out");
   check_rates(checker);
   check_live(checker);
-  prem_check_servers(checker);
-  prem_status status = check_class_blocks(checker);
+  prem_status status = prem_check_servers(checker);
+  if (status == PREM_OK)
+    status = check_class_blocks(checker);
   return status == PREM_OK ? check_class_arrays(checker) : status;
 }
 

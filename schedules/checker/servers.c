@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "prem/base/numbers.h"
@@ -24,6 +25,8 @@ static void refuse(const prem_checker *checker, int code, const prem_task *task,
                 strncmp(key, "server", 6) ? task->place : task->server.place, path, "%s", reason);
 }
 
+enum { MAX_QUEUED = 1 << 22 };
+
 /* ---- what needs no plan ---------------------------------------------------------------------- */
 
 static bool have_equal_blocks(const prem_task *a, const prem_task *b) {
@@ -32,20 +35,23 @@ static bool have_equal_blocks(const prem_task *a, const prem_task *b) {
 }
 
 /* A block that has nothing else to do waits for errands. So whoever else it works would wait. */
-static void check_blocks(const prem_checker *checker, const prem_task *server) {
-  for (int32_t t = 0; t < checker->schedule->task_count; ++t) {
-    const prem_task *other = &checker->schedule->tasks[t];
+static void check_blocks(const prem_checker *checker, const prem_task *server, bool *is_own) {
+  const prem_schedule *schedule = checker->schedule;
+  memset(is_own, 0, (size_t)schedule->platform.blocks * sizeof *is_own);
+  for (int32_t i = 0; i < server->block_count; ++i)
+    is_own[server->blocks[i]] = true;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *other = &schedule->tasks[t];
     if (other == server || !other->best_effort || have_equal_blocks(server, other))
       continue;
-    for (int32_t i = 0; i < server->block_count; ++i)
-      for (int32_t j = 0; j < other->block_count; ++j)
-        if (server->blocks[i] == other->blocks[j]) {
-          refuse(checker, 55, server, "blocks",
-                 "block %d is also one of '%s': a server has blocks of its own, or the same list "
-                 "as another server",
-                 server->blocks[i], other->name);
-          return;
-        }
+    for (int32_t j = 0; j < other->block_count; ++j)
+      if (is_own[other->blocks[j]]) {
+        refuse(checker, 55, server, "blocks",
+               "block %d is also one of '%s': a server has blocks of its own, or the same list "
+               "as another server",
+               other->blocks[j], other->name);
+        return;
+      }
   }
 }
 
@@ -59,6 +65,11 @@ static void check_work(const prem_checker *checker, const prem_task *server) {
   if (server->server.tiles > server->tile_count)
     refuse(checker, 55, server, "server.tiles", "%d is more than the %d tiles of the task",
            server->server.tiles, server->tile_count);
+  else if ((int64_t)server->server.capacity * prem_server_tiles(server) > MAX_QUEUED)
+    refuse(checker, 20, server, "server.capacity",
+           "%d errands of %d tiles make more than the limit of %d tiles that may wait; give less "
+           "room, or fewer tiles to an errand",
+           server->server.capacity, prem_server_tiles(server), MAX_QUEUED);
 }
 
 /* Each errand writes an array of its own, which nobody else could find. */
@@ -84,15 +95,25 @@ static void check_arrays(const prem_checker *checker, int32_t t) {
   }
 }
 
-void prem_check_servers(const prem_checker *checker) {
-  for (int32_t t = 0; t < checker->schedule->task_count; ++t) {
-    const prem_task *server = &checker->schedule->tasks[t];
+prem_status prem_check_servers(const prem_checker *checker) {
+  const prem_schedule *schedule = checker->schedule;
+  bool *is_own = NULL; /* [block] */
+  int32_t servers = 0; /* more than a schedule may have were refused before */
+  for (int32_t t = 0; t < schedule->task_count && servers < PREM_MAX_SERVERS; ++t) {
+    const prem_task *server = &schedule->tasks[t];
     if (server->server.capacity == 0 || server->broken)
       continue;
-    check_blocks(checker, server);
+    ++servers;
+    if (!is_own)
+      is_own = calloc((size_t)schedule->platform.blocks, sizeof *is_own);
+    if (!is_own)
+      return PREM_ERR_MEMORY;
+    check_blocks(checker, server, is_own);
     check_work(checker, server);
     check_arrays(checker, t);
   }
+  free(is_own);
+  return PREM_OK;
 }
 
 /* ---- what comes, by the plan ----------------------------------------------------------------- */

@@ -116,6 +116,23 @@ try kept 1 "E020: plan.blocks[256].blocks: the tasks' blocks and arguments are a
 many '' >dealt.cfg
 try dealt 1 'E020: blocks: the blocks of tasks that leave them open are above the limit of 4194304 in all; name some' check -q
 
+# Servers: more than a schedule may have; with as many errands as may be; more tiles than may wait; many on one block.
+servers() { # NAME SETTINGS
+  echo "version = 1; name = \"bomb\"; platform: { blocks = 65535; }; tasks = (
+    { name = \"c\"; kernel = \"none\"; blocks = \"0\"; tiles = 1; period_ns = 1000000L; $phases },
+    { name = \"s\"; class = \"best_effort\"; kernel = \"none\"; $2 $phases } );" >"$1.cfg"
+}
+servers many 'copies = 65000; blocks = "1-3"; tiles = 1; server: { capacity = 1; };'
+try many 1 'E020: tasks: 65000 tasks with a server, the limit is 16' check -q
+servers wide 'copies = 16; blocks = "1-65534"; tiles = 1; server: { capacity = 65536; distance_ns = 10000L; burst = 100; };'
+try wide 0 'generator' plan -q
+servers long 'blocks = "1-3"; tiles = 1000000; server: { capacity = 65536; };'
+try long 1 'E020: tasks.s.server.capacity: 65536 errands of 1000000 tiles make more than the limit' check -q
+servers crowd 'copies = 16; blocks = "1"; tiles = 100; server: { capacity = 4096; distance_ns = 400000L; };'
+try crowd 0 'generator' plan -q
+servers crowd 'copies = 16; blocks = "1"; tiles = 1; server: { capacity = 64; distance_ns = 400000L; };'
+try crowd 0 'generator' plan -q
+
 # Blocks and tasks, of which few meet.
 awk 'BEGIN { n = 12000
   print "version = 1; name = \"bomb\"; platform: { blocks = 65535; };\ntasks = ( { name = \"a\"; copies = " n ";"
