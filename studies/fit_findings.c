@@ -120,6 +120,12 @@ prem_findings *prem_fit_findings(const prem_schedule *schedule, const prem_fit *
   if (fit->turns[fit->best].report.unsearched)
     prem_findings_note(findings, "No better plan was searched: %s.",
                        fit->turns[fit->best].report.unsearched);
+  if (fit->profile && fit->profile->quantile > 0)
+    prem_findings_note(
+        findings,
+        "Windows bound the time that %g %% of the phases of each kind do not exceed, "
+        "with a confidence of %g %%: the longest times are those of disturbances.",
+        100 * fit->profile->quantile, 100 * PREM_PROFILE_CONFIDENCE);
   if (fit->profile && !fit->profile->valid)
     prem_findings_note(findings, "The times are of a machine that was disturbed: %s.",
                        fit->profile->disturbed);
