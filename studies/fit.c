@@ -221,6 +221,7 @@ static void learn(fitting *all, double began_s, const prem_profile *seen,
   costs->hyperperiod_s = makespan->count > 0                           ? makespan->mean / 1e9
                          : options->sampling.scenario == PREM_RELAUNCH ? 0
                                                                        : run_s / hyperperiods;
+  costs->hyperperiod_s = fmax(costs->hyperperiod_s, (double)all->schedule->period_lcm_ns / 1e9);
   costs->launch_s = fmax(run_s - hyperperiods * costs->hyperperiod_s, 0) /
                     (double)launches_of(&options->sampling);
 }
@@ -642,10 +643,10 @@ static bool has_open_blocks(const prem_schedule *schedule) {
   return any;
 }
 
-/* By the times of the pilot, `*seen`, which stay where there is no time for others. */
-static prem_status deal_anew(fitting *all, prem_condition condition, prem_profile **seen) {
+/* By the times of the pilot, which stay where there is no time for others. */
+static prem_status deal_anew(fitting *all, prem_profile *seen) {
   bool dealt_anew = false;
-  prem_status status = take_times(all, *seen);
+  prem_status status = take_times(all, seen);
   prem_schedule_set_plan(all->schedule, NULL);
   if (status == PREM_OK)
     status = prem_schedule_deal(all->schedule, &dealt_anew, all->diag);
@@ -653,19 +654,20 @@ static prem_status deal_anew(fitting *all, prem_condition condition, prem_profil
     tell(all, "open blocks are dealt anew, by the times");
   if (status == PREM_OK)
     status = prem_profile_order(all->schedule, all->probed, all->options->stop, all->diag);
-  return status == PREM_OK ? measure_more(all, condition, MAX_SAMPLES, seen) : status;
+  return status;
 }
 
 static prem_status plan_by(fitting *all, prem_condition condition, prem_fit_times times) {
   prem_profile *seen = NULL;
   begin(all, times == PREM_FIT_ALONE ? "measuring each task alone" : "measuring all tasks");
-  const bool deals = !all->options->quick && has_open_blocks(all->schedule);
-  const int64_t most = all->options->quick || deals ? PILOT_SAMPLES : MAX_SAMPLES;
+  const bool is_quick = all->options->quick;
   prem_status status = look(all, condition, &seen);
   if (status == PREM_OK)
-    status = measure_more(all, condition, most, &seen);
-  if (status == PREM_OK && deals)
-    status = deal_anew(all, condition, &seen);
+    status = measure_more(all, condition, PILOT_SAMPLES, &seen);
+  if (status == PREM_OK && !is_quick && has_open_blocks(all->schedule))
+    status = deal_anew(all, seen);
+  if (status == PREM_OK && !is_quick)
+    status = measure_more(all, condition, MAX_SAMPLES, &seen);
   if (status == PREM_OK)
     status = take_times(all, seen);
   else if (seen != all->now.profile)
