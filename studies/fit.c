@@ -701,8 +701,10 @@ static prem_status make_first(fitting *all) {
 static bool choose_comparison(const fitting *all, prem_compare_options *compare) {
   prem_sampling *sampling = &compare->sampling;
   double least_s = compare_cost_s(all, all->best.turn, compare->mode_count);
-  if (least_s > left_s(all) && compare->mode_count > 2)
+  if (least_s > left_s(all) && compare->mode_count > 2) {
+    tell(all, "no time to compare the plan with ordinary kernels (--time-limit)");
     least_s = compare_cost_s(all, all->best.turn, compare->mode_count = 2);
+  }
   const double room_s =
       fmin(all->options->time_limit_s * compare_part, left_s(all)) - all->costs.open_s;
   const double launch_s = all->costs.launch_s * compare->mode_count;

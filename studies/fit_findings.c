@@ -114,6 +114,9 @@ prem_findings *prem_fit_findings(const prem_schedule *schedule, const prem_fit *
   add_turns(findings, fit);
   if (fit->comparison)
     add_modes(findings, fit->comparison);
+  else if (!options->quick && !fit->interrupted)
+    prem_findings_note(findings, "Not compared with other modes: there was no time for it "
+                                 "(--time-limit).");
   prem_findings_note(
       findings, "Limit: %g %% of releases late. Objective: %s. It took %.1f of at most %g s.",
       100 * options->late, schedule->policy.objective, fit->seconds, options->time_limit_s);
