@@ -41,7 +41,7 @@ PREM_FN void blend_compute(const blend_params *params, const prem_view *views) {
 
 #if PREM_HOST
 
-static void blend_reference(const void *given, const prem_array_view *arrays) {
+PREM_CLONES static void blend_reference(const void *given, const prem_array_view *arrays) {
   const blend_params *params = (const blend_params *)given;
   const int64_t *shape = arrays[2].shape, count = shape[0] * shape[1] * shape[2] * shape[3];
   const float *a = (const float *)arrays[0].data;

@@ -178,7 +178,7 @@ static prem_status conv2d_bind(prem_bind *bind) {
   return prem_arg_floats(bind, "coefficients", params->coefficients, 9);
 }
 
-static void conv2d_reference(const void *params, const prem_array_view *arrays) {
+PREM_CLONES static void conv2d_reference(const void *params, const prem_array_view *arrays) {
   const float *k = ((const conv2d_params *)params)->coefficients;
   const prem_array_view in = arrays[0], out = arrays[1];
   const int64_t border = (in.shape[2] - out.shape[2]) / 2; /* 1 where it is left out */

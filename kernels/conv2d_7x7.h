@@ -168,7 +168,7 @@ static prem_status conv2d_7x7_bind(prem_bind *bind) {
   return status == PREM_OK ? convolution_bind(bind, "conv2d_7x7", CONV2D_7X7_SIDE / 2) : status;
 }
 
-static void conv2d_7x7_reference(const void *params, const prem_array_view *arrays) {
+PREM_CLONES static void conv2d_7x7_reference(const void *params, const prem_array_view *arrays) {
   const float *k = ((const conv2d_7x7_params *)params)->coefficients;
   const prem_array_view in = arrays[0], out = arrays[1];
   const int64_t side = CONV2D_7X7_SIDE, reach = side / 2;

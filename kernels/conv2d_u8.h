@@ -57,7 +57,7 @@ static prem_status conv2d_u8_bind(prem_bind *bind) {
   return status == PREM_OK ? prem_arg_floats(bind, "offset", &params->offset, 1) : status;
 }
 
-static void conv2d_u8_reference(const void *given, const prem_array_view *arrays) {
+PREM_CLONES static void conv2d_u8_reference(const void *given, const prem_array_view *arrays) {
   const conv2d_u8_params *params = (const conv2d_u8_params *)given;
   const prem_array_view in = arrays[0], out = arrays[1];
   const int64_t border = (in.shape[2] - out.shape[2]) / 2; /* 1 where it is left out */

@@ -53,7 +53,7 @@ PREM_FN void matmul_compute(const matmul_params *params, const prem_view *views)
 
 #if PREM_HOST
 
-static void matmul_reference(const void *params, const prem_array_view *arrays) {
+PREM_CLONES static void matmul_reference(const void *params, const prem_array_view *arrays) {
   const int64_t inner = ((const matmul_params *)params)->inner;
   const int64_t rows = arrays[2].shape[2], columns = arrays[2].shape[3];
   const float *a = (const float *)arrays[0].data, *b = (const float *)arrays[1].data;

@@ -19,15 +19,16 @@ enum {
   PILOT_SAMPLES = 5,
   MAX_SAMPLES = 20000,
   MIN_SAMPLES = 3,
-  LAUNCH_NS = 1000000, /* about what it takes to begin and verify a run */
   ROUNDS = 2,
   LAUNCHES = 4,          /* resident: outputs are verified after each */
   RAISES_PER_MARGIN = 2, /* then the margin is doubled */
   MAX_RECORDS = 1 << 17, /* of a measurement; beyond them there are counts and longest times */
   SIM_STEPS = 2000       /* of a search: a time limit would make another plan each time */
 };
-/* Parts of the time limit. */
-static const double search_part = 1.0 / 16, measure_part = 1.0 / 24, compare_part = 1.0 / 12;
+/* Parts of the time limit; of what is left, where a measurement takes longer than its part; of a
+ * measurement, for what does not count. */
+static const double search_part = 1.0 / 16, measure_part = 1.0 / 24, compare_part = 1.0 / 12,
+                    left_part = 1.0 / 4, waste_part = 1.0 / 4;
 /* A plan in company, one beside a load, and one that may not be late for long. */
 static const double margin_one_shot = 0.05, margin_beside = 0.10, margin_periodic = 0.20,
                     margin_largest = 0.8;
@@ -39,6 +40,12 @@ typedef struct made {
   int32_t turn;          /* -1: none */
 } made;
 
+/** What a measurement takes, by the last one; all 0: not known yet. */
+typedef struct fit_costs {
+  double open_s, launch_s; /* to make a session ready; to begin and verify a launch, runs apart */
+  double hyperperiod_s;
+} fit_costs;
+
 typedef struct fitting {
   prem_schedule *schedule;
   const prem_backend *backend;
@@ -49,7 +56,10 @@ typedef struct fitting {
   prem_phase_spec *joined; /* [task_count]: as the file has them */
   int32_t *demands;        /* [task_count * PREM_PHASE_COUNT]: of the memory */
   double open_share, began_s;
-  bool is_disturbed; /* no run was undisturbed: all count */
+  fit_costs costs;
+  double opened_s;   /* when the first run of a measurement could begin */
+  bool is_disturbed; /* of some phase the last measurement has no undisturbed time */
+  bool has_told;     /* of that */
   double margin;
   made now, best;
   const char *doing;
@@ -68,6 +78,10 @@ static double passed_s(const fitting *all) {
   return prem_host_clock_s() - all->began_s;
 }
 
+static double left_s(const fitting *all) {
+  return fmax(all->options->time_limit_s - passed_s(all), 0);
+}
+
 static bool is_stopped(const fitting *all) {
   return all->options->stop && *all->options->stop;
 }
@@ -84,8 +98,11 @@ static void begin(fitting *all, const char *doing) {
 }
 
 static void show_runs(void *context, int64_t done, int64_t runs) {
-  (void)done, (void)runs;
-  show(context);
+  fitting *all = context;
+  (void)runs;
+  if (done == 0)
+    all->opened_s = prem_host_clock_s();
+  show(all);
 }
 
 static void show_search(void *context, const prem_plan_progress *progress) {
@@ -141,7 +158,7 @@ static prem_status take_times(fitting *all, prem_profile *profile) {
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       if (schedule->tasks[t].phase[p].demand)
         schedule->tasks[t].phase[p].demand[0] = all->demands[t * PREM_PHASE_COUNT + p];
-  if (all->now.profile != all->best.profile)
+  if (all->now.profile != all->best.profile && all->now.profile != profile)
     prem_profile_free(all->now.profile);
   all->now.profile = profile;
   return prem_profile_apply(profile, schedule, PREM_FIT_PROFILE, all->joined);
@@ -164,32 +181,96 @@ static prem_scenario scenario_of(const fitting *all) {
                                                               : all->schedule->measure.scenario;
 }
 
-/* So many hyperperiods of that length fill the time that a measurement has. */
-static int64_t samples_of(const fitting *all, int64_t hyperperiod_ns) {
-  const double room_s = all->options->time_limit_s * measure_part;
-  const int64_t launch_ns = scenario_of(all) == PREM_RELAUNCH ? LAUNCH_NS : 1;
-  const double fit = room_s * 1e9 / (double)(hyperperiod_ns + launch_ns);
-  if (is_sim(all))
-    return 1;
-  return fit < MIN_SAMPLES ? MIN_SAMPLES : fit > MAX_SAMPLES ? MAX_SAMPLES : (int64_t)fit;
+/* Tasks alone are measured one after the other, then all of them together. */
+static int32_t turns_of(const fitting *all, prem_condition times) {
+  const bool is_split = prem_schedule_has_best_effort(all->schedule);
+  return times == PREM_ISOLATED    ? all->schedule->task_count + 1
+         : times == PREM_CORUNNING ? 1 + is_split
+                                   : 1;
 }
 
-static prem_profile_options profiling(fitting *all, prem_condition times, int64_t samples) {
+static int64_t launches_of(const prem_sampling *sampling) {
+  if (sampling->scenario == PREM_RELAUNCH)
+    return sampling->samples + sampling->rounds * sampling->discard;
+  return prem_min_i64(prem_max_i64(sampling->launches, sampling->rounds), sampling->samples);
+}
+
+static int64_t hyperperiods_of(const prem_sampling *sampling) {
+  const int64_t launches = launches_of(sampling);
+  return sampling->scenario == PREM_RELAUNCH ? launches
+                                             : sampling->samples + launches * sampling->discard;
+}
+
+/* Of so many turns. */
+static double cost_s(const fit_costs *costs, const prem_sampling *sampling, int32_t turns) {
+  return turns * (costs->open_s + (double)launches_of(sampling) * costs->launch_s +
+                  (double)hyperperiods_of(sampling) * costs->hyperperiod_s);
+}
+
+/* What the clock says of a measurement. Where no makespan counted, launches that have one
+ * hyperperiod take it all. */
+static void learn(fitting *all, double began_s, const prem_profile *seen,
+                  const prem_profile_options *options) {
+  const int32_t turns = turns_of(all, options->times);
+  const prem_summary *makespan =
+      &seen->makespan_ns[options->times == PREM_PLANNED ? PREM_PLANNED : PREM_CORUNNING];
+  const double run_s = (prem_host_clock_s() - all->opened_s) / turns;
+  const double hyperperiods = (double)hyperperiods_of(&options->sampling);
+  fit_costs *costs = &all->costs;
+  costs->open_s = (all->opened_s - began_s) / turns;
+  costs->hyperperiod_s = makespan->count > 0                           ? makespan->mean / 1e9
+                         : options->sampling.scenario == PREM_RELAUNCH ? 0
+                                                                       : run_s / hyperperiods;
+  costs->hyperperiod_s = fmax(costs->hyperperiod_s, (double)all->schedule->period_lcm_ns / 1e9);
+  costs->launch_s = fmax(run_s - hyperperiods * costs->hyperperiod_s, 0) /
+                    (double)launches_of(&options->sampling);
+}
+
+/* As many samples as fit into the part of the time limit that a measurement has, or a few, where
+ * these take a quarter of what is left at most. `*out` has one at least; false: it does not fit. */
+static bool choose_sampling(const fitting *all, const fit_costs *costs, prem_condition times,
+                            prem_sampling *out) {
+  const int32_t turns = turns_of(all, times);
+  const bool is_relaunch = scenario_of(all) == PREM_RELAUNCH;
+  const double step_s = costs->hyperperiod_s + (is_relaunch ? costs->launch_s : 0) + 1e-9;
+  prem_sampling least = {.scenario = scenario_of(all), .samples = 1, .rounds = 1, .launches = 1};
+  *out = least;
+  out->seed = all->options->seed;
+  out->max_records = MAX_RECORDS;
+  if (is_sim(all))
+    return true;
+  least.samples = MIN_SAMPLES;
+  const double few_s = fmin(cost_s(costs, &least, turns), left_s(all) * left_part);
+  const double part_s = fmin(all->options->time_limit_s * measure_part, left_s(all));
+  const double room_s = fmax(part_s, few_s) / turns - costs->open_s;
+  const double waste_s = fmax(room_s, 0) * waste_part;
+  if (!is_relaunch)
+    out->launches = costs->launch_s * LAUNCHES > waste_s
+                        ? prem_max_i64((int64_t)(waste_s / costs->launch_s), 1)
+                        : LAUNCHES;
+  const double begin_s = is_relaunch ? 0 : (double)out->launches * costs->launch_s;
+  const double fit = fmin((room_s - begin_s) / step_s, 2 * MAX_SAMPLES);
+  const int64_t begins = is_relaunch ? ROUNDS : out->launches;
+  out->discard = prem_min_i64(all->schedule->measure.discard,
+                              (int64_t)(fmax(fit, 0) * waste_part / (double)begins));
+  out->samples = prem_min_i64((int64_t)fmax(fit, 1) - begins * out->discard, MAX_SAMPLES);
+  out->samples = prem_max_i64(out->samples, 1);
+  out->discard = prem_min_i64(out->discard, out->samples);
+  out->rounds = prem_min_i64(out->samples, is_relaunch ? ROUNDS : prem_min_i64(begins, ROUNDS));
+  return cost_s(costs, out, turns) <= left_s(all);
+}
+
+static prem_profile_options profiling(fitting *all, prem_condition times,
+                                      const prem_sampling *sampling) {
   /* In a long launch few tiles are cold, and wide windows for these would be there each time. */
   const bool is_steady = scenario_of(all) == PREM_RESIDENT && all->schedule->period_lcm_ns == 0 &&
                          !prem_schedule_has_best_effort(all->schedule);
-  const int64_t discard = is_sim(all) ? 0 : all->schedule->measure.discard;
-  return (prem_profile_options){.sampling = {.scenario = scenario_of(all),
-                                             .samples = samples,
-                                             .discard = prem_min_i64(discard, samples),
-                                             .rounds = prem_min_i64(samples, ROUNDS),
-                                             .launches = LAUNCHES,
-                                             .seed = all->options->seed,
-                                             .max_records = MAX_RECORDS},
+  return (prem_profile_options){.sampling = *sampling,
                                 .engine = all->options->engine,
                                 .times = times,
                                 .together = times != PREM_ISOLATED,
                                 .steady = is_steady,
+                                .shared = true,
                                 .margin_pct = 100 * all->margin,
                                 .stop = all->options->stop,
                                 .progress = show_runs,
@@ -197,21 +278,15 @@ static prem_profile_options profiling(fitting *all, prem_condition times, int64_
 }
 
 /* NULL on any error; what was interrupted is none. Where no run goes undisturbed, disturbed ones
- * are better than none: the profile says that it is not valid. */
+ * count: the profile says that it is not valid. */
 static prem_status measure(fitting *all, const prem_profile_options *options, prem_profile **out) {
-  prem_profile_options now = *options;
-  prem_status status;
-  for (;;) {
-    now.mix_disturbed = all->is_disturbed;
-    status = prem_profile_measure(all->schedule, all->backend, &all->machine, &now, out, all->diag);
-    if (status != PREM_OK || !(*out)->none_counted || all->is_disturbed)
-      break;
-    tell(all, "the operating system took a core away in every run: from here on disturbed runs "
-              "count, and no plan is better than they are (`ttprem doctor`)");
-    all->is_disturbed = true;
-    prem_profile_free(*out);
-    *out = NULL;
-  }
+  const double began_s = prem_host_clock_s();
+  prem_status status =
+      prem_profile_measure(all->schedule, all->backend, &all->machine, options, out, all->diag);
+  if (status == PREM_OK)
+    learn(all, began_s, *out, options);
+  if (status == PREM_OK)
+    all->is_disturbed = (*out)->all_disturbed;
   if (status == PREM_OK && !(*out)->output_ok) {
     prem_diag_add(all->diag, PREM_ERROR, 0, (prem_place){all->schedule->path, 0}, "outputs",
                   "an output differs from its reference: `ttprem run` shows which, "
@@ -225,24 +300,41 @@ static prem_status measure(fitting *all, const prem_profile_options *options, pr
   return status;
 }
 
-/* Of all tasks at once, or of each alone; a short look first says how long a run takes. */
-static prem_status measure_first(fitting *all, prem_condition times, prem_profile **out) {
-  prem_schedule *schedule = all->schedule;
-  prem_profile_options options = profiling(all, times, PILOT_SAMPLES);
-  prem_status status = prem_profile_order(schedule, all->probed, all->options->stop, all->diag);
-  if (status == PREM_OK)
-    status = measure(all, &options, out);
-  if (status != PREM_OK || all->options->quick)
-    return status;
-  const int64_t turns = times == PREM_ISOLATED ? schedule->task_count + 1 : 1;
-  const int64_t run_ns =
-      prem_max_i64((*out)->makespan_ns[PREM_CORUNNING].max, schedule->period_lcm_ns);
-  const int64_t samples = samples_of(all, run_ns * turns);
-  if (samples <= PILOT_SAMPLES)
+/* In the place of `*seen` the times of more samples, `most` of them at most; where there is no time
+ * for that it stays. */
+static prem_status measure_more(fitting *all, prem_condition times, int64_t most,
+                                prem_profile **seen) {
+  prem_sampling sampling;
+  if (!choose_sampling(all, &all->costs, times, &sampling) || is_stopped(all))
     return PREM_OK;
-  prem_profile_free(*out);
-  options = profiling(all, times, samples);
-  return measure(all, &options, out);
+  sampling.samples = prem_min_i64(sampling.samples, most);
+  sampling.discard = prem_min_i64(sampling.discard, sampling.samples);
+  sampling.rounds = prem_min_i64(sampling.rounds, sampling.samples);
+  if (sampling.samples <= (*seen)->sampling.samples)
+    return PREM_OK;
+  prem_profile *more = NULL;
+  const prem_profile_options options = profiling(all, times, &sampling);
+  const prem_status status = measure(all, &options, &more);
+  if (status != PREM_OK)
+    return status;
+  if (*seen != all->now.profile)
+    prem_profile_free(*seen);
+  *seen = more;
+  return PREM_OK;
+}
+
+/* Of all tasks at once, or of each alone; the first run says how long others may be. */
+static prem_status look(fitting *all, prem_condition times, prem_profile **out) {
+  const prem_sampling one = {.scenario = scenario_of(all),
+                             .samples = 1,
+                             .rounds = 1,
+                             .launches = 1,
+                             .seed = all->options->seed,
+                             .max_records = MAX_RECORDS};
+  const prem_profile_options options = profiling(all, times, &one);
+  const prem_status status =
+      prem_profile_order(all->schedule, all->probed, all->options->stop, all->diag);
+  return status == PREM_OK ? measure(all, &options, out) : status;
 }
 
 /* ---- planning ------------------------------------------------------------------------------- */
@@ -288,18 +380,30 @@ static prem_diag *refuse_formula(const fitting *all, prem_diag *found) {
   return one;
 }
 
+static void tell_disturbed(fitting *all) {
+  if (!all->is_disturbed || all->has_told)
+    return;
+  all->has_told = true;
+  tell(all,
+       "the operating system took a core away in every run of some task: disturbed runs count, "
+       "windows bound the time of %g %% of phases instead of the longest, and no plan is better "
+       "than the runs are (`ttprem doctor`)",
+       100 * all->now.profile->quantile);
+}
+
 /* The schedule has the plan after PREM_OK, and the checker has accepted it. */
 static prem_status plan(fitting *all, prem_fit_times times) {
   const prem_fit_options *asked = all->options;
-  const double left_s = fmax(asked->time_limit_s - passed_s(all), 0);
   /* On sim there is one search, which a number of schedules ends, mostly before the time does. */
-  const double room_s = is_sim(all) ? left_s : fmin(asked->time_limit_s * search_part, left_s);
+  const double room_s =
+      is_sim(all) ? left_s(all) : fmin(asked->time_limit_s * search_part, left_s(all));
   prem_plan_options options = {.seed = asked->seed,
                                .time_limit_ns = asked->quick ? 0 : (int64_t)(room_s * 1e9),
                                .step_limit = is_sim(all) && !asked->quick ? SIM_STEPS : 0,
                                .stop = asked->stop,
                                .progress = show_search,
                                .progress_context = all};
+  tell_disturbed(all);
   begin(all, "planning");
   prem_plan_report report;
   prem_plan *plan = NULL;
@@ -341,7 +445,7 @@ static bool is_better(const fitting *all, const prem_fit_turn *a, const prem_fit
     return a->is_measured;
   if (keeps_limit(all, a) != keeps_limit(all, b))
     return keeps_limit(all, a);
-  if (!keeps_limit(all, a))
+  if (!keeps_limit(all, a) && !all->is_disturbed) /* disturbances come late whatever the plan */
     return late_part(a) < late_part(b);
   if (a->hyperperiod_ns != b->hyperperiod_ns) /* with periods they are equal */
     return a->hyperperiod_ns < b->hyperperiod_ns;
@@ -383,7 +487,6 @@ static prem_status restore_best(fitting *all) {
 /* ---- turns ---------------------------------------------------------------------------------- */
 
 static void tell_turn(const fitting *all, const prem_fit_turn *turn) {
-  const double left_s = all->options->time_limit_s - passed_s(all);
   char raised[64] = "";
   if (turn->raised >= 0 && turn->times != PREM_FIT_FILE)
     snprintf(raised, sizeof raised, ", %d phases took longer than their windows", turn->raised);
@@ -391,14 +494,29 @@ static void tell_turn(const fitting *all, const prem_fit_turn *turn) {
        "plan %d, by times %s: %.1f us, %" PRId64 " of %" PRId64
        " releases late%s; %.0f s, at most %.0f more",
        all->result->count, prem_fit_times_name(turn->times), (double)turn->hyperperiod_ns / 1e3,
-       turn->late, turn->releases, raised, passed_s(all), left_s > 0 ? left_s : 0);
+       turn->late, turn->releases, raised, passed_s(all), left_s(all));
 }
 
-/* Run the schedule's plan; `*out` are its times, for the next one. */
+/* By the plan a hyperperiod takes at least as long as planned. */
+static fit_costs costs_of_plan(const fitting *all, int32_t turn) {
+  fit_costs costs = all->costs;
+  costs.hyperperiod_s =
+      fmax(costs.hyperperiod_s, (double)all->result->turns[turn].hyperperiod_ns / 1e9);
+  return costs;
+}
+
+/* Run the schedule's plan; `*out` are its times, for the next one; NULL: there is no time for it.
+ * A first plan that nobody has run says little: it may take the limit once more. */
 static prem_status measure_plan(fitting *all, prem_profile **out) {
   prem_fit_turn *turn = &all->result->turns[all->now.turn];
-  prem_profile_options options =
-      profiling(all, PREM_PLANNED, samples_of(all, turn->hyperperiod_ns));
+  const fit_costs costs = costs_of_plan(all, all->now.turn);
+  prem_sampling sampling;
+  const bool fits = choose_sampling(all, &costs, PREM_PLANNED, &sampling);
+  const bool may_take_more = all->now.turn == 0 && left_s(all) > 0 &&
+                             cost_s(&costs, &sampling, 1) <= all->options->time_limit_s;
+  if (!fits && !may_take_more)
+    return PREM_OK;
+  prem_profile_options options = profiling(all, PREM_PLANNED, &sampling);
   const bool is_first = turn->times != PREM_FIT_ANEW && turn->times != PREM_FIT_RAISED;
   options.anew = is_first;
   options.raise = !is_first;
@@ -418,15 +536,44 @@ static prem_status measure_plan(fitting *all, prem_profile **out) {
   return PREM_OK;
 }
 
+/* To compare with. Where there is no graph there is no ordinary kernel that was tuned. */
+static int32_t modes_of(const fitting *all, prem_mode *out) {
+  static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LEGACY, PREM_MODE_GRAPH,
+                                    PREM_MODE_GATED_GRAPH};
+  const bool has_ordinary = prem_backend_has_mode(all->backend, PREM_MODE_GRAPH);
+  int32_t count = 0;
+  for (size_t i = 0; i < (has_ordinary ? sizeof modes / sizeof modes[0] : 2); ++i)
+    if (prem_backend_has_mode(all->backend, modes[i]))
+      out[count++] = modes[i];
+  return count;
+}
+
+/* A run of so many modes, each as long as the plan. */
+static double compare_cost_s(const fitting *all, int32_t turn, int32_t modes) {
+  const fit_costs costs = costs_of_plan(all, turn);
+  return costs.open_s + modes * (costs.launch_s + costs.hyperperiod_s);
+}
+
+/* What is kept for the comparison: one run of each mode at least, where these take a quarter of the
+ * limit at most. */
+static double comparison_s(const fitting *all) {
+  const double limit_s = all->options->time_limit_s;
+  prem_mode modes[PREM_MODE_COUNT];
+  const double least_s = compare_cost_s(all, all->now.turn, modes_of(all, modes));
+  return fmax(limit_s * compare_part, fmin(least_s, limit_s * left_part));
+}
+
 /* Why these turns are enough; NULL: go on. */
 static const char *why_enough(const fitting *all, const prem_fit_turn *turn, double turn_s) {
-  const double end_s = all->options->time_limit_s * (1 - compare_part);
+  const double end_s = all->options->time_limit_s - comparison_s(all);
   if (is_sim(all))
     return "on sim phases take the times that they are given";
   if (turn->raised == 0)
     return "no time was longer than its window";
   if (turn->raised > 0 && keeps_limit(all, turn))
     return "few enough releases were late";
+  if (turn->raised > 0 && all->is_disturbed)
+    return "all runs were disturbed, and longer windows would be those of the disturbances";
   if (all->result->count >= TURNS)
     return "that was the last turn";
   return passed_s(all) + turn_s > end_s ? "time was up" : NULL;
@@ -449,6 +596,10 @@ static prem_status take_turns(fitting *all) {
     status = measure_plan(all, &seen);
     if (status != PREM_OK)
       break;
+    if (!seen) {
+      all->result->why = "time was up";
+      break;
+    }
     const prem_fit_turn *turn = &all->result->turns[all->now.turn];
     all->result->why =
         why_enough(all, turn, passed_s(all) - began_s + all->options->time_limit_s * search_part);
@@ -485,22 +636,43 @@ static bool has_times(fitting *all) {
   return true;
 }
 
+static bool has_open_blocks(const prem_schedule *schedule) {
+  bool any = false;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    any |= schedule->tasks[t].blocks_open;
+  return any;
+}
+
+/* By the times of the pilot, which stay where there is no time for others. */
+static prem_status deal_anew(fitting *all, prem_profile *seen) {
+  bool dealt_anew = false;
+  prem_status status = take_times(all, seen);
+  prem_schedule_set_plan(all->schedule, NULL);
+  if (status == PREM_OK)
+    status = prem_schedule_deal(all->schedule, &dealt_anew, all->diag);
+  if (status == PREM_OK && dealt_anew)
+    tell(all, "open blocks are dealt anew, by the times");
+  if (status == PREM_OK)
+    status = prem_profile_order(all->schedule, all->probed, all->options->stop, all->diag);
+  return status;
+}
+
 static prem_status plan_by(fitting *all, prem_condition condition, prem_fit_times times) {
   prem_profile *seen = NULL;
   begin(all, times == PREM_FIT_ALONE ? "measuring each task alone" : "measuring all tasks");
-  prem_status status = measure_first(all, condition, &seen);
+  const bool is_quick = all->options->quick;
+  prem_status status = look(all, condition, &seen);
+  if (status == PREM_OK)
+    status = measure_more(all, condition, PILOT_SAMPLES, &seen);
+  if (status == PREM_OK && !is_quick && has_open_blocks(all->schedule))
+    status = deal_anew(all, seen);
+  if (status == PREM_OK && !is_quick)
+    status = measure_more(all, condition, MAX_SAMPLES, &seen);
   if (status == PREM_OK)
     status = take_times(all, seen);
-  bool dealt_anew = false;
+  else if (seen != all->now.profile)
+    prem_profile_free(seen);
   prem_schedule_set_plan(all->schedule, NULL); /* one that was refused */
-  if (status == PREM_OK && !all->options->quick)
-    status = prem_schedule_deal(all->schedule, &dealt_anew, all->diag);
-  if (status == PREM_OK && dealt_anew && !is_stopped(all)) {
-    tell(all, "open blocks are dealt anew, by the times");
-    status = measure_first(all, condition, &seen);
-    if (status == PREM_OK)
-      status = take_times(all, seen);
-  }
   return status == PREM_OK ? plan(all, times) : status;
 }
 
@@ -525,35 +697,47 @@ static prem_status make_first(fitting *all) {
 
 /* ---- what it costs -------------------------------------------------------------------------- */
 
-/* Where there is no graph there is no ordinary kernel that was tuned. */
-static void choose_modes(const fitting *all, prem_compare_options *compare) {
-  static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LEGACY, PREM_MODE_GRAPH,
-                                    PREM_MODE_GATED_GRAPH};
-  const bool has_ordinary = prem_backend_has_mode(all->backend, PREM_MODE_GRAPH);
-  for (size_t i = 0; i < (has_ordinary ? sizeof modes / sizeof modes[0] : 2); ++i)
-    if (prem_backend_has_mode(all->backend, modes[i]))
-      compare->modes[compare->mode_count++] = modes[i];
+/* For the modes that there is time for: tt and free at least; false: for none. */
+static bool choose_comparison(const fitting *all, prem_compare_options *compare) {
+  prem_sampling *sampling = &compare->sampling;
+  double least_s = compare_cost_s(all, all->best.turn, compare->mode_count);
+  if (least_s > left_s(all) && compare->mode_count > 2) {
+    tell(all, "no time to compare the plan with ordinary kernels (--time-limit)");
+    least_s = compare_cost_s(all, all->best.turn, compare->mode_count = 2);
+  }
+  const double room_s =
+      fmin(all->options->time_limit_s * compare_part, left_s(all)) - all->costs.open_s;
+  const double launch_s = all->costs.launch_s * compare->mode_count;
+  if (sampling->scenario == PREM_RESIDENT && launch_s > 0)
+    sampling->launches = prem_max_i64((int64_t)fmin(room_s * waste_part / launch_s, 10), 1);
+  if (room_s < 2 * (least_s - all->costs.open_s))
+    sampling->discard = 0;
+  sampling->duration_s = fmax(room_s, 1e-3);
+  return least_s <= left_s(all);
 }
 
-/* No plan is the worse for a mode that is not possible: it is left out. */
+/* No plan is the worse for a mode that is not possible, or for which there is no time: it is left
+ * out. */
 static prem_status compare(fitting *all) {
   const prem_measure *file = &all->schedule->measure;
-  prem_compare_options options = {
-      .sampling = {.scenario = file->scenario,
-                   .samples = is_sim(all) ? 1 : 0,
-                   .discard = is_sim(all) ? 0 : file->discard,
-                   .rounds = ROUNDS,
-                   .duration_s = is_sim(all) ? 0 : all->options->time_limit_s * compare_part,
-                   .seed = all->options->seed},
-      .engine = all->options->engine,
-      .mix_disturbed = all->is_disturbed,
-      .times_only = true,
-      .stop = all->options->stop,
-      .progress = show_comparison,
-      .progress_context = all};
+  prem_compare_options options = {.sampling = {.scenario = file->scenario,
+                                               .samples = is_sim(all) ? 1 : 0,
+                                               .discard = is_sim(all) ? 0 : file->discard,
+                                               .rounds = ROUNDS,
+                                               .seed = all->options->seed},
+                                  .engine = all->options->engine,
+                                  .mix_disturbed = all->is_disturbed,
+                                  .times_only = true,
+                                  .stop = all->options->stop,
+                                  .progress = show_comparison,
+                                  .progress_context = all};
   prem_session *session = NULL;
   prem_diag *found = prem_diag_new();
-  choose_modes(all, &options);
+  options.mode_count = modes_of(all, options.modes);
+  if (!is_sim(all) && !choose_comparison(all, &options)) {
+    prem_diag_free(found);
+    return PREM_OK;
+  }
   begin(all, "comparing");
   prem_status status = prem_session_open(all->backend, all->schedule, &session, found);
   if (status == PREM_OK)

@@ -114,12 +114,21 @@ prem_findings *prem_fit_findings(const prem_schedule *schedule, const prem_fit *
   add_turns(findings, fit);
   if (fit->comparison)
     add_modes(findings, fit->comparison);
+  else if (!options->quick && !fit->interrupted)
+    prem_findings_note(findings, "Not compared with other modes: there was no time for it "
+                                 "(--time-limit).");
   prem_findings_note(
       findings, "Limit: %g %% of releases late. Objective: %s. It took %.1f of at most %g s.",
       100 * options->late, schedule->policy.objective, fit->seconds, options->time_limit_s);
   if (fit->turns[fit->best].report.unsearched)
     prem_findings_note(findings, "No better plan was searched: %s.",
                        fit->turns[fit->best].report.unsearched);
+  if (fit->profile && fit->profile->quantile > 0)
+    prem_findings_note(
+        findings,
+        "Windows bound the time that %g %% of the phases of each kind do not exceed, "
+        "with a confidence of %g %%: the longest times are those of disturbances.",
+        100 * fit->profile->quantile, 100 * PREM_PROFILE_CONFIDENCE);
   if (fit->profile && !fit->profile->valid)
     prem_findings_note(findings, "The times are of a machine that was disturbed: %s.",
                        fit->profile->disturbed);

@@ -287,8 +287,6 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
                                  out->longest_ns);
   if (all->result->counts_cold)
     out->longest_ns = prem_max_i64(seen->cold.max_ns, out->longest_ns);
-  all->result->all_disturbed |=
-      seen->steady.count + seen->cold.count == 0 && seen->disturbed.count > 0;
   const int64_t drain_ns = all->drains_ns[all->places[t] * PREM_PHASE_COUNT + phase];
   if (condition == PREM_PLANNED && drain_ns > 0)
     longest_ns = prem_min_i64(longest_ns, drain_ns);
@@ -451,31 +449,40 @@ static void fold_joined(const profiling *all, int32_t t) {
     task->joined_busy_ns = busy_ns;
 }
 
-/* Do the samples of all phases bound this quantile, or of those of best effort? */
-static bool all_bound(const profiling *all, double share, bool of_best_effort) {
+/* Do the samples of all phases bound this quantile, or of those of best effort, with so many above
+ * the bound? */
+static bool all_bound(const profiling *all, double share, bool of_best_effort, int64_t above) {
   for (int32_t i = 0; i < all->schedule->task_count * PREM_PHASE_COUNT; ++i) {
     const int32_t t = i / PREM_PHASE_COUNT;
     if (of_best_effort && !all->schedule->tasks[t].best_effort)
       continue;
     const times_that_count times = times_of(all, condition_of(all, t), t, i % PREM_PHASE_COUNT);
     const int64_t count = times.steady->count + times.cold->count;
-    if (count > 0 && prem_quantile_above(count, share, PREM_PROFILE_CONFIDENCE) < 0)
+    if (count > 0 && prem_quantile_above(count, share, PREM_PROFILE_CONFIDENCE) < above)
       return false;
   }
   return true;
 }
 
 /* The longest time of a quiet machine is the best that is known; that of a disturbed one says what
- * else it did. Of best-effort phases there are many times, and nobody tells the disturbed ones
- * apart: theirs decide where critical phases have too few. */
+ * else it did. Where it is shared all the time, a quantile has to leave the longest out. Of
+ * best-effort phases there are many times, and nobody tells the disturbed ones apart: theirs decide
+ * where critical phases have too few. */
 static double choose_quantile(const profiling *all) {
-  static const double shares[] = {0.999, 0.99};
+  static const double shares[] = {0.999, 0.99}, of_shared[] = {0.95, 0.90};
   const double asked = all->options->quantile;
   if (asked > 0)
     return asked < 1 ? asked : 0;
+  if (all->options->shared && all->result->all_disturbed) {
+    size_t i = 0;
+    while (i + 1 < sizeof of_shared / sizeof of_shared[0] &&
+           !all_bound(all, of_shared[i], false, 1))
+      ++i;
+    return of_shared[i];
+  }
   for (int only = 0; !all->result->valid && only <= all->result->best_effort; ++only)
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; ++i)
-      if (all_bound(all, shares[i], only))
+      if (all_bound(all, shares[i], only, 0))
         return shares[i];
   return 0;
 }
@@ -486,6 +493,8 @@ static void count_disturbed(const profiling *all) {
     const int32_t t = i / PREM_PHASE_COUNT;
     const prem_variant_phase *seen = phase_in(all, condition_of(all, t), t, i % PREM_PHASE_COUNT);
     counted += seen->steady.count + seen->cold.count + (seen->unrecorded_max_ns > 0);
+    all->result->all_disturbed |=
+        seen->steady.count + seen->cold.count == 0 && seen->disturbed.count > 0;
   }
   for (int32_t i = 0; i < all->variant_count; ++i)
     for (int m = 0; m < PREM_MODE_COUNT; ++m)
@@ -530,10 +539,10 @@ static prem_status fold(const profiling *all) {
   prem_status status = PREM_OK;
   all->result->valid = prem_disturbance_none(all->disturbance, all->options->sampling.samples,
                                              all->result->disturbed, sizeof all->result->disturbed);
+  count_disturbed(all);
   all->result->quantile = choose_quantile(all);
   all->result->quantile_short =
-      all->result->quantile > 0 && !all_bound(all, all->result->quantile, false);
-  count_disturbed(all);
+      all->result->quantile > 0 && !all_bound(all, all->result->quantile, false, 0);
   fold_handovers(all);
   for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t) {
     memcpy(all->result->tasks[t].name, all->schedule->tasks[t].name,
@@ -940,6 +949,10 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
   prem_status status = make_result(&all, machine);
   if (status == PREM_OK)
     status = open_variants(&all);
+  if (status == PREM_OK && options->progress)
+    options->progress(options->progress_context, 0,
+                      (all.variant_count - first_variant(&all)) *
+                          prem_min_i64(options->sampling.rounds, options->sampling.samples));
   if (status == PREM_OK)
     status = measure(&all);
   bool kept = false;

@@ -15,7 +15,9 @@ typedef struct prem_fit_options {
   const char *objective; /* of the plans, as in the file's `policy`; NULL: the file's */
   double late;           /* part of the releases that may be late in a plan that has settled */
   double margin;         /* room above the longest times, as a part of them; < 0: it is chosen */
-  double time_limit_s;   /* of all of it; above 0 */
+  double time_limit_s;   /* of all of it, above 0; what is under way then comes to its end, and a
+                            first plan is made, and run where that takes the limit once more at
+                            most */
   bool quick;            /* measure the times once and make the first plan, no more */
   uint64_t seed;         /* of random orders and searches */
   prem_engine engine;
@@ -75,7 +77,9 @@ PREM_EXTERN_C_BEGIN
  * that plan is measured: by its times the next one is made, and from then on times only get longer,
  * until nothing does, or few enough releases are late. The best plan is the one with the shortest
  * hyperperiod of those that keep `late`, then the one that leaves best effort most time, then the
- * one with most slack; where none keeps it, the one with the least part of late releases.
+ * one with most slack; where none keeps it, the one with the least part of late releases, or the
+ * shortest where the machine disturbs all runs: a quantile of all times counts there instead of the
+ * longest, and nothing is raised.
  *
  * @param schedule  bound; has times, plan and profile of the best plan afterwards, judged by the
  *                  checker. After an error it is good for prem_schedule_free() only.

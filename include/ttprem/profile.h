@@ -92,13 +92,16 @@ typedef struct prem_profile_options {
   bool raise;           /* planned: the same, but no WCET and no hand-over gets shorter than the
                            schedule's, so that measuring and planning by turns comes to an end */
   bool mix_disturbed;   /* disturbed jobs count like all others */
-  double margin_pct;    /* room above that time */
+  bool shared;       /* where all_disturbed, and `quantile` is 0: the 0.95 quantile of all phases,
+                        or the 0.90 one, where 0.95 has no longer time above its bound */
+  double margin_pct; /* room above that time */
   double quantile; /* wcet_ns bounds it, with PREM_PROFILE_CONFIDENCE; 1: it is the longest time; 0:
                       the longest, but on a disturbed machine the 0.999 or 0.99 quantile, whichever
                       all phases have the samples for */
-  double probability;                                         /* of the estimates; 0: 1e-6 */
-  const volatile sig_atomic_t *stop;                          /* not 0 ends it; may be NULL */
-  void (*progress)(void *context, int64_t done, int64_t all); /* may be NULL */
+  double probability;                /* of the estimates; 0: 1e-6 */
+  const volatile sig_atomic_t *stop; /* not 0 ends it; may be NULL */
+  /** Turns that are done; 0 as soon as the first one can begin; may be NULL. */
+  void (*progress)(void *context, int64_t done, int64_t all);
   void *progress_context;
 } prem_profile_options;
 
