@@ -174,11 +174,12 @@ prem_status prem_tile_choose(prem_schedule *schedule, prem_task *task, const pre
     if (schedule->arrays[task->arrays[p]].rank == 0)
       schedule->arrays[task->arrays[p]].type = kernel->ports[p].type;
   for (int32_t p = kernel->port_count - 1; p >= 0; --p) /* of the output, where it is known */
-    if (asked.rank[p] > 0 && choose(&c, asked.shape[p], asked.rank[p])) {
-      task->tile_rank = bind->tile_rank;
-      memcpy(task->tile, bind->tile, sizeof task->tile);
-      return PREM_OK;
-    }
+    for (int32_t rank = asked.rank[p]; rank > 0; --rank)
+      if (choose(&c, asked.shape[p], rank)) {
+        task->tile_rank = bind->tile_rank;
+        memcpy(task->tile, bind->tile, sizeof task->tile);
+        return PREM_OK;
+      }
   return prem_bind_refuse(bind, "tile",
                           "is left out, and none that kernel '%s' takes fits the %lld bytes that a "
                           "block's scratchpad has for each of %d buffers; name one, or give more "
