@@ -117,7 +117,7 @@ static void write_tiles(FILE *out, const prem_schedule *schedule) {
   bool any = false;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
-    if (!task->tile_open)
+    if (!task->tile_open || task->tile_rank == 0)
       continue;
     fputs(any ? ",\n    { task = " : "\n  tiles = (\n    { task = ", out);
     prem_write_text(out, task->name);
