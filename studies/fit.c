@@ -60,6 +60,7 @@ typedef struct fitting {
   double opened_s;   /* when the first run of a measurement could begin */
   bool is_disturbed; /* of some phase the last measurement has no undisturbed time */
   bool has_told;     /* of that */
+  bool is_mixed;     /* a pilot asks for makespans, whatever disturbed them */
   double margin;
   made now, best;
   const char *doing;
@@ -271,6 +272,7 @@ static prem_profile_options profiling(fitting *all, prem_condition times,
                                 .together = times != PREM_ISOLATED,
                                 .steady = is_steady,
                                 .shared = true,
+                                .mix_disturbed = all->is_mixed,
                                 .margin_pct = 100 * all->margin,
                                 .stop = all->options->stop,
                                 .progress = show_runs,
@@ -809,7 +811,7 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
                  .machine = *machine,
                  .options = options,
                  .result = result,
-                 .began_s = prem_host_clock_s(),
+                 .began_s = prem_host_clock_s() - options->spent_s,
                  .now.turn = -1,
                  .best.turn = -1,
                  .diag = diag};
@@ -833,6 +835,32 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
   }
   prem_fit_free(result);
   return status == PREM_OK ? PREM_ERR_MEMORY : status;
+}
+
+prem_status prem_fit_pilot(prem_schedule *schedule, const prem_backend *backend,
+                           const prem_machine *machine, const prem_fit_options *options,
+                           int64_t *makespan_ns, prem_diag *diag) {
+  *makespan_ns = 0;
+  if (!schedule->bound || !(options->time_limit_s > 0))
+    return PREM_ERR_ARGUMENT;
+  fitting all = {.schedule = schedule,
+                 .backend = backend,
+                 .probed = machine,
+                 .machine = *machine,
+                 .options = options,
+                 .is_mixed = true,
+                 .doing = "trying layouts",
+                 .began_s = prem_host_clock_s(),
+                 .diag = diag};
+  prem_profile *seen = NULL;
+  prem_schedule_set_plan(schedule, NULL);
+  prem_status status = look(&all, PREM_CORUNNING, &seen);
+  if (status == PREM_OK)
+    status = measure_more(&all, PREM_CORUNNING, PILOT_SAMPLES, &seen);
+  if (status == PREM_OK)
+    *makespan_ns = seen->makespan_ns[PREM_CORUNNING].min;
+  prem_profile_free(seen);
+  return status;
 }
 
 void prem_fit_free(prem_fit *fit) {

@@ -42,6 +42,8 @@ typedef struct prem_platform {
   int32_t sms;           /* 0: not given. Block b sits on SM b % sms */
   int32_t block_threads; /* of a block, those that move memory included; 0: not given */
   int32_t buffers;       /* 1: one live tile a block; n: n input and n output buffers */
+  bool buffers_open;     /* the file leaves them open; a plan keeps them */
+  int32_t tile_parts;    /* of a buffer, tiles that are chosen fill one of so many; 0: all of it */
   int64_t scratch_bytes; /* of one block; 0: not given */
   int64_t clock_step_ns; /* the grid of the plan's instants; at least 1 */
   int64_t guard_ns;      /* planned gap between phases */
@@ -159,7 +161,8 @@ typedef struct prem_task {
   uint32_t off;           /* bit m: in operating mode m it has no jobs */
   prem_after *after;      /* [after_count] */
   int32_t after_count;
-  int32_t tile_rank; /* 0: no `tile` */
+  bool tile_open;    /* the file leaves it open, and the kernel needs one; a plan keeps it */
+  int32_t tile_rank; /* 0: no `tile`; where it is open, bind chooses it */
   int32_t tile[PREM_MAX_RANK];
   prem_arg *args;
   int32_t arg_count;

@@ -56,6 +56,34 @@ void prem_read_dealt(prem_reader *reader, const config_setting_t *group, void *p
   prem_read_block_ranges(reader, blocks, task, blocks->value.sval);
 }
 
+/* The tile of a task that leaves it open. */
+void prem_read_plan_tile(prem_reader *reader, const config_setting_t *group, void *plan) {
+  (void)plan;
+  prem_read_known_keys(reader, group, PREM_KEYS_plan_tile);
+  const int32_t number = read_task_name(reader, group, "task", true);
+  if (number < 0 || !prem_read_member(reader, group, "tile", CONFIG_TYPE_ARRAY, true))
+    return;
+  prem_task *task = &reader->schedule->tasks[number];
+  if (!task->tile_open || task->tile_rank > 0)
+    prem_refuse(reader, 25, group, "task", "'%s' %s; leave it out", task->name,
+                task->tile_open ? "has its tile further up" : "leaves no tile open in `tasks`");
+  else
+    prem_read_tile_of(reader, group, task);
+}
+
+void prem_read_plan_buffers(prem_reader *reader, const config_setting_t *group, void *plan) {
+  (void)plan;
+  prem_platform *platform = &reader->schedule->platform;
+  if (!config_setting_get_member(group, "buffers"))
+    return;
+  if (!platform->buffers_open)
+    prem_refuse(reader, 25, group, "buffers",
+                "stands beside platform.buffers = %d, which is not \"auto\"; leave it out",
+                platform->buffers);
+  else
+    prem_read_int32(reader, group, "buffers", 1, PREM_MAX_BUFFERS, &platform->buffers);
+}
+
 /* What is planned has blocks. Said once of a task. */
 static bool has_blocks(prem_reader *reader, const config_setting_t *group, int32_t number) {
   prem_task *task = &reader->schedule->tasks[number];

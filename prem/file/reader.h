@@ -138,6 +138,8 @@ void prem_judge_busy(prem_reader *reader, const config_setting_t *group, int64_t
 void prem_read_relations(prem_reader *reader);
 void prem_read_plan(prem_reader *reader, const config_setting_t *root);
 /** Blocks such as "0-3,8", behind those that the task has. E008, E027. */
+/** `tile` of a group. */
+void prem_read_tile_of(prem_reader *reader, const config_setting_t *group, prem_task *task);
 void prem_read_block_ranges(prem_reader *reader, const config_setting_t *setting, prem_task *task,
                             const char *text);
 /** A run where the file does not say more; its tile is that of its first block. */

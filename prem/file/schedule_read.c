@@ -104,6 +104,18 @@ void prem_read_blocks_per_sm(prem_reader *reader, const config_setting_t *group,
     platform->blocks = (int32_t)blocks;
 }
 
+/* "auto": two until something else is chosen, so that one tile computes while another one moves. */
+void prem_read_buffers(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_platform *platform = out;
+  const config_setting_t *setting = config_setting_get_member(group, "buffers");
+  platform->buffers_open =
+      setting && setting->type == CONFIG_TYPE_STRING && !strcmp(setting->value.sval, "auto");
+  if (platform->buffers_open)
+    platform->buffers = 2;
+  else
+    prem_read_int32(reader, group, "buffers", 1, PREM_MAX_BUFFERS, &platform->buffers);
+}
+
 /* The blocks of that class are a launch of their own. */
 void prem_read_best_effort(prem_reader *reader, const config_setting_t *platform_group,
                            void *of_platform) {

@@ -112,6 +112,26 @@ static void write_dealt(FILE *out, const prem_schedule *schedule) {
     fputs("\n  );", out);
 }
 
+/* What was chosen for tasks that leave their tiles open, and for open buffers. */
+static void write_tiles(FILE *out, const prem_schedule *schedule) {
+  bool any = false;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (!task->tile_open || task->tile_rank == 0)
+      continue;
+    fputs(any ? ",\n    { task = " : "\n  tiles = (\n    { task = ", out);
+    prem_write_text(out, task->name);
+    for (int32_t d = 0; d < task->tile_rank; ++d)
+      fprintf(out, "%s%" PRId32, d ? ", " : "; tile = [ ", task->tile[d]);
+    fputs(" ]; }", out);
+    any = true;
+  }
+  if (any)
+    fputs("\n  );", out);
+  if (schedule->platform.buffers_open)
+    fprintf(out, "\n  buffers = %" PRId32 ";", schedule->platform.buffers);
+}
+
 static void write_closed(FILE *out, const prem_plan *plan) {
   const prem_closed_window *closed = plan->closed;
   if (!plan->gates)
@@ -187,6 +207,7 @@ static void write_plan(FILE *out, const prem_schedule *schedule) {
     fprintf(out, "\n  warmup_tiles = %d;  warmup_ns = %" PRId64 "L;", plan->warmup_tiles,
             plan->warmup_ns);
   write_dealt(out, schedule);
+  write_tiles(out, schedule);
   write_entries(out, schedule, plan, "  ");
   write_mode_plans(out, schedule);
   write_closed(out, schedule->plan);

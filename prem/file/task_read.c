@@ -442,10 +442,7 @@ void prem_read_args(prem_reader *reader, const config_setting_t *group, void *ou
     read_arg(reader, config_setting_get_elem(args, (unsigned)i), task);
 }
 
-void prem_read_tile(prem_reader *reader, const config_setting_t *group, void *out) {
-  prem_task *task = out;
-  if (is_abstract(task) && !config_setting_get_member(group, "tiles"))
-    prem_refuse(reader, 3, group, "tiles", "missing; a task without a kernel needs it");
+void prem_read_tile_of(prem_reader *reader, const config_setting_t *group, prem_task *task) {
   const config_setting_t *tile = prem_read_member(reader, group, "tile", CONFIG_TYPE_ARRAY, false);
   const int rank = tile ? config_setting_length(tile) : 0;
   if (tile && (rank < 1 || rank > PREM_MAX_RANK)) {
@@ -461,6 +458,16 @@ void prem_read_tile(prem_reader *reader, const config_setting_t *group, void *ou
     task->tile[d] = (int32_t)size;
   }
   task->tile_rank = rank;
+}
+
+/* What a best-effort task's tile costs is its gate's, so it names its own. */
+void prem_read_tile(prem_reader *reader, const config_setting_t *group, void *out) {
+  prem_task *task = out;
+  if (is_abstract(task) && !config_setting_get_member(group, "tiles"))
+    prem_refuse(reader, 3, group, "tiles", "missing; a task without a kernel needs it");
+  prem_read_tile_of(reader, group, task);
+  task->tile_open = !is_abstract(task) && !task->best_effort &&
+                    !config_setting_get_member(group, "tile") && task->tile_count == 0;
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "prem/model/deal.h"
 #include "prem/model/private.h"
 #include "prem/model/scratchpad.h"
+#include "prem/model/tile.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -424,7 +425,10 @@ static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const pr
   if (!bind)
     return PREM_ERR_MEMORY;
   fill_bind(schedule, task, kernel, bind);
-  prem_status status = kernel->bind(bind);
+  task->tile_open &= kernel->port_count > 0;
+  const bool is_chosen = task->tile_open && task->tile_rank == 0;
+  prem_status status =
+      is_chosen ? prem_tile_choose(schedule, task, kernel, bind) : kernel->bind(bind);
   if (status == PREM_ERR_INVALID)
     refuse(task, diag, 31, place_of_key(task, bind->key), bind->key, "%s", bind->reason);
   if (status == PREM_OK)
@@ -590,6 +594,14 @@ static prem_status bind_tasks(prem_schedule *schedule, const prem_registry *regi
   }
 }
 
+static bool has_room(const prem_schedule *schedule) {
+  const int64_t room = schedule->platform.scratch_bytes;
+  for (int32_t b = 0; room > 0 && b < schedule->platform.blocks; ++b)
+    if (prem_block_scratch_bytes(schedule, b) > room)
+      return false;
+  return true;
+}
+
 prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *registry,
                                prem_diag *diag) {
   if (schedule->bound)
@@ -606,6 +618,9 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
     return status;
   if (prem_scratchpad_measure(schedule) != PREM_OK)
     return PREM_ERR_MEMORY;
+  while (schedule->platform.buffers_open && !schedule->plan && schedule->platform.buffers > 1 &&
+         !has_room(schedule))
+    --schedule->platform.buffers;
   /* what the abstract tasks alone exceed was said when the file was read */
   bool is_good = prem_schedule_fits(schedule, did_fit ? diag : NULL);
   for (int32_t t = 0; t < schedule->task_count; ++t)

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tasks whose file leaves their tiles open, and open buffers: what is chosen, how near to the best
+ * of all tiles that is, and that a plan keeps it. */
+#include "tests/common/running.h"
+#include "tests/common/suite.h"
+
+#include <unistd.h>
+
+#define HEAD                                                                                       \
+  "version = 1; name = \"open\"; platform: { blocks = %d; buffers = %s; scratch_bytes = %dL; };\n" \
+  "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ %d, %d ]; } );\n"                          \
+  "tasks = ( "
+#define TIMES                                                                                      \
+  "prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; }; writeback: { wcet_ns = 10L; };"
+
+static const char *image_task(const char *name, const char *kernel, const char *more) {
+  return text("{ name = \"%s\"; kernel = \"%s\"; arrays: { in = \"x\"; out = \"new\"; }; %s " TIMES
+              " }",
+              name, kernel, more);
+}
+
+/* NULL: refused. */
+static prem_schedule *open_image(int blocks, const char *buffers, int scratch, const int shape[2],
+                                 const char *kernel, const char *tile) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  prem_schedule *schedule =
+      schedule_from_text_lenient(text(HEAD "%s );", blocks, buffers, scratch, shape[0], shape[1],
+                                      image_task("a", kernel, tile)),
+                                 diag);
+  if (schedule && schedule->bound && prem_check(schedule, NULL, diag) == PREM_OK &&
+      prem_diag_errors(diag) == 0)
+    return schedule;
+  prem_schedule_free(schedule);
+  return NULL;
+}
+
+static int64_t moved_by(const prem_schedule *schedule) {
+  const prem_task *task = &schedule->tasks[0];
+  return task->tile_count * ((int64_t)task->in_bytes + task->out_bytes);
+}
+
+/* ---- what is chosen -------------------------------------------------------------------------- */
+
+static const struct {
+  const char *kernel;
+  int shape[2], scratch;
+} images[] = {{"conv2d", {40, 56}, 4096},      {"conv2d", {24, 200}, 8192},
+              {"conv2d_7x7", {40, 56}, 6144},  {"conv2d_7x7", {33, 130}, 16384},
+              {"conv2d_7x7", {90, 20}, 8192},  {"conv2d", {7, 9}, 65536},
+              {"conv2d_7x7", {64, 64}, 12000}, {"conv2d", {100, 30}, 5000}};
+enum { IMAGES = sizeof images / sizeof images[0] };
+
+/* On one block, beside every tile that is legal and fits: none moves much less. */
+TESTS(no_tile_moves_much_less, IMAGES) {
+  OWNED(prem_schedule) *chosen =
+      open_image(1, "1", images[_i].scratch, images[_i].shape, images[_i].kernel, "");
+  ck_assert_ptr_nonnull(chosen);
+  ck_assert(chosen->tasks[0].tile_open);
+  ck_assert_int_le(prem_block_scratch_bytes(chosen, 0), images[_i].scratch);
+  int64_t least = INT64_MAX;
+  int legal = 0;
+  for (int rows = 1; rows <= images[_i].shape[0]; ++rows)
+    for (int columns = 1; columns <= images[_i].shape[1]; columns += columns < 8 ? 1 : 3) {
+      OWNED(prem_schedule) *one =
+          open_image(1, "1", images[_i].scratch, images[_i].shape, images[_i].kernel,
+                     text("tile = [ %d, %d ];", rows, columns));
+      if (one && moved_by(one) < least)
+        least = moved_by(one);
+      legal += one != NULL;
+    }
+  ck_assert_int_gt(legal, 10);
+  ck_assert_double_le((double)moved_by(chosen), 1.10 * (double)least);
+}
+
+/* The last round has work for all blocks, as far as rows can be dealt out. */
+TESTS(all_blocks_have_work_in_the_last_round, 24) {
+  const int blocks = 2 + _i % 6, shape[2] = {96 + 7 * _i, 64};
+  OWNED(prem_schedule) *chosen = open_image(blocks, "2", 16384, shape, "conv2d", "");
+  ck_assert_ptr_nonnull(chosen);
+  const prem_task *task = &chosen->tasks[0];
+  const int rounds = (task->tile_count + blocks - 1) / blocks;
+  ck_assert_int_gt(task->tile_count, (rounds - 1) * blocks + blocks / 2);
+}
+
+TEST(several_buffers_have_smaller_tiles) {
+  const int shape[2] = {256, 64};
+  int before = INT32_MAX;
+  for (int buffers = 1; buffers <= 4; ++buffers) {
+    OWNED(prem_schedule) *chosen = open_image(2, text("%d", buffers), 32768, shape, "conv2d", "");
+    ck_assert_ptr_nonnull(chosen);
+    ck_assert_int_lt(chosen->tasks[0].in_bytes, before);
+    before = chosen->tasks[0].in_bytes;
+  }
+}
+
+TEST(a_kernel_without_a_tile_stays_without_one) {
+  OWNED(prem_schedule) *schedule = schedule_from_text(
+      "version = 1; name = \"n\"; platform: { blocks = 1; };\n"
+      "tasks = ( { name = \"a\"; kernel = \"noop\"; tiles = 4; compute: { wcet_ns = 1L; }; } );\n");
+  ck_assert(!schedule->tasks[0].tile_open);
+  ck_assert_int_eq(schedule->tasks[0].tile_rank, 0);
+}
+
+TEST(where_no_tile_fits_that_is_said) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(
+      text(HEAD "%s );", 1, "1", 256, 20, 20, image_task("a", "conv2d_7x7", "")), diag);
+  const prem_problem *problem = prem_diag_at(diag, 0);
+  ck_assert_str_eq(text("E%03d: %s: %s", problem->code, problem->key, problem->reason),
+                   "E031: tasks.a.tile: is left out, and none that kernel 'conv2d_7x7' takes fits "
+                   "the 256 bytes that a block's scratchpad has for each of 1 buffers; name one, "
+                   "or give more scratch_bytes");
+}
+
+/* Two, or one where the tile that is named leaves no room for two. */
+TEST(open_buffers_are_two_or_as_many_as_fit) {
+  const int shape[2] = {64, 64};
+  OWNED(prem_schedule) *two = open_image(1, "\"auto\"", 16384, shape, "conv2d", "");
+  OWNED(prem_schedule) *one =
+      open_image(1, "\"auto\"", 8192, shape, "conv2d", "tile = [ 14, 62 ];");
+  ck_assert_int_eq(two->platform.buffers, 2);
+  ck_assert_int_eq(one->platform.buffers, 1);
+  ck_assert(two->platform.buffers_open && one->platform.buffers_open);
+}
+
+/* ---- what a plan keeps ----------------------------------------------------------------------- */
+
+static char *saved(prem_schedule *schedule, char path[]) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_OK);
+  prem_schedule_set_plan(schedule, plan);
+  close(mkstemps(path, 4));
+  ck_assert_int_eq(prem_schedule_save(schedule, path, diag), PREM_OK);
+  return path;
+}
+
+/* Also where it is not what would be chosen: half tiles, three buffers. */
+TESTS(what_is_saved_is_read_again, 2) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  char first[] = "/tmp/ttprem-test-XXXXXX.cfg", path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  const char *source = text(HEAD "%s, %s );", 3, "\"auto\"", 16384, 61, 47,
+                            image_task("a", "conv2d", ""), image_task("b", "conv2d_7x7", ""));
+  OWNED(prem_schedule) *schedule = NULL;
+  FILE *file = fdopen(mkstemps(first, 4), "w");
+  fputs(source, file);
+  fclose(file);
+  ck_assert_int_eq(prem_schedule_load(first, NULL, &schedule, diag), PREM_OK);
+  unlink(first);
+  if (_i) {
+    schedule->platform.buffers = 3;
+    schedule->platform.tile_parts = 2;
+  }
+  ck_assert_int_eq(prem_schedule_bind(schedule, prem_registry_builtin(), diag), PREM_OK);
+  OWNED(prem_schedule) *again = NULL;
+  ck_assert_int_eq(prem_schedule_load(saved(schedule, path), NULL, &again, diag), PREM_OK);
+  unlink(path);
+  ck_assert_int_eq(prem_schedule_bind(again, prem_registry_builtin(), diag), PREM_OK);
+  assert_checked(again);
+  ck_assert_int_eq(again->platform.buffers, _i ? 3 : 2);
+  for (int t = 0; t < 2; ++t) {
+    ck_assert(again->tasks[t].tile_open);
+    ck_assert_int_eq(again->tasks[t].tile_rank, 2);
+    ck_assert_mem_eq(again->tasks[t].tile, schedule->tasks[t].tile, 2 * sizeof(int32_t));
+    ck_assert_int_eq(again->tasks[t].tile_count, schedule->tasks[t].tile_count);
+  }
+}
+
+/* Byte for byte as without any of this. */
+TEST(a_plan_of_what_is_named_keeps_nothing) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg", all[4096];
+  const int shape[2] = {64, 64};
+  OWNED(prem_schedule) *schedule = open_image(2, "1", 16384, shape, "conv2d", "tile = [ 8, 62 ];");
+  FILE *file = fopen(saved(schedule, path), "r");
+  all[fread(all, 1, sizeof all - 1, file)] = '\0';
+  fclose(file);
+  unlink(path);
+  ck_assert_ptr_nonnull(strstr(all, "plan"));
+  ck_assert_ptr_null(strstr(all, "tiles = ("));
+  ck_assert_ptr_null(strstr(strstr(all, "plan"), "buffers"));
+}
+
+#define PLAN " plan: { hyperperiod_ns = 100L; %s runs = (); };\n"
+
+TEST(a_plan_that_does_not_fit_the_file_is_refused) {
+  static const struct {
+    const char *buffers, *task, *plan, *reason;
+  } cases[] = {
+      {"1", "tile = [ 8, 8 ];", "tiles = ( { task = \"a\"; tile = [ 8, 8 ]; } );",
+       "E025: plan.tiles[0].task: 'a' leaves no tile open in `tasks`; leave it out"},
+      {"1", "",
+       "tiles = ( { task = \"a\"; tile = [ 8, 8 ]; }, { task = \"a\"; tile = [ 4, 8 ]; } );",
+       "E025: plan.tiles[1].task: 'a' has its tile further up; leave it out"},
+      {"1", "", "tiles = ( { task = \"b\"; tile = [ 8, 8 ]; } );",
+       "E024: plan.tiles[0].task: there is no task 'b' in `tasks`"},
+      {"1", "", "tiles = ( { task = \"a\"; tile = [ 8 ]; } );",
+       "E031: tasks.a.tile: has 1 dimensions, 2 are needed here: the array's"},
+      {"3", "", "buffers = 2;",
+       "E025: plan.buffers: stands beside platform.buffers = 3, which is not \"auto\"; leave it "
+       "out"},
+      {"\"auto\"", "", "buffers = 17;", NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    OWNED(prem_diag) *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule =
+        schedule_from_text_lenient(text(HEAD "%s );" PLAN, 2, cases[i].buffers, 16384, 32, 32,
+                                        image_task("a", "conv2d", cases[i].task), cases[i].plan),
+                                   diag);
+    ck_assert_uint_ge(prem_diag_errors(diag), 1);
+    const prem_problem *problem = prem_diag_at(diag, 0);
+    if (cases[i].reason)
+      ck_assert_str_eq(text("E%03d: %s: %s", problem->code, problem->key, problem->reason),
+                       cases[i].reason);
+  }
+}
