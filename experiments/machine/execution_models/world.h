@@ -339,8 +339,10 @@ MODEL_CODE void model_work_on(model_world *world, model_own *own, int workload, 
       count = model_take(world, own, workload, &stage);
     if (count == 0 && own->taking.kept == 0)
       count = model_pop(own, MODEL_STACK, workload, false, own->taking.items, &stage);
-    if (count == 0 && own->taking.kept == 0)
+    if (count == 0 && own->taking.kept == 0) {
+      stage = 0;
       count = model_take_roots(world, own, workload);
+    }
     if (count == 0) {
       if (keep == UINT32_MAX || !model_may_come(world, own))
         break;
