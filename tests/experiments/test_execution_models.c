@@ -55,6 +55,21 @@ START_TEST(threads_work_all_items) {
 }
 END_TEST
 
+/* Who finds a ring empty takes items to begin with, whatever stage the ring was of. */
+START_TEST(many_turns_of_threads_that_come_and_go) {
+  enum { TURNS = 40 };
+  const model_work work = {MODEL_SHIPS, 2, 300};
+  uint64_t items;
+  model_run run = run_of(&work, _i, &items);
+  model_result result;
+  int64_t ns[TURNS];
+  run.threads = 4;
+  run.turns = (int32_t)ROUNDS(TURNS);
+  ck_assert_int_eq(model_host_run(&run, ns, &result, NULL), PREM_OK);
+  ck_assert(result.ok);
+}
+END_TEST
+
 /* What finds no room in a ring stays with the worker, and is worked all the same. */
 START_TEST(a_full_ring_loses_nothing) {
   uint64_t items;
@@ -192,6 +207,7 @@ int main(void) {
   TCase *cases = tcase_create("execution_models");
   tcase_set_timeout(cases, 120);
   tcase_add_loop_test(cases, threads_work_all_items, 0, MODEL_KINDS);
+  tcase_add_loop_test(cases, many_turns_of_threads_that_come_and_go, MODEL_PERSISTENT, MODEL_KINDS);
   tcase_add_loop_test(cases, a_full_ring_loses_nothing, 0, MODEL_WORKLOADS);
 #ifdef EMULATED_GPU
   tcase_add_loop_test(cases, warps_work_all_items, 0, MODEL_KINDS * MODEL_WORKLOADS);

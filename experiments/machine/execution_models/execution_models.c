@@ -30,6 +30,11 @@ static bool is_here(const models_study *study, int kind) {
          (kind == MODEL_POOL) != study->gpu;
 }
 
+/** Does it have so many blocks on each SM? The others have as many as there are items for. */
+static bool has_blocks(const models_study *study, int kind) {
+  return study->gpu && (kind == MODEL_GRAPHS || kind >= MODEL_PERSISTENT);
+}
+
 static prem_status measure(const models_study *study, const model_run *run, prem_summary *times,
                            model_result *result) {
   int64_t ns[MOST_TURNS];
@@ -49,13 +54,13 @@ static prem_status measure(const models_study *study, const model_run *run, prem
 
 /** The best of some shapes: threads of a block and blocks that stay; threads of a CPU. */
 static prem_status choose_shape(const models_study *study, model_run *run) {
-  const uint32_t cores = (uint32_t)study->cores, blocks = run->kind < MODEL_STREAMS + 1 ? 1 : 8;
+  const uint32_t cores = (uint32_t)study->cores, blocks = has_blocks(study, run->kind) ? 8 : 1;
   model_run best = *run;
   int64_t least_ns = INT64_MAX;
   run->turns = TRIES;
   for (run->threads = study->gpu ? 64 : cores; run->threads <= (study->gpu ? 256 : 2 * cores);
        run->threads *= 2)
-    for (run->blocks = 1; run->blocks <= (study->gpu ? blocks : 1); run->blocks *= 2) {
+    for (run->blocks = 1; run->blocks <= blocks; run->blocks *= 2) {
       prem_summary times;
       model_result result;
       const prem_status status = measure(study, run, &times, &result);
@@ -67,20 +72,21 @@ static prem_status choose_shape(const models_study *study, model_run *run) {
       }
     }
   *run = best;
-  return PREM_OK;
+  return least_ns == INT64_MAX ? PREM_ERR_UNAVAILABLE : PREM_OK;
 }
 
 static prem_status begin_workload(const models_study *study, int workload, model_run *run,
                                   uint64_t *items) {
-  const model_work all[MODEL_WORKLOADS] = {{MODEL_SHIPS, 8, 1024},
-                                           {MODEL_REYES, 7, 128},
-                                           {MODEL_QUEENS, 14, 196},
-                                           {MODEL_FIELD, 12, 256}};
-  const model_work few[MODEL_WORKLOADS] = {
-      {MODEL_SHIPS, 5, 64}, {MODEL_REYES, 3, 8}, {MODEL_QUEENS, 10, 100}, {MODEL_FIELD, 8, 256}};
-  const uint64_t solutions = study->context->quick ? 724 : 365596; /* of 10 and of 14 queens */
+  static const model_work all[MODEL_WORKLOADS] = {{MODEL_SHIPS, 8, 1024},
+                                                  {MODEL_REYES, 7, 128},
+                                                  {MODEL_QUEENS, 14, 196},
+                                                  {MODEL_FIELD, 9, 256}};
+  static const model_work few[MODEL_WORKLOADS] = {
+      {MODEL_SHIPS, 5, 64}, {MODEL_REYES, 3, 8}, {MODEL_QUEENS, 10, 100}, {MODEL_FIELD, 6, 256}};
+  const bool is_small = study->context->quick || !study->gpu;
+  const uint64_t solutions = is_small ? 724 : 365596; /* of 10 and of 14 queens */
   uint64_t counts[MODEL_STAGES];
-  *run = (model_run){.work = study->context->quick ? few[workload] : all[workload],
+  *run = (model_run){.work = is_small ? few[workload] : all[workload],
                      .room = 2,
                      .patience_ns = study->gpu ? 2000000000 : 20000000000};
   const prem_status status = model_reference(&run->work, &run->right, counts);
@@ -90,7 +96,6 @@ static prem_status begin_workload(const models_study *study, int workload, model
       run->room *= 2;
     *items += counts[stage];
   }
-  run->ring_room = run->room;
   prem_findings_output(study->findings, workload != MODEL_QUEENS || run->right.value == solutions);
   return status;
 }
@@ -105,9 +110,17 @@ static prem_status measure_workload(models_study *study, int workload) {
     prem_summary times;
     model_result result;
     run.kind = (model_kind)kind;
+    run.ring_room = kind == MODEL_MEGAKERNEL || kind == MODEL_LOCAL ? run.room : 2;
     if (!is_here(study, kind))
       continue;
     status = choose_shape(study, &run);
+    if (status == PREM_ERR_UNAVAILABLE) {
+      prem_findings_note(study->findings,
+                         "%s, %s: not possible here, the GPU has no such launches.",
+                         workloads[workload], models[kind]);
+      status = PREM_OK;
+      continue;
+    }
     run.turns = study->context->quick ? 5 : MOST_TURNS;
     if (status == PREM_OK)
       status = measure(study, &run, &times, &result);
@@ -118,7 +131,7 @@ static prem_status measure_workload(models_study *study, int workload) {
                    INT(result.ok), INT(times.max), INT((int64_t)items),
                    INT_IF(kind != MODEL_PERSISTENT, 8 * (int64_t)result.most),
                    INT((int64_t)result.full), INT((int64_t)result.launches), INT(run.threads),
-                   INT_IF(study->gpu && kind > MODEL_STREAMS, run.blocks));
+                   INT_IF(has_blocks(study, kind), run.blocks));
     prem_findings_output(study->findings, result.ok);
     if (median_ns < best_ns)
       best = kind;

@@ -117,17 +117,14 @@ template <int workload, int stage> __device__ void launch_stage(model_world *wor
 }
 
 template <int workload> __global__ void launch_nested(model_world *world, int depth) {
+  void (*const launch[MODEL_STAGES])(model_world *) = {
+      launch_stage<workload, 0>, launch_stage<workload, 1>, launch_stage<workload, 2>,
+      launch_stage<workload, 3>, launch_stage<workload, 4>};
   const uint32_t stages = plan(world);
-  if (stages & 1)
-    launch_stage<workload, 0>(world);
-  if (stages & 2)
-    launch_stage<workload, 1>(world);
-  if (stages & 4)
-    launch_stage<workload, 2>(world);
-  if (stages & 8)
-    launch_stage<workload, 3>(world);
-  if (stages & 16)
-    launch_stage<workload, 4>(world);
+  MODEL_UNROLL
+  for (int stage = 0; stage < MODEL_STAGES; ++stage)
+    if (stages >> stage & 1)
+      launch[stage](world);
   if (stages != 0 && depth < NESTED)
     launch_nested<workload><<<1, 1, 0, cudaStreamTailLaunch>>>(world, depth + 1);
 }
@@ -170,9 +167,11 @@ cudaError_t make_graphs(gpu *g) {
     graphs.of[stage] = g->graphs[stage];
   }
   void *of_all[] = {&g->there, &graphs};
-  return error == cudaSuccess ? make_graph((const void *)launch_graphs, 1, 1, 0, of_all,
-                                           g->streams[0], &g->graphs[MODEL_STAGES])
-                              : error;
+  if (error == cudaSuccess)
+    error = make_graph((const void *)launch_graphs, 1, 1, 0, of_all, g->streams[0],
+                       &g->graphs[MODEL_STAGES]);
+  (void)cudaGetLastError(); /* which of them it has not is no matter */
+  return error == cudaSuccess ? cudaSuccess : cudaErrorNotSupported;
 }
 
 /** A controller goes on until nothing is left; nested it may go no deeper, and another begins. */
@@ -353,12 +352,7 @@ prem_status prem_gpu_model_run(const model_run *run, int64_t *ns, model_result *
     error = take_turn(&g, &ns[turn], result);
   close_gpu(&g, input_there);
   free(input);
+  if (error == cudaErrorNotSupported)
+    return PREM_ERR_UNAVAILABLE;
   return prem_gpu_judge(error, "working items", diag);
-}
-
-int32_t prem_gpu_model_registers(int workload, int stage) {
-  cudaFuncAttributes has = {};
-  const void *kernel = stage < MODEL_STAGES ? (const void *)stage_kernels[workload][stage]
-                                            : (const void *)worker_kernels[workload];
-  return cudaFuncGetAttributes(&has, kernel) == cudaSuccess ? has.numRegs : 0;
 }

@@ -35,26 +35,24 @@ enum {
 #define MODEL_NONE UINT64_MAX
 
 typedef struct model_stage {
-  const char *name;      /* NULL: there is none */
-  uint32_t registers;    /* of a thread, in the tables; 0: not from there */
-  uint32_t lanes, fan;   /* that work an item; items that it makes at most */
+  uint32_t lanes, fan;   /* that work an item, 0: there is no such stage; items that it makes */
   uint32_t live, rounds; /* what is made up: words in registers; times they change */
   uint32_t input_words, scratch_bytes;
 } model_stage;
 
 MODEL_BOTH model_stage model_stage_of(int workload, int stage) {
-  const model_stage stages[MODEL_WORKLOADS][MODEL_STAGES] = {
-      {{"body recursion", 56, 1, 4, 32, 32, 2, 2064},
-       {"wing recursion", 56, 1, 3, 32, 32, 2, 2064},
-       {"top recursion", 56, 1, 3, 32, 32, 2, 2064},
-       {"duplicate", 61, 1, 0, 36, 32, 2, 2064}},
-      {{"check", 24, 16, 1, 8, 16, 32, 2192},
-       {"bound and split U", 63, 4, 2, 40, 16, 58, 14864},
-       {"bound and split V", 62, 4, 2, 39, 16, 58, 14864},
-       {"dice and shade", 104, 256, 4, 80, 4, 192, 6168},
-       {"blend", 14, 1, 0, 2, 16, 2, 2072}},
-      {{"a row", 0, 16, 16, 0, 0, 0, 0}, {"the rest", 0, 1, 0, 0, 0, 0, 0}},
-      {{"split", 0, 4, 4, 0, 0, 0, 0}, {"sample", 0, 16, 0, 0, 0, 0, 0}}};
+  static const model_stage stages[MODEL_WORKLOADS][MODEL_STAGES] = {
+      {{1, 4, 18, 32, 2, 2064},                   /* body recursion: 56 registers in the tables */
+       {1, 3, 18, 32, 2, 2064},                   /* wing recursion: 56 */
+       {1, 3, 18, 32, 2, 2064},                   /* top recursion: 56 */
+       {1, 0, 34, 32, 2, 2064}},                  /* duplicate: 61 */
+      {{16, 1, 4, 16, 32, 2192},                  /* check: 24 */
+       {4, 2, 27, 16, 58, 14864},                 /* bound and split U: 63 */
+       {4, 2, 29, 16, 58, 14864},                 /* bound and split V: 62 */
+       {256, 4, 68, 4, 192, 6168},                /* dice and shade: 104 */
+       {1, 0, 2, 16, 2, 2072}},                   /* blend: 14 */
+      {{16, 16, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}}, /* a row; the rest */
+      {{4, 4, 0, 0, 0, 0}, {16, 0, 0, 0, 0, 0}}}; /* split; sample */
   return stages[workload][stage];
 }
 

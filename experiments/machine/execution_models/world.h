@@ -326,6 +326,19 @@ MODEL_CODE bool model_may_come(model_world *world, model_own *own) {
   return prem_ring_from_first(left) != 0;
 }
 
+/* Each stage has code of its own, so that its words are in registers: calls of one function are
+ * made one by the compiler. */
+#define MODEL_BATCH(stage)                                                                         \
+  MODEL_CODE void model_batch_##stage(model_world *world, model_own *own, int workload,            \
+                                      uint32_t count, uint32_t *scratch, model_sums *sums) {       \
+    model_batch(world, own, workload, stage, own->taking.items, count, scratch, sums);             \
+  }
+MODEL_BATCH(0)
+MODEL_BATCH(1)
+MODEL_BATCH(2)
+MODEL_BATCH(3)
+MODEL_BATCH(4)
+
 /** All lanes: work until nothing is left. `keep` batches of each stage stay with the worker;
  *  UINT32_MAX: all, nobody hands anything over, and who has nothing leaves. */
 MODEL_CODE void model_work_on(model_world *world, model_own *own, int workload, uint32_t worker,
@@ -349,9 +362,16 @@ MODEL_CODE void model_work_on(model_world *world, model_own *own, int workload, 
       model_pause();
       continue;
     }
-    MODEL_UNROLL /* each stage with code of its own, so that its words are in registers */
-        for (int at = 0; at < MODEL_STAGES; ++at) if (at == stage)
-            model_batch(world, own, workload, at, own->taking.items, count, scratch, &sums);
+    if (stage == 0)
+      model_batch_0(world, own, workload, count, scratch, &sums);
+    else if (stage == 1)
+      model_batch_1(world, own, workload, count, scratch, &sums);
+    else if (stage == 2)
+      model_batch_2(world, own, workload, count, scratch, &sums);
+    else if (stage == 3)
+      model_batch_3(world, own, workload, count, scratch, &sums);
+    else
+      model_batch_4(world, own, workload, count, scratch, &sums);
     if (prem_ring_lane() == 0)
       own->owed -= count;
     prem_ring_meet();
@@ -422,11 +442,9 @@ prem_status model_reference(const model_work *work, model_sums *sums, uint64_t *
 /** Work so many turns, each from its begin to the end of all: ns[turns]. With threads; */
 prem_status model_host_run(const model_run *run, int64_t *ns, model_result *result,
                            prem_diag *diag);
-/** on the GPU. @retval PREM_ERR_UNAVAILABLE  no such blocks fit: `ns` and `result` say nothing */
+/** on the GPU. @retval PREM_ERR_UNAVAILABLE  no such blocks fit, or it has no such launches */
 prem_status prem_gpu_model_run(const model_run *run, int64_t *ns, model_result *result,
                                prem_diag *diag);
-/** Registers of a thread that works a stage; MODEL_STAGES: all of them. */
-int32_t prem_gpu_model_registers(int workload, int stage);
 
 PREM_EXTERN_C_END
 #endif
