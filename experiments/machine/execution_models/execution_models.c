@@ -44,8 +44,8 @@ static prem_status measure(const models_study *study, const model_run *run, prem
 #ifdef TTPREM_CUDA
   if (study->gpu)
     status = prem_gpu_model_run(run, ns, result, study->diag);
-  else
 #endif
+  if (!study->gpu)
     status = model_host_run(run, ns, result, study->diag);
   if (status == PREM_OK)
     prem_summarise(ns, run->turns, times);
@@ -54,7 +54,7 @@ static prem_status measure(const models_study *study, const model_run *run, prem
 
 /** The best of some shapes: threads of a block and blocks that stay; threads of a CPU. */
 static prem_status choose_shape(const models_study *study, model_run *run) {
-  const uint32_t cores = (uint32_t)study->cores, blocks = has_blocks(study, run->kind) ? 8 : 1;
+  const uint32_t cores = (uint32_t)study->cores, blocks = has_blocks(study, (int)run->kind) ? 8 : 1;
   model_run best = *run;
   int64_t least_ns = INT64_MAX;
   run->turns = TRIES;

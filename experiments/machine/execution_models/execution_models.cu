@@ -4,6 +4,9 @@
 #include "experiments/machine/execution_models/world.h"
 #include "prem/base/clock.h"
 
+/** Unless something went wrong before. */
+#define NEXT(call) error = error == cudaSuccess ? (call) : error
+
 namespace {
 
 enum { WARP = 32, WARPS = MODEL_THREADS / WARP, NESTED = 20 /* of 24 that may be */ };
@@ -147,8 +150,7 @@ cudaError_t make_graph(const void *kernel, unsigned blocks, unsigned threads, si
   if (error != cudaSuccess)
     return error;
   error = cudaGraphAddKernelNode(&node, graph, NULL, 0, &what);
-  if (error == cudaSuccess)
-    error = cudaGraphInstantiate(exec, graph, cudaGraphInstantiateFlagDeviceLaunch);
+  NEXT(cudaGraphInstantiate(exec, graph, cudaGraphInstantiateFlagDeviceLaunch));
   cudaGraphDestroy(graph);
   return error == cudaSuccess ? cudaGraphUpload(*exec, stream) : error;
 }
@@ -160,16 +162,15 @@ cudaError_t make_graphs(gpu *g) {
   void *of_stage[] = {&g->there, &none, &none};
   stage_graphs graphs = {};
   cudaError_t error = cudaSuccess;
-  for (int stage = 0; stage < MODEL_STAGES && error == cudaSuccess; ++stage) {
-    error = make_graph((const void *)stage_kernels[workload][stage], run->blocks * g->sms,
-                       run->threads, run->threads / WARP * warp_scratch(workload, stage), of_stage,
-                       g->streams[0], &g->graphs[stage]);
+  for (int stage = 0; stage < MODEL_STAGES; ++stage) {
+    NEXT(make_graph((const void *)stage_kernels[workload][stage], run->blocks * g->sms,
+                    run->threads, run->threads / WARP * warp_scratch(workload, stage), of_stage,
+                    g->streams[0], &g->graphs[stage]));
     graphs.of[stage] = g->graphs[stage];
   }
   void *of_all[] = {&g->there, &graphs};
-  if (error == cudaSuccess)
-    error = make_graph((const void *)launch_graphs, 1, 1, 0, of_all, g->streams[0],
-                       &g->graphs[MODEL_STAGES]);
+  NEXT(make_graph((const void *)launch_graphs, 1, 1, 0, of_all, g->streams[0],
+                  &g->graphs[MODEL_STAGES]));
   (void)cudaGetLastError(); /* which of them it has not is no matter */
   return error == cudaSuccess ? cudaSuccess : cudaErrorNotSupported;
 }
@@ -185,11 +186,9 @@ cudaError_t by_controller(gpu *g) {
                             ? cudaGraphLaunch(g->graphs[MODEL_STAGES], g->streams[0])
                             : cudaLaunchKernel(nested_kernels[g->run->work.workload], dim3(1),
                                                dim3(1), arguments, 0, g->streams[0]);
-    if (error == cudaSuccess)
-      error = cudaMemcpyAsync(left, &g->there->left.word, sizeof *left, cudaMemcpyDeviceToHost,
-                              g->streams[0]);
-    if (error == cudaSuccess)
-      error = cudaStreamSynchronize(g->streams[0]);
+    NEXT(cudaMemcpyAsync(left, &g->there->left.word, sizeof *left, cudaMemcpyDeviceToHost,
+                         g->streams[0]));
+    NEXT(cudaStreamSynchronize(g->streams[0]));
     if (error != cudaSuccess)
       return error;
   }
@@ -217,28 +216,26 @@ cudaError_t by_host(gpu *g, uint64_t *most, uint64_t *launches) {
   memcpy(tails, g->image->tails, sizeof g->image->tails);
   cudaError_t error = cudaSuccess;
   while (const uint32_t stages = model_plan(tails, ranges, run->room, one, most)) {
-    for (int stage = 0; stage < MODEL_STAGES && error == cudaSuccess; ++stage) {
+    for (int stage = 0; stage < MODEL_STAGES; ++stage) {
       if (!(stages >> stage & 1))
         continue;
       const model_range *range = &ranges[stage];
       void *arguments[] = {&g->there, &ranges[stage].first, &ranges[stage].last};
       const cudaStream_t stream = g->streams[one ? 0 : stage];
-      error = cudaLaunchKernel(
+      NEXT(cudaLaunchKernel(
           (const void *)stage_kernels[workload][stage],
           dim3(blocks_for(workload, stage, range->last - range->first, run->threads)),
           dim3(run->threads), arguments, run->threads / WARP * warp_scratch(workload, stage),
-          stream);
+          stream));
       ++*launches;
-      if (error == cudaSuccess && stream != g->streams[0])
-        error = cudaEventRecord(g->ended[stage], stream);
-      if (error == cudaSuccess && stream != g->streams[0])
-        error = cudaStreamWaitEvent(g->streams[0], g->ended[stage], 0);
+      if (stream == g->streams[0])
+        continue;
+      NEXT(cudaEventRecord(g->ended[stage], stream));
+      NEXT(cudaStreamWaitEvent(g->streams[0], g->ended[stage], 0));
     }
-    if (error == cudaSuccess)
-      error = cudaMemcpyAsync(tails, g->there->tails, sizeof g->there->tails,
-                              cudaMemcpyDeviceToHost, g->streams[0]);
-    const cudaError_t ended = cudaStreamSynchronize(g->streams[0]);
-    error = error == cudaSuccess ? ended : error;
+    NEXT(cudaMemcpyAsync(tails, g->there->tails, sizeof g->there->tails, cudaMemcpyDeviceToHost,
+                         g->streams[0]));
+    NEXT(cudaStreamSynchronize(g->streams[0]));
     if (error != cudaSuccess)
       return error;
   }
@@ -267,16 +264,14 @@ cudaError_t take_turn(gpu *g, int64_t *ns, model_result *result) {
   const model_kind kind = g->run->kind;
   uint64_t most = 0, launches = 0;
   cudaError_t error = cudaMemcpy(g->there, g->image, g->begin_bytes, cudaMemcpyHostToDevice);
-  if (error == cudaSuccess)
-    error = cudaDeviceSynchronize();
+  NEXT(cudaDeviceSynchronize());
   const int64_t begin_ns = prem_host_clock_ns();
   if (error == cudaSuccess)
     error = has_workers(kind)      ? by_workers(g)
             : has_controller(kind) ? by_controller(g)
                                    : by_host(g, &most, &launches);
   *ns = prem_host_clock_ns() - begin_ns;
-  if (error == cudaSuccess)
-    error = cudaMemcpy(g->back, g->there, sizeof *g->back, cudaMemcpyDeviceToHost);
+  NEXT(cudaMemcpy(g->back, g->there, sizeof *g->back, cudaMemcpyDeviceToHost));
   if (error != cudaSuccess)
     return error;
   g->back->launches.word += has_workers(kind) ? 1 : launches;
@@ -291,19 +286,13 @@ cudaError_t open_gpu(gpu *g, const uint32_t *input, void **input_there) {
   const model_run *run = g->run;
   const size_t bytes = model_world_bytes(run, (uint64_t)g->sms * run->blocks * run->threads / WARP);
   cudaError_t error = cudaMalloc(input_there, MODEL_INPUT_WORDS * sizeof *input);
-  if (error == cudaSuccess)
-    error =
-        cudaMemcpy(*input_there, input, MODEL_INPUT_WORDS * sizeof *input, cudaMemcpyHostToDevice);
-  if (error == cudaSuccess)
-    error = cudaMalloc((void **)&g->there, bytes);
-  if (error == cudaSuccess)
-    error = cudaHostAlloc((void **)&g->image, model_world_bytes(run, 0), cudaHostAllocDefault);
-  if (error == cudaSuccess)
-    error = cudaHostAlloc((void **)&g->back, sizeof *g->back, cudaHostAllocDefault);
-  for (int i = 0; i < MODEL_STAGES && error == cudaSuccess; ++i) {
-    error = cudaStreamCreateWithFlags(&g->streams[i], cudaStreamNonBlocking);
-    if (error == cudaSuccess)
-      error = cudaEventCreateWithFlags(&g->ended[i], cudaEventDisableTiming);
+  NEXT(cudaMemcpy(*input_there, input, MODEL_INPUT_WORDS * sizeof *input, cudaMemcpyHostToDevice));
+  NEXT(cudaMalloc((void **)&g->there, bytes));
+  NEXT(cudaHostAlloc((void **)&g->image, model_world_bytes(run, 0), cudaHostAllocDefault));
+  NEXT(cudaHostAlloc((void **)&g->back, sizeof *g->back, cudaHostAllocDefault));
+  for (int i = 0; i < MODEL_STAGES; ++i) {
+    NEXT(cudaStreamCreateWithFlags(&g->streams[i], cudaStreamNonBlocking));
+    NEXT(cudaEventCreateWithFlags(&g->ended[i], cudaEventDisableTiming));
   }
   if (error != cudaSuccess)
     return error;
@@ -337,17 +326,15 @@ prem_status prem_gpu_model_run(const model_run *run, int64_t *ns, model_result *
   g.run = run;
   *result = model_result{true, 0, 0, 0};
   cudaError_t error = cudaDeviceGetAttribute(&g.sms, cudaDevAttrMultiProcessorCount, 0);
-  if (error == cudaSuccess)
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &fit, (const void *)worker_kernels[run->work.workload], (int)run->threads,
-        run->threads / WARP * warp_scratch(run->work.workload, MODEL_STAGES));
+  NEXT(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &fit, (const void *)worker_kernels[run->work.workload], (int)run->threads,
+      run->threads / WARP * warp_scratch(run->work.workload, MODEL_STAGES)));
   if (error == cudaSuccess && has_workers(run->kind) && (int)run->blocks > fit)
     return PREM_ERR_UNAVAILABLE;
   uint32_t *input = model_new_input();
   if (!input)
     return PREM_ERR_MEMORY;
-  if (error == cudaSuccess)
-    error = open_gpu(&g, input, &input_there);
+  NEXT(open_gpu(&g, input, &input_there));
   for (int32_t turn = 0; turn < run->turns && error == cudaSuccess; ++turn)
     error = take_turn(&g, &ns[turn], result);
   close_gpu(&g, input_there);

@@ -128,7 +128,7 @@ MODEL_CODE void model_batch(model_world *world, model_own *own, int workload, in
                             const uint64_t *items, uint32_t count, uint32_t *scratch,
                             model_sums *sums) {
   const model_stage of = model_stage_of(workload, stage);
-  const uint32_t width = of.lanes < PREM_RING_LANES && of.lanes > 0 ? of.lanes : PREM_RING_LANES;
+  const uint32_t width = of.lanes - 1 < PREM_RING_LANES ? of.lanes : PREM_RING_LANES;
   const uint32_t size = world->run.work.size, slot = prem_ring_lane() / width,
                  part = prem_ring_lane() % width;
   for (uint32_t base = 0; base < count; base += PREM_RING_LANES / width) {
