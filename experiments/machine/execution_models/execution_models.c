@@ -55,17 +55,20 @@ static prem_status measure(const models_study *study, const model_run *run, prem
 /** The best of some shapes: threads of a block and blocks that stay; threads of a CPU. */
 static prem_status choose_shape(const models_study *study, model_run *run) {
   const uint32_t cores = (uint32_t)study->cores, blocks = has_blocks(study, (int)run->kind) ? 8 : 1;
+  const uint32_t step = study->gpu && study->context->quick ? 4 : 2;
   model_run best = *run;
   int64_t least_ns = INT64_MAX;
   run->turns = TRIES;
   for (run->threads = study->gpu ? 64 : cores; run->threads <= (study->gpu ? 256 : 2 * cores);
-       run->threads *= 2)
-    for (run->blocks = 1; run->blocks <= blocks; run->blocks *= 2) {
+       run->threads *= step)
+    for (run->blocks = 1; run->blocks <= blocks; run->blocks *= step) {
       prem_summary times;
       model_result result;
       const prem_status status = measure(study, run, &times, &result);
       if (status != PREM_OK && status != PREM_ERR_UNAVAILABLE)
         return status;
+      if (status == PREM_OK)
+        prem_findings_output(study->findings, result.ok);
       if (status == PREM_OK && times.p50 < least_ns) {
         least_ns = times.p50;
         best = *run;
