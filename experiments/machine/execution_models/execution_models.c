@@ -155,8 +155,9 @@ static void tell(const models_study *study) {
   prem_findings_verdict(findings, "The fastest%s.", study->verdict);
   prem_findings_note(findings, "The original has no times. It says that the megakernel is best for "
                                "ships, and time-sliced kernels and dynamic parallelism for reyes.");
-  prem_findings_note(findings, "Tiles of the executive and best-effort tasks: not possible here. "
-                               "How many tiles a task has stands in the schedule file.");
+  prem_findings_note(
+      findings, "Tasks of a schedule, best-effort ones too: not possible here, the file says how "
+                "many tiles they have. Errands neither: the application asks for each.");
   if (study->gpu)
     return;
   prem_findings_note(findings, "Streams, graphs and nested kernels are a GPU's.");
