@@ -112,6 +112,9 @@ void prem_read_buffers(prem_reader *reader, const config_setting_t *group, void 
       setting && setting->type == CONFIG_TYPE_STRING && !strcmp(setting->value.sval, "auto");
   if (platform->buffers_open)
     platform->buffers = 2;
+  else if (setting && setting->type == CONFIG_TYPE_STRING)
+    prem_refuse(reader, 8, setting, NULL, "is \"%s\", must be an integer or \"auto\"",
+                setting->value.sval);
   else
     prem_read_int32(reader, group, "buffers", 1, PREM_MAX_BUFFERS, &platform->buffers);
 }

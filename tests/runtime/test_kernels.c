@@ -577,7 +577,6 @@ static const struct {
      "has 1 dimensions, conv2d takes an image of 2"},
     {"kernel = \"conv2d\"; tile = [ 4 ]; arrays: { in = \"a\"; out = \"a2\"; };",
      "has 1 dimensions, 2 are needed"},
-    {"kernel = \"conv2d\"; arrays: { in = \"a\"; out = \"a2\"; };", "2 are needed"},
     {"kernel = \"vector_increment\"; tile = [ 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
      "has 2 dimensions, vector_increment takes 1"},
     {"kernel = \"vector_increment\"; tile = [ 1 ]; arrays: { in = \"v\"; out = \"w\"; };",
