@@ -35,7 +35,8 @@ static void add_companies(isolate_options *options, struct argp_state *state, ch
   options->companies = 0;
   for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     int c = 0;
-    while (c < PREM_LOAD_COMPANIES && strcmp(name, prem_load_company_name(c)) != 0)
+    while (c < PREM_LOAD_COMPANIES &&
+           strcmp(name, prem_load_company_name((prem_load_company)c)) != 0)
       ++c;
     if (c == PREM_LOAD_COMPANIES)
       argp_error(state,

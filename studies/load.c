@@ -184,10 +184,12 @@ static prem_status open_variants(load_study *study) {
   if (status == PREM_OK)
     status = make_graphs(study);
   for (int c = PARTED; c < study->companies && status == PREM_OK; ++c)
-    status = open_variant(study, c,
-                          c < study->graphs                                              ? partition
-                          : is_asked(study, PREM_LOAD_GATED_GRAPH + (c - study->graphs)) ? tt
-                                                                                         : nowhere);
+    status = open_variant(
+        study, c,
+        c < study->graphs ? partition
+        : is_asked(study, (prem_load_company)(PREM_LOAD_GATED_GRAPH + c - study->graphs))
+            ? tt
+            : nowhere);
   return status;
 }
 
