@@ -19,20 +19,9 @@ typedef struct matvec_params {
   int32_t columns; /* of a; elements of x */
 } matvec_params;
 
-/* A strand's sum takes the place of its first element. */
-PREM_FN void matvec_compute(const matvec_params *params, const prem_view *views) {
-  const prem_view a = views[0];
-  const float *x = (const float *)views[1].data;
-  const int32_t columns = params->columns;
-  int32_t left = columns < MATVEC_STRANDS ? columns : MATVEC_STRANDS;
-  PREM_LANES_2D(row, a.extent[2], strand, left) {
-    float *terms = &PREM_AT(float, a, row, 0);
-    float sum = 0.0F;
-    for (int32_t c = strand; c < columns; c += MATVEC_STRANDS)
-      sum = fmaf(terms[c], x[c], sum);
-    terms[strand] = sum;
-  }
-  PREM_SYNC();
+/* The sum of a row's first `left` strands takes the place of its first element. */
+PREM_FN void matvec_fold(const prem_view *of, int32_t left) {
+  const prem_view a = *of;
   PREM_ROLLED while (left > 1) {
     const int32_t half = (left + 1) / 2;
     PREM_ROLLED PREM_LANES_2D(row, a.extent[2], strand, left - half) {
@@ -41,6 +30,41 @@ PREM_FN void matvec_compute(const matvec_params *params, const prem_view *views)
     left = half;
     PREM_SYNC();
   }
+}
+
+/* The same of all 32 strands, additions in the same order: of four each, then of the eight sums. */
+PREM_FN void matvec_fold_all(const prem_view *of) {
+  const prem_view a = *of;
+  PREM_LANES_2D(row, a.extent[2], strand, 8) {
+    float *terms = &PREM_AT(float, a, row, strand);
+    *terms = (terms[0] + terms[16]) + (terms[8] + terms[24]);
+  }
+  PREM_SYNC();
+  PREM_LANES(row, a.extent[2]) {
+    float *terms = &PREM_AT(float, a, row, 0);
+    *terms = ((terms[0] + terms[4]) + (terms[2] + terms[6])) +
+             ((terms[1] + terms[5]) + (terms[3] + terms[7]));
+  }
+}
+
+/* A strand's sum takes the place of its first element. */
+PREM_FN void matvec_compute(const matvec_params *params, const prem_view *views) {
+  const prem_view a = views[0];
+  const float *x = (const float *)views[1].data;
+  const int32_t columns = params->columns;
+  const int32_t left = columns < MATVEC_STRANDS ? columns : MATVEC_STRANDS;
+  PREM_LANES_2D(row, a.extent[2], strand, left) {
+    float *terms = &PREM_AT(float, a, row, 0);
+    float sum = 0.0F;
+    for (int32_t c = strand; c < columns; c += MATVEC_STRANDS)
+      sum = fmaf(terms[c], x[c], sum);
+    terms[strand] = sum;
+  }
+  PREM_SYNC();
+  if (left == MATVEC_STRANDS)
+    matvec_fold_all(&a);
+  else
+    matvec_fold(&a, left);
   PREM_ROLLED PREM_LANES(row, a.extent[2]) {
     ((float *)views[2].data)[row] = PREM_AT(float, a, row, 0);
   }
