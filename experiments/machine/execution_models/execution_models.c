@@ -48,12 +48,13 @@ static prem_status measure(const models_study *study, const model_run *run, prem
   if (!study->gpu)
     status = model_host_run(run, ns, result, study->diag);
   if (status == PREM_OK)
-    prem_summarise(ns, run->turns, times);
+    prem_summarise(ns, result->turns, times);
   return status;
 }
 
-/** The best of some shapes: threads of a block and blocks that stay; threads of a CPU. */
-static prem_status choose_shape(const models_study *study, model_run *run) {
+/** The best of some shapes: threads of a block and blocks that stay; threads of a CPU. One that is
+ *  wrong ends the search, so that it has a row. */
+static prem_status choose_shape(const models_study *study, model_run *run, model_result *result) {
   const uint32_t cores = (uint32_t)study->cores, blocks = has_blocks(study, (int)run->kind) ? 8 : 1;
   const uint32_t step = study->gpu && study->context->quick ? 4 : 2;
   model_run best = *run;
@@ -63,12 +64,11 @@ static prem_status choose_shape(const models_study *study, model_run *run) {
        run->threads *= step)
     for (run->blocks = 1; run->blocks <= blocks; run->blocks *= step) {
       prem_summary times;
-      model_result result;
-      const prem_status status = measure(study, run, &times, &result);
+      const prem_status status = measure(study, run, &times, result);
       if (status != PREM_OK && status != PREM_ERR_UNAVAILABLE)
         return status;
-      if (status == PREM_OK)
-        prem_findings_output(study->findings, result.ok);
+      if (status == PREM_OK && !result->ok)
+        return PREM_OK;
       if (status == PREM_OK && times.p50 < least_ns) {
         least_ns = times.p50;
         best = *run;
@@ -91,7 +91,7 @@ static prem_status begin_workload(const models_study *study, int workload, model
   uint64_t counts[MODEL_STAGES];
   *run = (model_run){.work = is_small ? few[workload] : all[workload],
                      .room = 2,
-                     .patience_ns = study->gpu ? 2000000000 : 20000000000};
+                     .patience_ns = study->gpu ? 1000000000 : 20000000000};
   const prem_status status = model_reference(&run->work, &run->right, counts);
   *items = 0;
   for (int stage = 0; stage < MODEL_STAGES && status == PREM_OK; ++stage) {
@@ -116,11 +116,10 @@ static prem_status measure_workload(models_study *study, int workload) {
     run.ring_room = kind == MODEL_MEGAKERNEL || kind == MODEL_LOCAL ? run.room : 2;
     if (!is_here(study, kind))
       continue;
-    status = choose_shape(study, &run);
+    status = choose_shape(study, &run, &result);
     if (status == PREM_ERR_UNAVAILABLE) {
-      prem_findings_note(study->findings,
-                         "%s, %s: not possible here, the GPU has no such launches.",
-                         workloads[workload], models[kind]);
+      prem_findings_note(study->findings, "%s, %s: not possible here: %s.", workloads[workload],
+                         models[kind], result.why);
       status = PREM_OK;
       continue;
     }

@@ -87,6 +87,12 @@ struct gpu {
 
 #ifdef __NVCC__
 
+/* From compute capability 9.0 on; for some earlier GPUs the toolkit has nothing to link. */
+enum { LAUNCHES_FROM = 90 };
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define WITH_LAUNCHES
+#endif
+
 struct stage_graphs {
   cudaGraphExec_t of[MODEL_STAGES];
 };
@@ -102,12 +108,14 @@ __device__ uint32_t plan(model_world *world) {
 }
 
 __global__ void launch_graphs(model_world *world, stage_graphs graphs) {
+#ifdef WITH_LAUNCHES
   const uint32_t stages = plan(world);
   for (int stage = 0; stage < MODEL_STAGES; ++stage)
     if (stages >> stage & 1)
       cudaGraphLaunch(graphs.of[stage], cudaStreamGraphFireAndForget);
   if (stages != 0)
     cudaGraphLaunch(cudaGetCurrentGraphExec(), cudaStreamGraphTailLaunch);
+#endif
 }
 
 template <int workload, int stage> __device__ void launch_stage(model_world *world) {
@@ -120,6 +128,7 @@ template <int workload, int stage> __device__ void launch_stage(model_world *wor
 }
 
 template <int workload> __global__ void launch_nested(model_world *world, int depth) {
+#ifdef WITH_LAUNCHES
   void (*const launch[MODEL_STAGES])(model_world *) = {
       launch_stage<workload, 0>, launch_stage<workload, 1>, launch_stage<workload, 2>,
       launch_stage<workload, 3>, launch_stage<workload, 4>};
@@ -130,11 +139,19 @@ template <int workload> __global__ void launch_nested(model_world *world, int de
       launch[stage](world);
   if (stages != 0 && depth < NESTED)
     launch_nested<workload><<<1, 1, 0, cudaStreamTailLaunch>>>(world, depth + 1);
+#endif
 }
 
 const void *const nested_kernels[MODEL_WORKLOADS] = {
     (const void *)launch_nested<0>, (const void *)launch_nested<1>, (const void *)launch_nested<2>,
     (const void *)launch_nested<3>};
+
+/** Was it compiled for a GPU whose kernels launch? */
+cudaError_t find_launches() {
+  cudaFuncAttributes facts;
+  const cudaError_t error = cudaFuncGetAttributes(&facts, (const void *)launch_graphs);
+  return error == cudaSuccess && facts.ptxVersion < LAUNCHES_FROM ? cudaErrorNotSupported : error;
+}
 
 cudaError_t make_graph(const void *kernel, unsigned blocks, unsigned threads, size_t bytes,
                        void **arguments, cudaStream_t stream, cudaGraphExec_t *exec) {
@@ -171,8 +188,7 @@ cudaError_t make_graphs(gpu *g) {
   void *of_all[] = {&g->there, &graphs};
   NEXT(make_graph((const void *)launch_graphs, 1, 1, 0, of_all, g->streams[0],
                   &g->graphs[MODEL_STAGES]));
-  (void)cudaGetLastError(); /* which of them it has not is no matter */
-  return error == cudaSuccess ? cudaSuccess : cudaErrorNotSupported;
+  return error;
 }
 
 /** A controller goes on until nothing is left; nested it may go no deeper, and another begins. */
@@ -196,6 +212,9 @@ cudaError_t by_controller(gpu *g) {
 }
 
 #else
+cudaError_t find_launches() {
+  return cudaErrorNotSupported;
+}
 cudaError_t make_graphs(gpu *) {
   return cudaErrorNotSupported;
 }
@@ -324,22 +343,32 @@ prem_status prem_gpu_model_run(const model_run *run, int64_t *ns, model_result *
   void *input_there = NULL;
   int fit = 0;
   g.run = run;
-  *result = model_result{true, 0, 0, 0};
+  *result = model_result{};
+  result->ok = true;
   cudaError_t error = cudaDeviceGetAttribute(&g.sms, cudaDevAttrMultiProcessorCount, 0);
   NEXT(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &fit, (const void *)worker_kernels[run->work.workload], (int)run->threads,
       run->threads / WARP * warp_scratch(run->work.workload, MODEL_STAGES)));
-  if (error == cudaSuccess && has_workers(run->kind) && (int)run->blocks > fit)
+  if (error == cudaSuccess && has_workers(run->kind) && (int)run->blocks > fit) {
+    result->why = "an SM has no room for so many blocks";
     return PREM_ERR_UNAVAILABLE;
+  }
   uint32_t *input = model_new_input();
   if (!input)
     return PREM_ERR_MEMORY;
+  if (has_controller(run->kind))
+    NEXT(find_launches());
   NEXT(open_gpu(&g, input, &input_there));
-  for (int32_t turn = 0; turn < run->turns && error == cudaSuccess; ++turn)
-    error = take_turn(&g, &ns[turn], result);
+  while (error == cudaSuccess && result->ok && result->turns < run->turns) {
+    error = take_turn(&g, &ns[result->turns], result);
+    result->turns += error == cudaSuccess;
+  }
   close_gpu(&g, input_there);
   free(input);
-  if (error == cudaErrorNotSupported)
+  if (error != cudaSuccess && has_controller(run->kind) && cudaDeviceSynchronize() == cudaSuccess) {
+    result->why = cudaGetErrorString(error);
+    (void)cudaGetLastError(); /* the next model begins without it */
     return PREM_ERR_UNAVAILABLE;
+  }
   return prem_gpu_judge(error, "working items", diag);
 }

@@ -172,12 +172,13 @@ prem_status model_host_run(const model_run *run, int64_t *ns, model_result *resu
   uint32_t *input = model_new_input();
   prem_status status = world && workers && input ? PREM_OK : PREM_ERR_MEMORY;
   *result = (model_result){.ok = true};
-  for (int32_t turn = 0; turn < run->turns && status == PREM_OK; ++turn) {
+  while (status == PREM_OK && result->ok && result->turns < run->turns) {
     model_world_init(world, world, run, input);
     team.arrived = 0;
     team.pool.stack = world->items; /* with the items to begin with */
     team.pool.count[0] = (uint32_t)world->roots;
-    status = take_turn(&team, workers, &ns[turn], diag);
+    status = take_turn(&team, workers, &ns[result->turns], diag);
+    ++result->turns;
     model_judge(world, result);
   }
   free(input);

@@ -54,6 +54,8 @@ typedef struct model_result {
   uint64_t full; /* items that found no room, in all turns; of the last turn: */
   uint64_t most; /* items that were made and not taken, or of workers that stay not done */
   uint64_t launches;
+  int32_t turns;   /* up to the first that was wrong */
+  const char *why; /* it is not possible here */
 } model_result;
 
 typedef struct model_range {
@@ -439,10 +441,11 @@ PREM_EXTERN_C_BEGIN
 uint32_t *model_new_input(void);
 /** What is right: one thread, item by item; counts[MODEL_STAGES] as well. */
 prem_status model_reference(const model_work *work, model_sums *sums, uint64_t *counts);
-/** Work so many turns, each from its begin to the end of all: ns[turns]. With threads; */
+/** Work so many turns, each from its begin to the end of all: ns[turns]. One that is wrong is the
+ *  last. With threads; */
 prem_status model_host_run(const model_run *run, int64_t *ns, model_result *result,
                            prem_diag *diag);
-/** on the GPU. @retval PREM_ERR_UNAVAILABLE  no such blocks fit, or it has no such launches */
+/** on the GPU. @retval PREM_ERR_UNAVAILABLE  result->why says what it lacks */
 prem_status prem_gpu_model_run(const model_run *run, int64_t *ns, model_result *result,
                                prem_diag *diag);
 
