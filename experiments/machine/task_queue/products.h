@@ -44,7 +44,7 @@ typedef struct product_run {
   uint32_t threads;    /* of a block */
   uint64_t extra;      /* bytes, whole pieces of 256 */
   uint64_t distance;   /* from one task's data to the next's at least */
-  int64_t patience_ns; /* of each wait */
+  int64_t patience_ns; /* of a wait, and of the host for a turn */
   int32_t turns;       /* of all tasks */
   float right[PRODUCT_TASKS][PRODUCT_FLOATS];
 } product_run;

@@ -185,14 +185,14 @@ cudaError_t by_one(shop *s) {
 }
 
 /** Until a task of this turn is done, or patience has ended: then its output is wrong. */
-void await_done(const shop *s, uint32_t task, uint64_t turn) {
-  const int64_t end_ns = prem_host_clock_ns() + s->run->patience_ns;
+void await_done(const shop *s, uint32_t task, uint64_t turn, int64_t end_ns) {
   while (__atomic_load_n(&s->far->done[task].word, __ATOMIC_ACQUIRE) != turn + 1 &&
          prem_host_clock_ns() < end_ns) {
   }
 }
 
 cudaError_t by_queue(shop *s, uint64_t turn) {
+  const int64_t end_ns = prem_host_clock_ns() + s->run->patience_ns;
   cudaError_t error = cudaSuccess;
   for (uint32_t task = 0; task < PRODUCT_TASKS; ++task) {
     s->far->values[task] = turn * PRODUCT_TASKS + task + 1;
@@ -201,7 +201,7 @@ cudaError_t by_queue(shop *s, uint64_t turn) {
                          cudaMemcpyHostToDevice, s->streams[0]));
   }
   for (uint32_t task = 0; task < PRODUCT_TASKS && error == cudaSuccess; ++task) {
-    await_done(s, task, turn);
+    await_done(s, task, turn, end_ns);
     error = copy_out(s, task, s->streams[1]);
   }
   NEXT(cudaStreamSynchronize(s->streams[1]));
@@ -209,10 +209,11 @@ cudaError_t by_queue(shop *s, uint64_t turn) {
 }
 
 cudaError_t by_mapped(shop *s, uint64_t turn) {
+  const int64_t end_ns = prem_host_clock_ns() + s->run->patience_ns;
   for (uint32_t task = 0; task < PRODUCT_TASKS; ++task)
     __atomic_store_n(&s->far->asked.word, turn * PRODUCT_TASKS + task + 1, __ATOMIC_RELEASE);
   for (uint32_t task = 0; task < PRODUCT_TASKS; ++task)
-    await_done(s, task, turn);
+    await_done(s, task, turn, end_ns);
   return cudaSuccess;
 }
 
