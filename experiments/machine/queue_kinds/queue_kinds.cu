@@ -7,7 +7,7 @@
 
 namespace {
 
-enum { WARP = 32, IDLE_ROUNDS = 8, ROUND_PATIENCES = 20 };
+enum { WARP = 32, IDLE_ROUNDS = 8, ROUND_PATIENCES = 20, COUNT_BLOCKS = 264 };
 
 constexpr unsigned all_lanes = 0xffffffffu;
 
@@ -141,6 +141,19 @@ const void *const kernels[QUEUE_KINDS] = {
     (const void *)work_on<warp_ring>,
 };
 
+/** What `queue_count_items` counts; the marks are as many as the items of a run. */
+__global__ void count_items(const queue_world *world, unsigned long long *seen,
+                            unsigned long long *twice) {
+  const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+  unsigned long long once = 0, more = 0;
+  for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < world->most; i += step) {
+    once += world->marks[i] > 0;
+    more += world->marks[i] > 1;
+  }
+  atomicAdd(seen, once);
+  atomicAdd(twice, more);
+}
+
 /* ---- on the host ---------------------------------------------------------------------------- */
 
 /** Time the first launch alone. All blocks are on the GPU at once: some wait for others. */
@@ -168,32 +181,51 @@ cudaError_t launch(queue_kind kind, queue_world *there, uint32_t blocks, int64_t
   return error == cudaSuccess ? ended : error;
 }
 
+/** All but the marks comes back. */
+cudaError_t look(queue_world *image, queue_world *there, queue_counts *counts) {
+  unsigned long long words[2] = {0, 0}, *sums = NULL;
+  void *arguments[] = {&there, &sums, NULL};
+  cudaError_t error = prem_gpu_zeros((void **)&sums, sizeof words);
+  unsigned long long *twice = sums + 1;
+  arguments[2] = &twice;
+  if (error == cudaSuccess)
+    error = cudaLaunchKernel((const void *)count_items, dim3(COUNT_BLOCKS), dim3(WARP), arguments,
+                             0, NULL);
+  if (error == cudaSuccess)
+    error = cudaMemcpy(words, sums, sizeof words, cudaMemcpyDeviceToHost);
+  if (error == cudaSuccess)
+    error = cudaMemcpy(image, there, sizeof *image, cudaMemcpyDeviceToHost);
+  cudaFree(sums);
+  if (error != cudaSuccess)
+    return error;
+  counts->put = (int64_t)image->put.word;
+  counts->taken = (int64_t)image->taken.word;
+  counts->refused = (int64_t)image->refused.word;
+  counts->empties = (int64_t)image->empties.word;
+  counts->is_stuck = image->waits.stuck.word != 0;
+  counts->lost = counts->put - (int64_t)words[0];
+  counts->twice = (int64_t)words[1];
+  return cudaSuccess;
+}
+
 } // namespace
 
 prem_status prem_gpu_queue_work(const queue_work *work, queue_counts *counts, prem_diag *diag) {
-  const size_t bytes = queue_world_bytes(work);
-  std::vector<queue_world> image(bytes / sizeof(queue_world) + 1);
+  const size_t bytes = queue_world_bytes(work), marks = queue_mark_bytes(work);
+  std::vector<queue_world> image((bytes - marks) / sizeof(queue_world) + 1);
   char *there = NULL;
   *counts = queue_counts{};
   cudaError_t error = cudaMalloc((void **)&there, bytes);
   if (error == cudaSuccess) {
     queue_world_init(image.data(), there, work);
-    error = cudaMemcpy(there, image.data(), bytes, cudaMemcpyHostToDevice);
+    error = cudaMemcpy(there, image.data(), bytes - marks, cudaMemcpyHostToDevice);
   }
+  if (error == cudaSuccess)
+    error = cudaMemset(there + bytes - marks, 0, marks);
   if (error == cudaSuccess)
     error = launch(work->kind, (queue_world *)there, work->blocks, &counts->ns);
   if (error == cudaSuccess)
-    error = cudaMemcpy(image.data(), there, bytes, cudaMemcpyDeviceToHost);
-  if (error == cudaSuccess) {
-    const queue_world *world = image.data();
-    counts->put = (int64_t)world->put.word;
-    counts->taken = (int64_t)world->taken.word;
-    counts->refused = (int64_t)world->refused.word;
-    counts->empties = (int64_t)world->empties.word;
-    counts->is_stuck = world->waits.stuck.word != 0;
-    const ptrdiff_t marks_at = (char *)world->marks - there;
-    queue_count_items(world->most, (const uint32_t *)((const char *)world + marks_at), counts);
-  }
+    error = look(image.data(), (queue_world *)there, counts);
   cudaFree(there);
   return prem_gpu_judge(error, "working queues", diag);
 }

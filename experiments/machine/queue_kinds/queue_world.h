@@ -58,12 +58,17 @@ static inline uint64_t queue_part_size(const queue_work *work) {
   return size;
 }
 
+/** Bytes of its marks, which lie at its end. */
+static inline size_t queue_mark_bytes(const queue_work *work) {
+  return work->blocks * work->each * sizeof(uint32_t);
+}
+
 /** Bytes that a world takes. */
 static inline size_t queue_world_bytes(const queue_work *work) {
   const uint64_t parts = queue_part_count(work->kind, work->blocks);
   return sizeof(queue_world) + work->size * sizeof(prem_ring_slot) +
          parts * (sizeof(queue_part) + 2 * queue_part_size(work) * sizeof(prem_word)) +
-         work->blocks * work->each * sizeof(uint32_t);
+         queue_mark_bytes(work);
 }
 
 /** Make it in `image`, zeros, for users to whom it lies at `seen`. */
