@@ -112,7 +112,7 @@ PREM_SHARED_CODE bool prem_producer_is_free(const prem_producer *producer, int32
 }
 
 /** Take a free slot to be filled; -1: there is none. */
-PREM_SHARED_CODE int32_t prem_channel_take_free(prem_producer *producer) {
+PREM_SHARED_CALL int32_t prem_channel_take_free(prem_producer *producer) {
 #ifdef __CUDACC__
   const uint64_t settled = producer->settled, passed = producer->seen;
 #else
@@ -146,7 +146,7 @@ PREM_SHARED_CODE uint64_t prem_producer_fill(prem_producer *producer, int32_t sl
 }
 
 /** Put a filled slot down. Returns what has to be written to `filled` for it to be handed on. */
-PREM_SHARED_CODE uint64_t prem_channel_put_down(prem_producer *producer, int32_t slot,
+PREM_SHARED_CALL uint64_t prem_channel_put_down(prem_producer *producer, int32_t slot,
                                                 const prem_note *note) {
   const uint64_t number = prem_producer_fill(producer, slot);
   producer->channel->note[slot] = *note;
@@ -179,7 +179,7 @@ PREM_SHARED_CODE bool prem_channel_has_new(const prem_consumer *consumer) {
   return prem_consumer_filled(consumer) >> PREM_CHANNEL_SLOT_BITS > consumer->first;
 }
 
-PREM_SHARED_CODE uint64_t prem_consumer_passed(const prem_consumer *consumer) {
+PREM_SHARED_CALL uint64_t prem_consumer_passed(const prem_consumer *consumer) {
   uint64_t word = consumer->first << PREM_CHANNEL_HELD_BITS;
   for (int32_t slot = 0; slot < consumer->slots; ++slot)
     word |= (uint64_t)(consumer->holds[slot] > 0) << slot;
@@ -213,7 +213,7 @@ PREM_SHARED_CODE uint64_t prem_consumer_take_from(prem_consumer *consumer, int32
   return number;
 }
 
-PREM_SHARED_CODE int32_t prem_consumer_take_next(prem_consumer *consumer, uint64_t *number) {
+PREM_SHARED_CALL int32_t prem_consumer_take_next(prem_consumer *consumer, uint64_t *number) {
   const uint64_t filled = prem_consumer_filled(consumer);
   const uint64_t count = filled >> PREM_CHANNEL_SLOT_BITS;
   if (count <= consumer->first)
@@ -264,7 +264,7 @@ PREM_SHARED_CODE void prem_channel_hold(prem_consumer *consumer, int32_t slot) {
 }
 
 /** Hold it once less. */
-PREM_SHARED_CODE void prem_channel_release(prem_consumer *consumer, int32_t slot) {
+PREM_SHARED_CALL void prem_channel_release(prem_consumer *consumer, int32_t slot) {
   if (--consumer->holds[slot] == 0)
     prem_consumer_say_passed(consumer);
 }

@@ -101,7 +101,7 @@ PREM_SHARED_CODE void end_after_permitted(prem_courier *c, prem_live_end why) {
 /* ---- jobs ----------------------------------------------------------------------------------- */
 
 /* When the last block had done it. */
-PREM_SHARED_CODE int64_t job_end_ns(const prem_courier *c, int32_t task, int64_t job) {
+PREM_SHARED_CALL int64_t job_end_ns(const prem_courier *c, int32_t task, int64_t job) {
   const prem_live_task *of = &c->tasks[task];
   const int64_t row = prem_courier_row(c, prem_quotient(job, of->jobs));
   return prem_load_end_ns(
@@ -138,13 +138,13 @@ PREM_SHARED_CODE uint64_t word_of_ticket(const prem_stream *stream, prem_ticket 
 }
 
 /* The ticket of a stream's next job is written: that job is decided. */
-PREM_SHARED_CODE void settle(prem_courier *c, prem_stream *stream, const prem_decision *decision) {
+PREM_SHARED_CALL void settle(prem_courier *c, prem_stream *stream, const prem_decision *decision) {
   *decision_of(stream, stream->next) = *decision;
   ++stream->next;
   ++c->decided;
 }
 
-PREM_SHARED_CODE void decide(prem_courier *c, prem_stream *stream, const prem_decision *decision) {
+PREM_SHARED_CALL void decide(prem_courier *c, prem_stream *stream, const prem_decision *decision) {
   prem_word_set_near(next_ticket(stream), word_of_ticket(stream, decision->ticket));
   settle(c, stream, decision);
 }
@@ -172,12 +172,12 @@ PREM_SHARED_CALL void write_task_ticket(prem_courier *c, prem_live_task *task, i
 }
 
 /* For an overrun, as far as that is known. */
-PREM_SHARED_CODE bool is_left_out(const prem_live_task *task, int64_t job) {
+PREM_SHARED_CALL bool is_left_out(const prem_live_task *task, int64_t job) {
   return task->left_out && job < task->left_out->next && task_flags(task, job) != 0;
 }
 
 /* How a result ends that will not be seen. */
-PREM_SHARED_CODE int fate_of_result(const prem_live_task *writer, int64_t job) {
+PREM_SHARED_CALL int fate_of_result(const prem_live_task *writer, int64_t job) {
   const bool is_given_up = is_left_out(writer, job) && (task_flags(writer, job) & PREM_TICKET_VOID);
   return is_given_up ? PREM_COUNT_ABORTED : PREM_COUNT_MISSING;
 }

@@ -8,7 +8,7 @@
 /* ---- sinks: granting slots, showing results -------------------------------------------------- */
 
 /* What the writer's job is made of; false: that is not decided yet. */
-PREM_SHARED_CODE bool gather_inputs(const prem_courier *c, const prem_stream *sink,
+PREM_SHARED_CALL bool gather_inputs(const prem_courier *c, const prem_stream *sink,
                                     prem_decision *out) {
   const prem_live_task *writer = &c->tasks[sink->writer];
   const int64_t hyperperiod = prem_quotient(sink->next, sink->jobs),
@@ -71,7 +71,7 @@ PREM_SHARED_CODE int64_t due_ns(const prem_courier *c, const prem_stream *sink, 
 }
 
 /* A slot is granted when the job is released, not sooner: until then the host may need it. */
-PREM_SHARED_CODE bool grant_slot(prem_courier *c, prem_stream *sink) {
+PREM_SHARED_CALL bool grant_slot(prem_courier *c, prem_stream *sink) {
   prem_decision decision;
   if (!may_decide(c, sink) || !gather_inputs(c, sink, &decision) ||
       !is_due(c, job_release_ns(c, sink, sink->next)))
@@ -107,7 +107,7 @@ PREM_SHARED_CODE void count_behind(prem_stream *sink, int64_t behind_ns) {
 }
 
 /* What goes with a result; at which instant it is shown. */
-PREM_SHARED_CODE prem_note note_of_result(prem_courier *c, prem_stream *sink,
+PREM_SHARED_CALL prem_note note_of_result(prem_courier *c, prem_stream *sink,
                                           const prem_decision *decision, int64_t at_ns) {
   prem_note note = decision->note;
   if (note.flags & PREM_FRAME_REPEATED)
@@ -147,7 +147,7 @@ PREM_SHARED_CODE bool is_handed_on(prem_courier *c, prem_stream *sink) {
 }
 
 /* At once; `at_ns` is its instant, if it has one. */
-PREM_SHARED_CODE void publish_result(prem_courier *c, prem_stream *sink,
+PREM_SHARED_CALL void publish_result(prem_courier *c, prem_stream *sink,
                                      const prem_decision *decision, int64_t at_ns) {
   const int64_t end_ns = at_ns < INT64_MAX ? job_end_ns(c, sink->writer, sink->oldest) : 0;
   prem_note note = note_of_result(c, sink, decision, c->now_ns);
@@ -163,7 +163,7 @@ PREM_SHARED_CODE void publish_result(prem_courier *c, prem_stream *sink,
 }
 
 /* In the order of jobs, each when it is over on all blocks, and not before its instant. */
-PREM_SHARED_CODE bool show_result(prem_courier *c, prem_stream *sink) {
+PREM_SHARED_CALL bool show_result(prem_courier *c, prem_stream *sink) {
   if (sink->oldest == sink->next || c->over[sink->writer] <= sink->oldest)
     return false;
   const prem_decision *decision = decision_of(sink, sink->oldest);

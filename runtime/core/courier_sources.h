@@ -14,7 +14,7 @@ PREM_SHARED_CALL void skip_job(prem_courier *c, prem_stream *source) {
   decide(c, source, &nothing);
 }
 
-PREM_SHARED_CODE void use_frame(prem_courier *c, prem_stream *source, const prem_decision *frame) {
+PREM_SHARED_CALL void use_frame(prem_courier *c, prem_stream *source, const prem_decision *frame) {
   begin_to_bring(c, source, frame->ticket.slot, frame->note.input);
   end_to_bring(c, source);
   count(source, frame->ticket.flags & PREM_TICKET_REPEAT ? PREM_COUNT_REPEATED : PREM_COUNT_TAKEN);
@@ -31,7 +31,7 @@ PREM_SHARED_CODE void keep_slot(prem_stream *source, int32_t slot) {
 }
 
 /* A frame that was taken, with its note. */
-PREM_SHARED_CODE prem_decision frame_with(prem_stream *source, int32_t slot, uint64_t number,
+PREM_SHARED_CALL prem_decision frame_with(prem_stream *source, int32_t slot, uint64_t number,
                                           const prem_note *note) {
   prem_decision frame = no_decision();
   frame.ticket.slot = slot;
@@ -44,7 +44,7 @@ PREM_SHARED_CODE prem_decision frame_with(prem_stream *source, int32_t slot, uin
 }
 
 /* The frame that was just taken. */
-PREM_SHARED_CODE prem_decision new_frame(const prem_courier *c, prem_stream *source, int32_t slot,
+PREM_SHARED_CALL prem_decision new_frame(const prem_courier *c, prem_stream *source, int32_t slot,
                                          uint64_t number) {
   begin_to_bring(c, source, slot, number);
   const prem_note note = note_of(c, source, slot, number); /* it comes at the same time */
@@ -152,7 +152,7 @@ PREM_SHARED_CALL bool dequeue_frame(prem_courier *c, prem_stream *source) {
 }
 
 /* The frame of the next job, when it is time; a trigger's was chosen with its hyperperiod. */
-PREM_SHARED_CODE bool choose_frame(prem_courier *c, prem_stream *source) {
+PREM_SHARED_CALL bool choose_frame(prem_courier *c, prem_stream *source) {
   if (!may_decide(c, source) ||
       !is_due(c, job_release_ns(c, source, source->next) - source->port.lead_ns))
     return false;
@@ -173,7 +173,7 @@ PREM_SHARED_CODE bool is_unused(const prem_courier *c, const prem_stream *source
   return true;
 }
 
-PREM_SHARED_CODE bool retire_frame(prem_courier *c, prem_stream *source) {
+PREM_SHARED_CALL bool retire_frame(prem_courier *c, prem_stream *source) {
   if (source->oldest == source->next || !is_unused(c, source, source->oldest))
     return false;
   const prem_ticket ticket = decision_of(source, source->oldest++)->ticket;

@@ -27,7 +27,7 @@ PREM_SHARED_CODE bool is_queued(const prem_courier *c) {
 
 /* The mode of a hyperperiod: as the host wished since the last one, else as it was or as overruns
  * have left it. */
-PREM_SHARED_CODE void set_mode(prem_courier *c, int64_t hyperperiod, int64_t row) {
+PREM_SHARED_CALL void set_mode(prem_courier *c, int64_t hyperperiod, int64_t row) {
   const uint64_t wishes = c->wish >> 8;
   if (wishes != c->granted)
     c->mode = (int32_t)(c->wish & 0xFF);
@@ -43,7 +43,7 @@ PREM_SHARED_CODE void set_mode(prem_courier *c, int64_t hyperperiod, int64_t row
 }
 
 /* The newest there is, for all tasks. */
-PREM_SHARED_CODE void set_snapshot(prem_courier *c, int64_t hyperperiod, int64_t row) {
+PREM_SHARED_CALL void set_snapshot(prem_courier *c, int64_t hyperperiod, int64_t row) {
   c->snapshot_of[row] = c->newest;
   if (c->newest == c->snapshot)
     return;
@@ -58,7 +58,7 @@ PREM_SHARED_CODE uint64_t oldest_snapshot(const prem_courier *c) {
 
 /* What does not depend on when the next hyperperiod begins, ahead, so that it begins at once then.
  * The row that it uses belonged to one that nobody asks for any more. */
-PREM_SHARED_CODE void make_ready(prem_courier *c) {
+PREM_SHARED_CALL void make_ready(prem_courier *c) {
   const int64_t hyperperiod = c->begun, row = prem_courier_row(c, hyperperiod);
   if (c->ready == hyperperiod || c->mode_begun < 0)
     return;
@@ -89,7 +89,7 @@ PREM_SHARED_CODE void count_begun(prem_courier *c, int64_t epoch_ns) {
   ++c->decided;
 }
 
-PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
+PREM_SHARED_CALL void permit(prem_courier *c, int64_t epoch_ns) {
   const int64_t hyperperiod = c->begun, row = prem_courier_row(c, hyperperiod);
   if (!is_ready(c))
     begin_row(c, hyperperiod, row);
@@ -179,7 +179,7 @@ PREM_SHARED_CODE bool permit_triggered(prem_courier *c) {
   return true;
 }
 
-PREM_SHARED_CODE bool permit_next(prem_courier *c) {
+PREM_SHARED_CALL bool permit_next(prem_courier *c) {
   if (c->has_last || c->begun - c->completed >= OPEN_HYPERPERIODS)
     return false;
   return c->trigger < 0 ? permit_periodic(c) : permit_triggered(c);
@@ -200,7 +200,7 @@ PREM_SHARED_CALL void judge_deadlines(prem_courier *c, int32_t t, int64_t from, 
 }
 
 /* The caller's trace keeps the first hyperperiods. */
-PREM_SHARED_CODE void keep_row(prem_courier *c, int64_t hyperperiod) {
+PREM_SHARED_CALL void keep_row(prem_courier *c, int64_t hyperperiod) {
   const int64_t at = hyperperiod - c->first_hyperperiod, row = prem_courier_row(c, hyperperiod);
   if (at >= c->kept_rows)
     return; /* full */
@@ -213,7 +213,7 @@ PREM_SHARED_CODE void keep_row(prem_courier *c, int64_t hyperperiod) {
   put_word(&c->face->kept.value, (uint64_t)at + 1);
 }
 
-PREM_SHARED_CODE void judge_jobs(prem_courier *c) {
+PREM_SHARED_CALL void judge_jobs(prem_courier *c) {
   for (int32_t t = 0; c->has_deadlines && t < c->task_count; ++t) {
     const int64_t over = c->over_now[t];
     judge_deadlines(c, t, c->over[t], over);
@@ -242,7 +242,7 @@ PREM_SHARED_CODE bool is_over(const prem_courier *c) {
   return true;
 }
 
-PREM_SHARED_CODE void step_sources(prem_courier *c) {
+PREM_SHARED_CALL void step_sources(prem_courier *c) {
   for (int32_t s = 0; s < c->source_count; ++s) {
     while (retire_frame(c, &c->streams[s])) {
     }
@@ -251,7 +251,7 @@ PREM_SHARED_CODE void step_sources(prem_courier *c) {
   }
 }
 
-PREM_SHARED_CODE void show_results(prem_courier *c) {
+PREM_SHARED_CALL void show_results(prem_courier *c) {
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     while (show_result(c, &c->streams[s])) {
     }
@@ -259,13 +259,13 @@ PREM_SHARED_CODE void show_results(prem_courier *c) {
 
 /** Ahead of all else, and of prem_courier_decide(): results of jobs that are over, for which the
  *  host waits. */
-PREM_SHARED_CODE void prem_courier_show(prem_courier *c, int64_t now_ns) {
+PREM_SHARED_CALL void prem_courier_show(prem_courier *c, int64_t now_ns) {
   c->now_ns = now_ns;
   judge_jobs(c);
   show_results(c);
 }
 
-PREM_SHARED_CODE void grant_slots(prem_courier *c) {
+PREM_SHARED_CALL void grant_slots(prem_courier *c) {
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     while (grant_slot(c, &c->streams[s])) {
     }
@@ -288,7 +288,7 @@ PREM_SHARED_CALL void tell_tasks(prem_courier *c) {
   c->has_untold_tasks = false;
 }
 
-PREM_SHARED_CODE void tell_stream(prem_stream *stream) {
+PREM_SHARED_CALL void tell_stream(prem_stream *stream) {
   for (int k = 0; stream->untold >> k != 0; ++k)
     if (stream->untold >> k & 1)
       put_word(&stream->face->counts[k], stream->counted[k]);
@@ -298,7 +298,7 @@ PREM_SHARED_CODE void tell_stream(prem_stream *stream) {
   stream->consumer.is_untold = false;
 }
 
-PREM_SHARED_CODE void tell_progress(prem_courier *c) {
+PREM_SHARED_CALL void tell_progress(prem_courier *c) {
   c->is_untold = false;
   for (; c->kept < c->completed; ++c->kept)
     keep_row(c, c->kept);
@@ -317,7 +317,7 @@ PREM_SHARED_CODE void tell_progress(prem_courier *c) {
 
 /** The host, for whom it need not be soon: nobody waits for it as long as there is something to
  *  decide. What stands here says that others have read what is older. */
-PREM_SHARED_CODE void prem_courier_tell(prem_courier *c) {
+PREM_SHARED_CALL void prem_courier_tell(prem_courier *c) {
   begin_to_tell();
   for (int32_t s = 0; s < c->stream_count; ++s)
     tell_stream(&c->streams[s]);

@@ -122,7 +122,7 @@ __device__ bool has_plain_samples(const prem_courier *c) {
 
 /** What never changes: are hyperperiods prepared ahead, and are their results shown by the keeper?
  *  One lane. */
-__device__ void ahead_set_up(const prem_courier *c) {
+__device__ __noinline__ void ahead_set_up(const prem_courier *c) {
   ahead.state = AHEAD_NONE;
   ahead.is_recalled = 0;
   ahead.trigger_word = 0;
@@ -149,7 +149,7 @@ __device__ __forceinline__ bool is_at_next(const prem_courier *c, const prem_str
 
 /** Nothing is known that would have the next hyperperiod begin otherwise than by the next frame.
  * One lane. */
-__device__ bool can_prepare(const prem_courier *c) {
+__device__ __noinline__ bool can_prepare(const prem_courier *c) {
   const prem_stream *trigger = &c->streams[c->trigger];
   const uint64_t count = trigger->consumer.first + 1;
   if (c->has_last || c->begun - c->completed >= OPEN_HYPERPERIODS || is_draining(c) ||
@@ -230,14 +230,14 @@ __device__ bool sample_take(const prem_courier *c, prem_stream *source) {
 }
 
 /** Of those before source `end`. One lane. */
-__device__ void samples_put_back(prem_courier *c, int32_t end) {
+__device__ __noinline__ void samples_put_back(prem_courier *c, int32_t end) {
   for (int32_t s = 0; s < end; ++s)
     if (s != c->trigger)
       sample_put_back(&c->streams[s]);
 }
 
 /** One lane. @return false: one lacks, and none is held. */
-__device__ bool samples_take(prem_courier *c) {
+__device__ __noinline__ bool samples_take(prem_courier *c) {
   for (int32_t s = 0; s < c->source_count; ++s)
     if (s != c->trigger && !sample_take(c, &c->streams[s])) {
       samples_put_back(c, s);
@@ -257,7 +257,7 @@ __device__ bool has_newer_sample(const prem_courier *c) {
 /* ---- the decider: results -------------------------------------------------------------------- */
 
 /** Put back the slots of its results, of those before stream `end`. One lane. */
-__device__ void slots_put_back(prem_courier *c, int32_t end) {
+__device__ __noinline__ void slots_put_back(prem_courier *c, int32_t end) {
   for (int32_t s = c->source_count; s < end; ++s)
     if (is_once(&c->streams[s]))
       prem_channel_put_back(&c->streams[s].producer, ahead.slots[s]);
@@ -266,7 +266,7 @@ __device__ void slots_put_back(prem_courier *c, int32_t end) {
 /** Slots for all its results. A slot that is free now will be free when the result is made. One
  * lane.
  *  @return false: one has none, and none was taken. */
-__device__ bool slots_take(prem_courier *c) {
+__device__ __noinline__ bool slots_take(prem_courier *c) {
   for (int32_t s = c->source_count; s < c->stream_count; ++s) {
     if (!is_once(&c->streams[s]))
       continue;
@@ -321,7 +321,8 @@ __device__ __forceinline__ bool is_kept_up(int32_t place, uint32_t before) {
 
 /** Have the keeper show its result. Its slot is taken, and `before` are behind the last one that
  * was shown. One lane. */
-__device__ void result_put_down(const prem_courier *c, const prem_stream *sink, uint32_t before) {
+__device__ __noinline__ void result_put_down(const prem_courier *c, const prem_stream *sink,
+                                             uint32_t before) {
   const int32_t place = shown_place(c, sink), s = (int32_t)(sink - c->streams);
   const prem_device_carry *carry = &own_carries[s];
   shown_result *of = &handing.results[2 * place + (ahead.filled[place]++ & 1)];
@@ -348,7 +349,7 @@ __device__ void result_put_down(const prem_courier *c, const prem_stream *sink, 
 
 /** Of what is prepared, have the keeper show the results that it is not to show yet, and that come
  *  right behind others of its own: one that the decider shows it may not overtake. One lane. */
-__device__ void results_put_down(const prem_courier *c) {
+__device__ __noinline__ void results_put_down(const prem_courier *c) {
   bool lacks_one = false;
   for (int32_t s = c->source_count; s < c->stream_count; ++s) {
     const prem_stream *sink = &c->streams[s];
@@ -375,7 +376,7 @@ __device__ void result_take_back(const prem_courier *c, const prem_stream *sink)
 
 /** What blocks will find at its begin: the tickets of all streams that have one job, too. One lane.
  */
-__device__ void begin_put_down(const prem_courier *c, int32_t frame_slot) {
+__device__ __noinline__ void begin_put_down(const prem_courier *c, int32_t frame_slot) {
   uint32_t tickets = 0;
   for (int32_t s = 0; s < c->stream_count; ++s) {
     if (!is_once(&c->streams[s]))
@@ -435,7 +436,7 @@ __device__ void prepared_undo(prem_courier *c);
 
 /** Have the listener give back what is prepared, in two looks at most, if it is there and has not
  *  begun it. @return whether it has. One lane. */
-__device__ bool has_begun_recalled(void) {
+__device__ __noinline__ bool has_begun_recalled(void) {
   *(volatile uint32_t *)&ahead.is_recalled = 1;
   while (ahead_look() == AHEAD_PREPARED && *(volatile int32_t *)&is_leaving == 0)
     (void)prem_look(&ahead.trigger_word);
@@ -479,7 +480,7 @@ __device__ __forceinline__ void results_go_on(const prem_courier *c) {
  */
 
 /** It is decided otherwise: as if it had not been prepared. One lane. */
-__device__ void prepared_undo(prem_courier *c) {
+__device__ __noinline__ void prepared_undo(prem_courier *c) {
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     if (is_once(&c->streams[s]))
       result_take_back(c, &c->streams[s]);
@@ -489,7 +490,7 @@ __device__ void prepared_undo(prem_courier *c) {
 }
 
 /** The samples that it has, as use_frame() does. One lane. */
-__device__ void samples_count(prem_courier *c) {
+__device__ __noinline__ void samples_count(prem_courier *c) {
   for (int32_t s = 0; s < c->source_count; ++s) {
     prem_stream *source = &c->streams[s];
     if (s == c->trigger)
@@ -502,7 +503,7 @@ __device__ void samples_count(prem_courier *c) {
 }
 
 /** The frame that has begun it is taken, as new_frame() and use_frame() do. One lane. */
-__device__ void frame_count(prem_courier *c, prem_stream *trigger) {
+__device__ __noinline__ void frame_count(prem_courier *c, prem_stream *trigger) {
   const uint64_t number = prem_consumer_take_from(&trigger->consumer, ahead.slot);
   own_carries[c->trigger].brought[ahead.slot] = number + 1;
   const prem_decision frame = frame_with(trigger, ahead.slot, number, &ahead.frame);
@@ -534,7 +535,7 @@ __device__ __noinline__ void catch_up(prem_courier *c) {
 }
 
 /** Before the next hyperperiod is decided: it is not, if the listener has begun it. One lane. */
-__device__ bool has_begun_ahead(prem_courier *c) {
+__device__ __noinline__ bool has_begun_ahead(prem_courier *c) {
   if (ahead_look() == AHEAD_NONE)
     return false;
   const bool has_begun = has_begun_recalled();
@@ -546,7 +547,7 @@ __device__ bool has_begun_ahead(prem_courier *c) {
 }
 
 /** Does the keeper show the oldest result? Then it has, or will in a moment. One lane. */
-__device__ bool is_shown_ahead(prem_courier *c, prem_stream *sink) {
+__device__ __noinline__ bool is_shown_ahead(prem_courier *c, prem_stream *sink) {
   const int32_t place = shown_place(c, sink);
   if (place < 0 || ahead.filled[place] == ahead.kept[place])
     return false;

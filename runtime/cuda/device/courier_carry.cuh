@@ -18,8 +18,8 @@ __device__ __forceinline__ void barrier_await(uint64_t *barrier, uint32_t number
 constexpr int32_t PIECES = 12, ROW_PIECES = 4;
 
 /** Bytes that stand in a row. One warp. */
-__device__ void carry_row(const unsigned char *from, unsigned char *to, int32_t bytes,
-                          int32_t lane) {
+__device__ __noinline__ void carry_row(const unsigned char *from, unsigned char *to, int32_t bytes,
+                                       int32_t lane) {
   const int32_t count = bytes / 16;
   for (int32_t first = lane; first < count; first += 32 * PIECES) {
     int4 pieces[PIECES];
@@ -55,7 +55,7 @@ __device__ __forceinline__ carried_piece piece_at(uint32_t number, uint32_t in_r
 }
 
 /** All rows, a piece a lane. One warp. */
-__device__ void carry_rows(int32_t lane) {
+__device__ __noinline__ void carry_rows(int32_t lane) {
   const uint32_t in_row = (uint32_t)(order.row_bytes + 15) / 16;
   const uint32_t count = in_row * (uint32_t)order.rows;
   for (uint32_t first = (uint32_t)lane; first < count; first += 32 * ROW_PIECES) {
@@ -113,7 +113,7 @@ __device__ void carry(int32_t lane) {
   }
 }
 
-__device__ __forceinline__ void carry_end(void) {
+__device__ __noinline__ void carry_end(void) {
   if (!is_carrying)
     return;
   barrier_await(&is_carried, orders++);
@@ -121,7 +121,7 @@ __device__ __forceinline__ void carry_end(void) {
 }
 
 /** To be waited for by carry_end(). */
-__device__ __forceinline__ void carry_begin(const carry_order &of) {
+__device__ __noinline__ void carry_begin(const carry_order &of) {
   carry_end();
   order = of;
   is_carrying = true;
@@ -142,7 +142,7 @@ __device__ __forceinline__ void await_told(void) {
   carry_end();
 }
 
-__device__ __forceinline__ void put_word(uint64_t *word, uint64_t value) {
+__device__ __noinline__ void put_word(uint64_t *word, uint64_t value) {
   if (word_count == MOST_WORDS) {
     end_to_tell();
     begin_to_tell();
@@ -151,7 +151,8 @@ __device__ __forceinline__ void put_word(uint64_t *word, uint64_t value) {
 }
 
 /** A hyperperiod begins: what was done before is before. One lane. */
-__device__ void tell_blocks(const prem_courier *c, int64_t hyperperiod, int64_t epoch_ns) {
+__device__ __noinline__ void tell_blocks(const prem_courier *c, int64_t hyperperiod,
+                                         int64_t epoch_ns) {
   const uint32_t says[PREM_BEGIN_TICKETS] = {(uint32_t)epoch_ns, (uint32_t)(epoch_ns >> 32),
                                              (uint32_t)c->snapshot,
                                              c->plan_of_mode[c->mode_begun]}; /* tickets follow */
@@ -167,8 +168,8 @@ __device__ __forceinline__ int32_t rows_of(const prem_device_carry *of) {
 }
 
 /** To be waited for by end_to_bring(); nothing where the frame is there or others bring it. */
-__device__ void begin_to_bring(const prem_courier *c, const prem_stream *source, int32_t slot,
-                               uint64_t number) {
+__device__ __noinline__ void begin_to_bring(const prem_courier *c, const prem_stream *source,
+                                            int32_t slot, uint64_t number) {
   const int32_t s = (int32_t)(source - c->streams);
   prem_device_carry *of = &own_carries[s];
   if (of->host == nullptr || of->brought[slot] == number + 1)
@@ -187,15 +188,16 @@ __device__ void end_to_bring(const prem_courier *, const prem_stream *) {
 }
 
 /** The note that came with a frame. */
-__device__ prem_note note_of(const prem_courier *c, const prem_stream *source, int32_t slot,
-                             uint64_t number) {
+__device__ __noinline__ prem_note note_of(const prem_courier *c, const prem_stream *source,
+                                          int32_t slot, uint64_t number) {
   carry_end();
   if (note_stream == (int32_t)(source - c->streams) && note_number == number)
     return own_note;
   return source->face->channel.note[slot];
 }
 
-__device__ void send_frame(const prem_courier *c, const prem_stream *sink, int32_t slot) {
+__device__ __noinline__ void send_frame(const prem_courier *c, const prem_stream *sink,
+                                        int32_t slot) {
   prem_device_carry *of = &own_carries[sink - c->streams];
   if (of->host == nullptr)
     return;
@@ -206,8 +208,8 @@ __device__ void send_frame(const prem_courier *c, const prem_stream *sink, int32
 }
 
 /** Its bytes and its note are with the host: the word follows at the instant. */
-__device__ void promise(const prem_courier *c, const prem_stream *sink, int64_t at_ns,
-                        uint64_t word) {
+__device__ __noinline__ void promise(const prem_courier *c, const prem_stream *sink, int64_t at_ns,
+                                     uint64_t word) {
   promised_word *of = &handing.promises[sink - c->streams];
   of->to = &sink->producer.channel->filled.value;
   *(volatile int64_t *)&of->at_ns = zero_ns + at_ns;
@@ -216,7 +218,7 @@ __device__ void promise(const prem_courier *c, const prem_stream *sink, int64_t 
 }
 
 /** @return how long behind its instant, which has come. */
-__device__ int64_t promise_kept(const prem_courier *c, prem_stream *sink) {
+__device__ __noinline__ int64_t promise_kept(const prem_courier *c, prem_stream *sink) {
   promised_word *of = &handing.promises[sink - c->streams];
   while (prem_look(&of->word) != 0) {
   }

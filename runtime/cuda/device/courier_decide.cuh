@@ -49,7 +49,7 @@ __device__ __forceinline__ bool has_to_ask(prem_courier *c) {
 }
 
 /** Ask it: a look behind what was handed on, in the one order of both sides. One lane. */
-__device__ __forceinline__ void ask_what_is_held(prem_courier *c) {
+__device__ __noinline__ void ask_what_is_held(prem_courier *c) {
   if (!has_to_ask(c))
     return;
   prem_system_fence_ordered();
@@ -188,7 +188,7 @@ __device__ __forceinline__ bool has_something(const prem_courier *c, int32_t lan
   const bool is_alarm =
       (*(const volatile int32_t *)&is_leaving | *(const volatile int32_t *)&is_silent) != 0;
   const bool has_come = *(const volatile uint64_t *)&trigger_seen != own.brought;
-  const bool is_due = now_ns >= own.wake_ns || now_ns >= own.rest_ns || now_ns >= own.tell_ns;
+  const bool is_due = now_ns >= own.wake_ns || now_ns >= own.rest_ns;
   return __any_sync(WHOLE_WARP,
                     is_alarm || has_come || is_due || ahead_look() == AHEAD_BEGUN ||
                         is_news(c, lane, own.lacks_slots, word != own.known, is_answered));
@@ -284,30 +284,34 @@ __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_
  *  slots that it gave back above all. What of that has to be decided stays news. One warp. */
 __device__ __forceinline__ void next_prepare(prem_courier *c, int32_t lane, said when,
                                              decided *own) {
-  if (!own->prepares || !ahead.is_used)
+  const bool is_turn = own->prepares && ahead.is_used;
+  own->prepares = false;
+  if (!is_turn)
     return;
   bool is_answered;
   const uint64_t word = hear(lane, when, &is_answered);
   words_hear(c, lane, word, __all_sync(WHOLE_WARP, is_answered));
   const bool lacks_slots = lane == 0 && prepare_next(c) == LACKS_SLOTS;
   own->lacks_slots = __any_sync(WHOLE_WARP, lacks_slots);
-  own->prepares = false;
   __syncwarp();
 }
 
-/** All that is due, and what was left. One warp. @return whether the session is over. */
+/** All that is due, and what was left. The host is told when nothing else is to be done: that takes
+ *  as long as the rest. One warp. @return whether the session is over. */
 __device__ __forceinline__ bool rest_decide(prem_courier *c, int32_t lane, uint64_t word,
                                             bool is_answered, int64_t now_ns, int64_t s_ns,
                                             decided *own) {
   const int64_t completed = own->has_over ? rounds_look(c, lane) : c->completed;
   /* of two hyperperiods the host is told before a third's end has to be kept */
-  const bool tells = c->trigger < 0 || now_ns >= own->tell_ns || completed - c->kept > 1 ||
-                     is_short_of_slots(c, lane);
+  const bool tells = c->trigger < 0 || now_ns - WAIT_NS >= own->tell_ns || completed - c->kept > 1;
+  const bool is_short = is_short_of_slots(c, lane);
   words_hear(c, lane, word, is_answered);
   const bool is_over = step(c, lane, own->has_over, completed, tells, s_ns, &own->wake_ns);
   own->has_over = false;
   own->rest_ns = INT64_MAX;
-  own->tell_ns = tells ? INT64_MAX : min((long long)own->tell_ns, (long long)(now_ns + WAIT_NS));
+  own->tell_ns = min((long long)own->tell_ns, (long long)(is_short ? now_ns : now_ns + WAIT_NS));
+  if (tells)
+    own->tell_ns = INT64_MAX;
   own->prepares = true;
   return is_over;
 }
@@ -331,6 +335,8 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       over_show(c, lane, now - s_ns, &own);
     }
     if (!has_something(c, lane, own, now - s_ns)) {
+      if (!own.prepares && now - s_ns >= own.tell_ns)
+        host_tell(c, lane, &own);
       next_prepare(c, lane, when, &own);
       continue;
     }
