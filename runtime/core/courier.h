@@ -3,14 +3,16 @@
  * The courier of a live session: it chooses which frame a job reads, grants buffers to results,
  * lets hyperperiods begin and shows results. docs/live-internals.md has the words.
  *
- *   courier.h         begin here: the words, and what executors ask
- *   courier_ports.c   which jobs read, write and depend on which stream: made once
- *   courier_tasks.c   which jobs are left out for which overrun: made once
- *   courier_versions.h, .c  where the versions of state arrays lie
- *   courier_steps.h   the decisions, compiled for the host and for the GPU; those for inputs, tasks
- * and outputs are in courier_sources.h, courier_omissions.h, courier_sinks.h courier.c making one,
- * beginning, the decisions on the host channel.h         how frames pass between the host and the
- * courier live_words.h      the words of 8 bytes by which all of them tell each other something
+ *   courier.h           begin here: the words, and what executors ask
+ *   courier_ports.c     which jobs read, write and depend on which stream: made once
+ *   courier_tasks.c     which jobs are left out for which overrun: made once
+ *   courier_versions.c  where the versions of state arrays lie
+ *   courier_steps.h     the decisions, compiled for the host and for the GPU; those for
+ *                       inputs are in courier_sources.h, for tasks in courier_omissions.h,
+ *                       for outputs in courier_sinks.h
+ *   courier.c           making one, beginning, the decisions on the host
+ *   channel.h           how frames pass between the host and the courier
+ *   live_words.h        the words of 8 bytes by which all tell each other something
  *
  * It has no thread and no clock. Its backend calls prem_courier_step() whenever something may have
  * changed (a job over, a frame submitted or given back, the instant that it asked for) and gives it
