@@ -7,6 +7,11 @@
 #include "runtime/cuda/device/clock_wait.cuh"
 #include "runtime/cuda/device/program.h"
 
+static __device__ __forceinline__ void stamp_count(uint32_t *stamps, int32_t stage, int64_t ns) {
+  const int32_t bin = (int32_t)max(min((long long)(ns / STAMP_STEP), (long long)STAMP_BINS - 1), 0LL);
+  atomicAdd(&stamps[stage * STAMP_BINS + bin], 1u);
+}
+
 /** Take the fault record if nobody has, and make everybody stop. */
 static __device__ void prem_fault_raise(prem_device_state *state, prem_fault_code code,
                                         int32_t block, int32_t record_index,

@@ -416,6 +416,10 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     prem_meet(threads);
     if (!own->go)
       return;
+    if (PREM_FIRST_LANE() && own->plan_block == 0) {
+      BLOCK_STAMP(27, at.hyperperiod, start_ns);
+      BLOCK_STAMP(28, at.hyperperiod, prem_clock_ns());
+    }
     const bool skips = compute_begin(own, record, of, leads, reads, fetched, ready_ns, start_ns);
     if (is_aimed(record))
       views_await(at, prepares && !skips, threads);
@@ -424,6 +428,8 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     fault_dwell(own, DELAY_COMPUTING);
     compute_work<INTERVALS>(own, launch, at, task, skips, prepares, threads);
     compute_end(own, of, ++number);
+    if (PREM_FIRST_LANE() && own->plan_block == 0)
+      BLOCK_STAMP(29, at.hyperperiod, prem_clock_ns());
     if (locks)
       tokens_give(token_user{user, PREM_COMPUTE, user, PREM_COMPUTE});
     position_step(own, &at);

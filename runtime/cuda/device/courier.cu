@@ -44,6 +44,7 @@ __global__ void __launch_bounds__(PREM_COURIER_THREADS, 5) /* 96 registers: room
     orders = answered = 0;
     asked = 1;
     is_carrying = false;
+    stamps = launch.stamps;
     is_serving = is_closing = is_leaving = is_silent = 0;
     trigger_seen = 0;
     note_stream = -1;

@@ -604,6 +604,8 @@ __device__ __forceinline__ bool is_as_prepared(int32_t lane, bool is_trigger, ui
  *  One warp. */
 __device__ __forceinline__ void prepared_permit(int32_t lane, int64_t captured_ns) {
   const int64_t now_ns = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0) - zero_ns;
+  if (lane == 0)
+    *(volatile int64_t *)&stamp_told = zero_ns + now_ns;
   const int64_t epoch_ns = max((long long)ahead.earliest_ns, (long long)(now_ns + ahead.lead_ns));
   uint32_t says = ahead.says[lane];
   if (lane <= PREM_BEGIN_EPOCH_HIGH)
@@ -641,7 +643,10 @@ __device__ __forceinline__ bool prepared_begin(int32_t lane, const void *at, boo
     note_word = prem_system_load_relaxed((const uint64_t *)ahead.note + lane);
   if (is_before_it)
     *word = prem_system_load_acquire(at);
-  if (!__all_sync(WHOLE_WARP, is_as_prepared(lane, is_trigger, *word))) {
+  const bool stamp_is = __all_sync(WHOLE_WARP, is_as_prepared(lane, is_trigger, *word));
+  if (lane == 0)
+    STAMP(stamp_is ? 1 : 3, stamp_heard);
+  if (!stamp_is) {
     if (lane == 0)
       *(volatile uint32_t *)&ahead.state = AHEAD_GIVEN_BACK;
     __syncwarp();
@@ -653,6 +658,8 @@ __device__ __forceinline__ bool prepared_begin(int32_t lane, const void *at, boo
     ((uint64_t *)&ahead.frame)[lane] = note_word;
   __syncwarp();
   prepared_permit(lane, (int64_t)note_word); /* the first lane's word of the note is the first */
+  if (lane == 0)
+    STAMP(2, stamp_heard);
   __syncwarp();
   return true;
 }
@@ -688,6 +695,9 @@ static_assert(sizeof(prem_note) == 40 && offsetof(prem_note, flags) == 32 &&
 __device__ __forceinline__ void result_show(shown_result *of, int32_t lane) {
   enum { NOTE_WORDS = sizeof(prem_note) / 8 };
   row_pieces pieces;
+  const int64_t stamp_seen = prem_clock_ns();
+  if (lane == 0)
+    STAMP(20, *(volatile int64_t *)&stamp_told);
   row_load(of->from, of->bytes, lane, &pieces);
   const int64_t published_ns =
       (int64_t) * (const volatile uint64_t *)&heard[BASE] + prem_clock_ns() - zero_ns;
@@ -703,6 +713,8 @@ __device__ __forceinline__ void result_show(shown_result *of, int32_t lane) {
   if (lane == 0) {
     prem_word_set_far(&of->channel->filled.value,
                       (of->number + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)of->slot);
+    STAMP(21, stamp_seen);
+    STAMP(22, *(volatile int64_t *)&stamp_heard);
     prem_block_fence(); /* the decider sees it gone behind its word */
     *(volatile uint64_t *)&of->begun = 0;
   }

@@ -341,13 +341,26 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
     }
     if (c->completed < c->begun && blocks_look(c, lane)) {
       /* Of the hyperperiod that the listener begins, too: who sees its end sees it begun. */
+      const int64_t stamp_0 = prem_clock_ns();
+      if (lane == 0)
+        STAMP(8, *(volatile int64_t *)&stamp_told);
       begun_take(c, lane, now - s_ns, &own);
       over_show(c, lane, now - s_ns, &own);
+      if (lane == 0)
+        STAMP(9, stamp_0);
     }
     if (!has_something(c, lane, own, now - s_ns)) {
+      const int64_t stamp_0 = prem_clock_ns();
+      const bool stamp_tells = !own.prepares && now - s_ns >= own.tell_ns, stamp_prepares = own.prepares;
       if (!own.prepares && now - s_ns >= own.tell_ns)
         host_tell(c, lane, &own);
+      if (stamp_tells && lane == 0)
+        STAMP(11, stamp_0);
       next_prepare(c, lane, when, &own);
+      if (stamp_prepares && lane == 0) {
+        STAMP(10, stamp_0);
+        STAMP(13, *(volatile int64_t *)&stamp_told);
+      }
       continue;
     }
     if (__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_leaving != 0))
@@ -359,12 +372,19 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
     const bool begins = begins_now(c, lane, word, own);
     own.known = word;
     is_answered = __all_sync(WHOLE_WARP, is_answered);
+    const int64_t stamp_0 = prem_clock_ns();
     if (begins && is_simple(c)) {
       frame_start(c, lane, word, is_answered, s_ns, &own);
+      if (lane == 0)
+        STAMP(12, stamp_0);
     } else {
       if (!begins) /* a frame may come meanwhile */
         next_prepare(c, lane, when, &own);
       is_over = rest_decide(c, lane, word, is_answered, now - s_ns, s_ns, &own);
+      if (lane == 0) {
+        STAMP(begins ? 7 : 6, stamp_0);
+        STAMP(5, *(volatile int64_t *)&stamp_told);
+      }
     }
   }
 }

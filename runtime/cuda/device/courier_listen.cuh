@@ -90,6 +90,7 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
       stops = prem_load_relaxed(&launch.state->abort); /* comes with the words */
     }
     uint64_t word = known;
+    const int64_t stamp_begin = prem_clock_ns();
     if (at != nullptr && (is_whole || is_trigger))
       word = prem_system_load_acquire(at);
     const bool has_changed = word != known, is_prepared = is_trigger && is_expected(word);
@@ -99,6 +100,14 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
       recall_answer();
     if (!has_come && !is_whole)
       continue;
+    if (has_come && lane == 0) {
+      stamp_heard = prem_clock_ns();
+      stamp_count(stamps, begins ? 0 : 15, stamp_heard - stamp_begin);
+      stamp_count(stamps, is_whole ? 16 : 17, stamp_heard - stamp_begin);
+      stamp_count(stamps, 14, stamp_begin - stamp_last);
+    }
+    if (lane == 0)
+      stamp_last = stamp_begin;
     if (begins) { /* what one lane has seen all of them do */
       prem_block_fence();
       __syncwarp();

@@ -116,6 +116,9 @@ struct prepared_hyperperiod {
 };
 __shared__ prepared_hyperperiod ahead;
 
+__shared__ uint32_t *stamps;
+__shared__ int64_t stamp_heard, stamp_told, stamp_last;
+#define STAMP(STAGE, SINCE) stamp_count(stamps, STAGE, prem_clock_ns() - (SINCE))
 __shared__ bool is_carrying;
 __shared__ prem_note own_note; /* of the frame that was brought last, which is this: */
 __shared__ int32_t note_stream;

@@ -374,6 +374,7 @@ typedef struct prem_device_live {
   const prem_device_gate *gates;
   const prem_device_live_task *tasks; /* [task] */
   int32_t tasks_at, gates_at;         /* of a block's in its scratchpad: bytes before them */
+  uint32_t *stamps;
   prem_device_fold *folds;            /* as the launch's cells */
   uint32_t fold_at;                   /* a cell that counts so many phases is emptied there */
 } prem_device_live;
@@ -406,6 +407,8 @@ typedef struct prem_device_carry {
       brought[PREM_MAX_LIVE_BUFFERS]; /* of an input: 1 + number of the frame that lies there */
 } prem_device_carry;
 
+/* experiment only */
+enum { STAMP_STAGES = 64, STAMP_BINS = 1024, STAMP_STEP = 32 };
 typedef enum prem_courier_leave {
   PREM_COURIER_STAYS,
   PREM_COURIER_LEAVES,   /* the session is over */
@@ -436,6 +439,7 @@ typedef struct prem_courier_launch {
   int32_t is_near;                /* the image fits into the scratchpad that it was launched with */
   int32_t reserved;
   prem_courier_talk *talk;
+  uint32_t *stamps;
   prem_device_state *state;
   uint64_t *beat;
   int64_t host_silence_ns; /* so long without a beat of the host, and the session ends; 0: never */

@@ -455,20 +455,28 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
     if (at.index == 0 && !memory_table_begin(at.count, at.slot, at.hyperperiod))
       break;
+    if (at.index == 0 && own->plan_block == 0 && lane_number() == 0)
+      BLOCK_STAMP(24, at.hyperperiod, prem_clock_ns());
     const memory_step step = step_at(own, at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
     const bool pair = step.other != at.slot;
     step_start start = {};
     if (!step_reserve(own, launch, step, at, locks, &my))
       break;
+    if (step.prefetch >= 0 && own->plan_block == 0 && lane_number() == 0)
+      BLOCK_STAMP(25, at.hyperperiod, prem_clock_ns());
     if (locks)
       goes_on = step_await_tokens(own, launch, step, at, &my, &start);
     else if (step.prefetch >= 0)
       goes_on = step_await(own, launch, step, at, &my, &start);
     if (!goes_on)
       break;
+    if (step.prefetch >= 0 && own->plan_block == 0 && lane_number() == 0)
+      BLOCK_STAMP(23, at.hyperperiod, prem_clock_ns());
     if (step.prefetch >= 0 && !prefetch_start(own, launch, start, &my))
       break;
+    if (step.prefetch >= 0 && own->plan_block == 0 && lane_number() == 0)
+      BLOCK_STAMP(26, at.hyperperiod, prem_clock_ns());
     if (locks && step.writeback >= 0 && !pair)
       writeback_order(own, my.ordered++, start.ready_ns, 0);
     __syncwarp();

@@ -7,6 +7,12 @@
 
 namespace {
 
+#if PREM_LIVE
+#define BLOCK_STAMP(STAGE, HYPERPERIOD, AT) stamp_count(own->live.stamps, STAGE, (AT) - origin_of(own, HYPERPERIOD))
+#else
+#define BLOCK_STAMP(STAGE, HYPERPERIOD, AT) (void)0
+#endif
+
 /** Look at the abort word of the launch; remember it in the scratchpad. */
 __device__ __forceinline__ bool abort_look(block_state *own) {
   volatile uint32_t *abort = &own->counts[ABORT];

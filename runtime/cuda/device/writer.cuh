@@ -212,12 +212,25 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
     due_ns = gate_await(WRITER, of, due_ns);
     if (PREM_GATED ? due_ns < 0 : !instant_near(due_ns))
       return;
+    const int64_t stamp_ready = prem_clock_ns();
     store_start(own, of, first, due_ns);
+    if (own->plan_block == 0 && lane_number() == 0) {
+      BLOCK_STAMP(30, of->hyperperiod, stamp_ready);
+      BLOCK_STAMP(31, of->hyperperiod, prem_clock_ns());
+    }
     const bool by_lanes = writeback_issue(own, launch, of, moves, first.box.x >= 0);
     const job_end job = job_end_of(own, of);
     writeback_land(launch, by_lanes);
     fault_dwell(own, DELAY_LANDING);
+    const int64_t stamp_origin = own->plan_block == 0 ? of->origin_ns : 0;
+    const int64_t stamp_landed = prem_clock_ns();
     writeback_finish(own, of, number, job);
+#if PREM_LIVE
+    if (stamp_origin != 0 && lane_number() == 0) {
+      stamp_count(own->live.stamps, 32, stamp_landed - stamp_origin);
+      stamp_count(own->live.stamps, 33, prem_clock_ns() - stamp_origin);
+    }
+#endif
   }
 }
 

@@ -510,6 +510,30 @@ static prem_status live_finish(void *state, prem_diag *diag) {
   return status;
 }
 
+#include <stdio.h>
+static void stamps_say(const prem_cuda_live *live) {
+  static uint32_t bins[STAMP_STAGES][STAMP_BINS];
+  if (!getenv("TTPREM_STAMPS") || !live->launch.stamps ||
+      cudaMemcpy(bins, live->launch.stamps, sizeof bins, cudaMemcpyDeviceToHost) != cudaSuccess)
+    return;
+  printf("STAMPS session, blocks %d\n", live->cuda->device.launch.block_count);
+  for (int s = 0; s < STAMP_STAGES; ++s) {
+    uint64_t all = 0, sum = 0;
+    for (int b = 0; b < STAMP_BINS; ++b)
+      all += bins[s][b];
+    if (all == 0)
+      continue;
+    printf("STAMPS %2d n %8llu", s, (unsigned long long)all);
+    const double qs[] = {0.1, 0.5, 0.9, 0.99};
+    for (int q = 0, b = 0; q < 4; ++q) {
+      for (; b < STAMP_BINS - 1 && sum + bins[s][b] < (uint64_t)(qs[q] * (double)all); ++b)
+        sum += bins[s][b];
+      printf(" p%g %d", qs[q] * 100, b * STAMP_STEP);
+    }
+    printf("\n");
+  }
+}
+
 void prem_cuda_live_free(prem_cuda *cuda) {
   prem_cuda_live *live = cuda->live;
   if (!live)
@@ -519,6 +543,7 @@ void prem_cuda_live_free(prem_cuda *cuda) {
     prem_cuda_enter(cuda->gpu);
     prem_cuda_live_frames_free(live);
     cudaFreeHost(live->params);
+    stamps_say(live);
     for (int64_t i = 0; i < live->allocations.count; ++i)
       cudaFree(((void **)live->allocations.items)[i]);
     cudaFreeHost(live->talk);

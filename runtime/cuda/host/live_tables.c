@@ -450,6 +450,9 @@ static cudaError_t tables_new(prem_cuda_live *live, prem_courier *courier) {
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&live->tables.folds, NULL,
                                (size_t)live->cuda->device.cell_count * sizeof *live->tables.folds));
   live->tables.fold_at = courier->fold_at;
+  CUDA_TRY(prem_cuda_live_keep(live, (void **)&live->launch.stamps, NULL,
+                               STAMP_STAGES * STAMP_BINS * sizeof(uint32_t)));
+  live->tables.stamps = live->launch.stamps;
 fail:
   return error;
 }
