@@ -193,6 +193,9 @@ PREM_PTX void prem_system_fence_ordered(void) {
   asm volatile("fence.sc.sys;" ::: "memory");
 }
 
+#ifndef VARIANT
+#define VARIANT 0
+#endif
 /** What ordinary stores wrote is visible to bulk copies after this. */
 PREM_PTX void prem_fence_async(void) {
 #if PREM_ARCH >= 900

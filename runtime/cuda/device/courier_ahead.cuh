@@ -653,7 +653,8 @@ __device__ __forceinline__ bool prepared_begin(int32_t lane, const void *at, boo
     return false;
   }
   row_store(ahead.to, ahead.bytes, lane, pieces);
-  prem_fence_async(); /* bulk copies of blocks will fetch it */
+  if (!(VARIANT & 1))
+    prem_fence_async(); /* bulk copies of blocks will fetch it */
   if (lane < NOTE_WORDS)
     ((uint64_t *)&ahead.frame)[lane] = note_word;
   __syncwarp();

@@ -8,7 +8,7 @@
 namespace {
 
 /** Of so many looks one is at all words, where there is a trigger. */
-constexpr uint32_t WHOLE_LOOKS = 4;
+constexpr uint32_t WHOLE_LOOKS = VARIANT & 2 ? 16 : 4;
 
 /** In which order the host says things: wishes, arguments and frames of other inputs that belong to
  *  a trigger's frame come before it, and all frames before it asks for the end. */

@@ -7,6 +7,11 @@
 #include "runtime/cuda/device/waits.cuh"
 
 #if PREM_LIVE
+#if VARIANT & 16
+#define GATE_CALL __forceinline__
+#else
+#define GATE_CALL __noinline__
+#endif
 
 namespace {
 
@@ -33,11 +38,12 @@ __device__ __noinline__ bool courier_look(hyperperiod_number hyperperiod) {
 
 /** The starter, before a hyperperiod: wait until it may begin, and tell the compute warps.
  *  @return false: it never will, or the session is stopped. One warp. */
-__device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
+__device__ GATE_CALL bool hyperperiod_begin(hyperperiod_number hyperperiod) {
   constexpr uint32_t ALWAYS = (1u << PREM_BEGIN_TICKETS) - 1;
   block_state *own = shared();
   const uint64_t *words = own->live.begins[row_of(own, hyperperiod)].words;
   const int32_t lane = lane_number();
+  uint32_t looks = 0;
   int64_t look_ns = prem_clock_ns() + LOOK_NS;
   for (;;) {
     const uint64_t word = prem_word_near(&words[lane]);
@@ -48,6 +54,8 @@ __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
       *(volatile uint32_t *)&own->begun_with[hyperperiod & (HYPERPERIODS - 1)][lane] =
           needed >> lane & 1 ? (uint32_t)word : 0;
       __syncwarp();
+      if (VARIANT & 1)
+        prem_fence_async();
       if (lane == 0) {
         prem_block_fence();
         *(volatile hyperperiod_number *)&own->begun = hyperperiod + 1;
@@ -55,7 +63,7 @@ __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
       return true;
     }
     bool is_over = false;
-    if (lane == 0 && prem_clock_ns() >= look_ns) {
+    if (lane == 0 && (!(VARIANT & 8) || ++looks % 16 == 0) && prem_clock_ns() >= look_ns) {
       look_ns = prem_clock_ns() + LOOK_NS;
       /* those that begin are below `last` at the time that it is written */
       is_over =
@@ -74,7 +82,7 @@ __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
 /** The starter, before the first step of a hyperperiod, which stands in that slot: wait until it
  * may begin, and go over to its plan. @return false: it never will, or the session is stopped. One
  *  warp. */
-__device__ __noinline__ bool memory_table_begin(int32_t count, int32_t slot,
+__device__ GATE_CALL bool memory_table_begin(int32_t count, int32_t slot,
                                                 hyperperiod_number hyperperiod) {
   if (!hyperperiod_begin(hyperperiod))
     return false;
@@ -98,7 +106,8 @@ __device__ __forceinline__ bool hyperperiod_await(block_state *own,
     }
     if (__all_sync(FULL_WARP, is_over))
       return false;
-    __nanosleep(PEEK_NS);
+    if (PEEK_NS)
+      __nanosleep(PEEK_NS);
   }
 }
 
@@ -251,7 +260,7 @@ enum ticket_verdict : int32_t { TICKETS_STOPPED, TICKETS_RUN, TICKETS_SKIP };
  * moves. Those that came with the begin are at hand. One warp.
  * @param moves  of the record; NULL: a compatible interval
  */
-__device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record,
+__device__ GATE_CALL ticket_verdict tickets_await(int32_t slot_of_record,
                                                      hyperperiod_number hyperperiod, bool of_sinks,
                                                      prem_device_move *moves) {
   block_state *own = shared();
@@ -426,7 +435,7 @@ __device__ __forceinline__ void record_empty(prem_device_record *record) {
 
 /** Before the prefetch of that number, which is gated: its frames, and whether there is anything to
  *  fetch. @return false: stopped. One warp. */
-__device__ __noinline__ bool prefetch_gate(int32_t slot, hyperperiod_number hyperperiod,
+__device__ GATE_CALL bool prefetch_gate(int32_t slot, hyperperiod_number hyperperiod,
                                            uint32_t number) {
   block_state *own = shared();
   prem_device_record *record = &own->memory.records[slot];
@@ -441,7 +450,7 @@ __device__ __noinline__ bool prefetch_gate(int32_t slot, hyperperiod_number hype
 }
 
 /** Before a gated writeback, whose entry is filled: its slots. @return false: stopped. One warp. */
-__device__ __noinline__ bool writeback_gate(int32_t place, hyperperiod_number hyperperiod) {
+__device__ GATE_CALL bool writeback_gate(int32_t place, hyperperiod_number hyperperiod) {
   block_state *own = shared();
   prem_device_record *record = &own->stores[place].record;
   if (record->at_memory & PREM_DEVICE_PLACED)

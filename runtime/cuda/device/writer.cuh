@@ -137,7 +137,8 @@ __device__ __forceinline__ int64_t store_await(int32_t place) {
       return -1;
     if (__any_sync(FULL_WARP, counts_reach(done, need)))
       break;
-    __nanosleep(PEEK_NS);
+    if (PEEK_NS)
+      __nanosleep(PEEK_NS);
     held_nap(own);
     const int64_t now = prem_clock_ns();
     look_ns = look_ns ? look_ns : now + LOOK_NS;
