@@ -638,6 +638,95 @@ static bool has_times(fitting *all) {
   return true;
 }
 
+/* ---- layouts -------------------------------------------------------------------------------- */
+
+enum { MOST_BUFFERS = 3, MOST_PARTS = 2, PILOT_PART = 4 };
+_Static_assert(MOST_BUFFERS *MOST_PARTS <= PREM_FIT_LAYOUTS,
+               "there is room for all that are tried");
+
+/* Those that the file leaves open. */
+static void list_layouts(const prem_schedule *schedule, prem_fit *result) {
+  const bool has_buffers = schedule->platform.buffers_open;
+  bool has_tiles = false;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    has_tiles |= schedule->tasks[t].tile_open;
+  for (int32_t b = 1; has_tiles || has_buffers; ++b) {
+    for (int32_t parts = 1; parts <= (has_tiles ? MOST_PARTS : 1); ++parts)
+      result->layouts[result->layout_count++].layout =
+          (prem_layout){has_buffers ? b : schedule->platform.buffers, parts};
+    if (!has_buffers || b == MOST_BUFFERS)
+      break;
+  }
+}
+
+/* The kernels of its tasks, each of which is bound. free() its `kernels`. */
+static prem_registry registry_of(const prem_schedule *schedule) {
+  prem_registry own = {0};
+  const prem_kernel **kernels = calloc((size_t)schedule->task_count + 1, sizeof *kernels);
+  own.kernels = kernels;
+  for (int32_t t = 0; kernels && t < schedule->task_count; ++t)
+    if (schedule->tasks[t].definition &&
+        !prem_registry_find(&own, schedule->tasks[t].definition->name))
+      kernels[own.count++] = schedule->tasks[t].definition;
+  return own;
+}
+
+/* How long all tasks take together, each as fast as it can: the shortest of a few runs, disturbed
+ * ones included. What is not possible takes 0. */
+static prem_status try_layout(fitting *all, const prem_registry *registry, prem_fit_layout *tried) {
+  prem_profile *seen = NULL;
+  prem_diag *whole = all->diag, *own = prem_diag_new();
+  all->diag = own;
+  prem_status status = prem_schedule_lay_out(all->schedule, registry, &tried->layout, own);
+  if (status == PREM_OK && all->schedule->platform.buffers != tried->layout.buffers)
+    status = PREM_ERR_INVALID; /* there is no room for so many */
+  if (status == PREM_OK)
+    status = look(all, PREM_CORUNNING, &seen);
+  if (status == PREM_OK)
+    status = measure_more(all, PREM_CORUNNING, PILOT_SAMPLES, &seen);
+  if (status == PREM_OK)
+    tried->makespan_ns = seen->makespan_ns[PREM_CORUNNING].min;
+  prem_profile_free(seen);
+  all->diag = whole;
+  prem_diag_free(own);
+  return status == PREM_ERR_MEMORY || status == PREM_ERR_INTERRUPTED ? status : PREM_OK;
+}
+
+/* The layout that is fastest in mode free; a quarter of the time is for that. */
+static prem_status choose_layout(fitting *all) {
+  prem_fit *result = all->result;
+  const double limit_s = all->options->time_limit_s / PILOT_PART;
+  const prem_layout first = {all->schedule->platform.buffers, all->schedule->platform.tile_parts};
+  list_layouts(all->schedule, result);
+  if (result->layout_count == 0)
+    return PREM_OK;
+  prem_registry registry = registry_of(all->schedule);
+  prem_status status = registry.kernels ? PREM_OK : PREM_ERR_MEMORY;
+  int32_t tried = 0;
+  all->is_mixed = true;
+  for (int32_t i = 0; i < result->layout_count && status == PREM_OK && !is_stopped(all); ++i) {
+    prem_fit_layout *now = &result->layouts[i];
+    if (i > 0 && passed_s(all) > limit_s)
+      break;
+    begin(all, "trying layouts");
+    status = try_layout(all, &registry, now);
+    tried += now->makespan_ns > 0;
+    if (now->makespan_ns > 0 &&
+        (result->layout < 0 || now->makespan_ns < result->layouts[result->layout].makespan_ns))
+      result->layout = i;
+  }
+  all->is_mixed = false;
+  const prem_fit_layout *best = result->layout < 0 ? NULL : &result->layouts[result->layout];
+  if (status == PREM_OK)
+    status =
+        prem_schedule_lay_out(all->schedule, &registry, best ? &best->layout : &first, all->diag);
+  free((void *)registry.kernels);
+  if (best && status == PREM_OK)
+    tell(all, "layout: %d buffers, tiles of 1/%d of one: %.1f us in mode free, the least of %d",
+         best->layout.buffers, best->layout.tile_parts, (double)best->makespan_ns / 1e3, tried);
+  return status;
+}
+
 static bool has_open_blocks(const prem_schedule *schedule) {
   bool any = false;
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -645,13 +734,20 @@ static bool has_open_blocks(const prem_schedule *schedule) {
   return any;
 }
 
-/* By the times of the pilot, which stay where there is no time for others. */
+/* By the times of the pilot, which stay where there is no time for others. Where that cannot be,
+ * blocks stay as they are. */
 static prem_status deal_anew(fitting *all, prem_profile *seen) {
   bool dealt_anew = false;
+  prem_diag *found = prem_diag_new();
   prem_status status = take_times(all, seen);
   prem_schedule_set_plan(all->schedule, NULL);
   if (status == PREM_OK)
-    status = prem_schedule_deal(all->schedule, &dealt_anew, all->diag);
+    status = prem_schedule_deal(all->schedule, &dealt_anew, found);
+  if (status == PREM_ERR_INVALID && prem_diag_count(found) > 0) {
+    tell(all, "open blocks stay as they were dealt by bytes: %s", prem_diag_at(found, 0)->reason);
+    status = PREM_OK;
+  }
+  prem_diag_free(found);
   if (status == PREM_OK && dealt_anew)
     tell(all, "open blocks are dealt anew, by the times");
   if (status == PREM_OK)
@@ -804,14 +900,14 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
   prem_fit *result = calloc(1, sizeof *result);
   if (!result)
     return PREM_ERR_MEMORY;
-  result->best = -1;
+  result->best = result->layout = -1;
   fitting all = {.schedule = schedule,
                  .backend = backend,
                  .probed = machine,
                  .machine = *machine,
                  .options = options,
                  .result = result,
-                 .began_s = prem_host_clock_s() - options->spent_s,
+                 .began_s = prem_host_clock_s(),
                  .now.turn = -1,
                  .best.turn = -1,
                  .diag = diag};
@@ -820,7 +916,9 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
     snprintf(schedule->policy.objective, sizeof schedule->policy.objective, "%s",
              options->objective);
   prem_schedule_set_plan(schedule, NULL);
-  prem_status status = keep_file(&all);
+  prem_status status = options->quick || is_sim(&all) ? PREM_OK : choose_layout(&all);
+  if (status == PREM_OK)
+    status = keep_file(&all);
   if (status == PREM_OK) {
     prem_backend_measure(backend, &all.machine, NULL); /* what fails is not known, so not judged */
     status = fit(&all);
@@ -835,32 +933,6 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
   }
   prem_fit_free(result);
   return status == PREM_OK ? PREM_ERR_MEMORY : status;
-}
-
-prem_status prem_fit_pilot(prem_schedule *schedule, const prem_backend *backend,
-                           const prem_machine *machine, const prem_fit_options *options,
-                           int64_t *makespan_ns, prem_diag *diag) {
-  *makespan_ns = 0;
-  if (!schedule->bound || !(options->time_limit_s > 0))
-    return PREM_ERR_ARGUMENT;
-  fitting all = {.schedule = schedule,
-                 .backend = backend,
-                 .probed = machine,
-                 .machine = *machine,
-                 .options = options,
-                 .is_mixed = true,
-                 .doing = "trying layouts",
-                 .began_s = prem_host_clock_s(),
-                 .diag = diag};
-  prem_profile *seen = NULL;
-  prem_schedule_set_plan(schedule, NULL);
-  prem_status status = look(&all, PREM_CORUNNING, &seen);
-  if (status == PREM_OK)
-    status = measure_more(&all, PREM_CORUNNING, PILOT_SAMPLES, &seen);
-  if (status == PREM_OK)
-    *makespan_ns = seen->makespan_ns[PREM_CORUNNING].min;
-  prem_profile_free(seen);
-  return status;
 }
 
 void prem_fit_free(prem_fit *fit) {

@@ -393,9 +393,11 @@ prem_status prem_schedule_deal(prem_schedule *schedule, bool *changed, prem_diag
     prem_task *task = &schedule->tasks[t];
     if (!before[t].blocks_open)
       continue;
-    if (task->block_count == 0) { /* it could not be dealt: as it was */
+    if (status || task->block_count == 0) { /* as it was */
+      free(task->blocks);
       task->blocks = before[t].blocks;
       task->block_count = before[t].block_count;
+      task->broken = before[t].broken;
       continue;
     }
     *changed |= task->block_count != before[t].block_count ||

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "prem/model/private.h"
 #include "prem/model/scratchpad.h"
 
 enum {
@@ -141,17 +142,6 @@ static bool choose(chooser *c, const int64_t shape[PREM_MAX_RANK], int32_t rank)
   return c->best_tiles > 0 && try_tile(c, c->best, rank);
 }
 
-/* A task may have named blocks; best-effort ones have theirs. */
-static int32_t blocks_for(const prem_schedule *schedule, const prem_task *task) {
-  int32_t blocks = schedule->platform.blocks;
-  if (task->block_count > 0)
-    return task->block_count;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (schedule->tasks[t].best_effort)
-      blocks -= schedule->tasks[t].block_count;
-  return blocks > 0 ? blocks : 1;
-}
-
 prem_status prem_tile_choose(prem_schedule *schedule, prem_task *task, const prem_kernel *kernel,
                              prem_bind *bind) {
   const prem_platform *platform = &schedule->platform;
@@ -169,7 +159,8 @@ prem_status prem_tile_choose(prem_schedule *schedule, prem_task *task, const pre
                .bind = bind,
                .is_shared = schedule->task_count > 1,
                .room_bytes = scratch / platform->buffers / prem_max_i64(platform->tile_parts, 1),
-               .blocks = blocks_for(schedule, task)};
+               .blocks =
+                   task->block_count > 0 ? task->block_count : schedule->private_data->open_blocks};
   for (int32_t p = 0; p < kernel->port_count; ++p) /* "new" arrays have no type of their own yet */
     if (schedule->arrays[task->arrays[p]].rank == 0)
       schedule->arrays[task->arrays[p]].type = kernel->ports[p].type;
