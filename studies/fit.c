@@ -271,6 +271,7 @@ static prem_profile_options profiling(fitting *all, prem_condition times,
                                 .times = times,
                                 .together = times != PREM_ISOLATED,
                                 .steady = is_steady,
+                                .usual = is_steady,
                                 .shared = true,
                                 .mix_disturbed = all->is_mixed,
                                 .margin_pct = 100 * all->margin,
@@ -565,12 +566,16 @@ static double comparison_s(const fitting *all) {
   return fmax(limit_s * compare_part, fmin(least_s, limit_s * left_part));
 }
 
+static bool may_widen(const fitting *all) {
+  return all->options->margin < 0 && all->margin < margin_largest;
+}
+
 /* Why these turns are enough; NULL: go on. */
 static const char *why_enough(const fitting *all, const prem_fit_turn *turn, double turn_s) {
   const double end_s = all->options->time_limit_s - comparison_s(all);
   if (is_sim(all))
     return "on sim phases take the times that they are given";
-  if (turn->raised == 0)
+  if (turn->raised == 0 && (keeps_limit(all, turn) || all->is_disturbed || !may_widen(all)))
     return "no time was longer than its window";
   if (turn->raised > 0 && keeps_limit(all, turn))
     return "few enough releases were late";
@@ -581,9 +586,11 @@ static const char *why_enough(const fitting *all, const prem_fit_turn *turn, dou
   return passed_s(all) + turn_s > end_s ? "time was up" : NULL;
 }
 
+/* No window was too short, and yet releases are late: by times that have no record. */
 static void widen(fitting *all) {
   const int32_t raises = all->result->count - 2;
-  if (all->options->margin < 0 && raises > 0 && raises % RAISES_PER_MARGIN == 0)
+  if (raises > 0 && may_widen(all) &&
+      (raises % RAISES_PER_MARGIN == 0 || all->result->turns[raises].raised == 0))
     all->margin = fmin(2 * all->margin, margin_largest);
 }
 
@@ -640,9 +647,13 @@ static bool has_times(fitting *all) {
 
 /* ---- layouts -------------------------------------------------------------------------------- */
 
-enum { MOST_BUFFERS = 3, MOST_PARTS = 2, PILOT_PART = 4 };
-_Static_assert(MOST_BUFFERS *MOST_PARTS <= PREM_FIT_LAYOUTS,
-               "there is room for all that are tried");
+enum { PILOT_PART = 4 };
+
+/* The likeliest first. Tiles have turns and messages around them, so that few large ones may be
+ * faster than one for each block. */
+static const prem_layout layouts[] = {{1, 100}, {2, 100}, {1, 50}, {2, 50},
+                                      {3, 100}, {2, 200}, {1, 25}, {2, 25}};
+_Static_assert(sizeof layouts / sizeof layouts[0] <= PREM_FIT_LAYOUTS, "there is room for all");
 
 /* Those that the file leaves open. */
 static void list_layouts(const prem_schedule *schedule, prem_fit *result) {
@@ -650,12 +661,13 @@ static void list_layouts(const prem_schedule *schedule, prem_fit *result) {
   bool has_tiles = false;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     has_tiles |= schedule->tasks[t].tile_open;
-  for (int32_t b = 1; has_tiles || has_buffers; ++b) {
-    for (int32_t parts = 1; parts <= (has_tiles ? MOST_PARTS : 1); ++parts)
+  for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
+    const bool is_other = (has_tiles || layouts[i].tile_pct == 100) &&
+                          (has_buffers || layouts[i].buffers == layouts[0].buffers);
+    if (is_other && (has_tiles || has_buffers))
       result->layouts[result->layout_count++].layout =
-          (prem_layout){has_buffers ? b : schedule->platform.buffers, parts};
-    if (!has_buffers || b == MOST_BUFFERS)
-      break;
+          (prem_layout){has_buffers ? layouts[i].buffers : schedule->platform.buffers,
+                        has_tiles ? layouts[i].tile_pct : schedule->platform.tile_pct};
   }
 }
 
@@ -696,7 +708,7 @@ static prem_status try_layout(fitting *all, const prem_registry *registry, prem_
 static prem_status choose_layout(fitting *all) {
   prem_fit *result = all->result;
   const double limit_s = all->options->time_limit_s / PILOT_PART;
-  const prem_layout first = {all->schedule->platform.buffers, all->schedule->platform.tile_parts};
+  const prem_layout first = {all->schedule->platform.buffers, all->schedule->platform.tile_pct};
   list_layouts(all->schedule, result);
   if (result->layout_count == 0)
     return PREM_OK;
@@ -722,8 +734,9 @@ static prem_status choose_layout(fitting *all) {
         prem_schedule_lay_out(all->schedule, &registry, best ? &best->layout : &first, all->diag);
   free((void *)registry.kernels);
   if (best && status == PREM_OK)
-    tell(all, "layout: %d buffers, tiles of 1/%d of one: %.1f us in mode free, the least of %d",
-         best->layout.buffers, best->layout.tile_parts, (double)best->makespan_ns / 1e3, tried);
+    tell(all,
+         "layout: %d buffers, tiles for %d %% of the blocks: %.1f us in mode free, the least of %d",
+         best->layout.buffers, best->layout.tile_pct, (double)best->makespan_ns / 1e3, tried);
   return status;
 }
 

@@ -262,8 +262,10 @@ static int64_t longest_of(const profiling *all, prem_condition condition, int32_
   const double share = all->result->quantile;
   if (share > 0 && times.steady->count + times.cold->count > 0)
     return prem_quantile_bound(times.steady, times.cold, share, PREM_PROFILE_CONFIDENCE);
-  return prem_max_i64(prem_max_i64(times.steady->max_ns, times.cold->max_ns),
-                      phase_in(all, condition, t, phase)->unrecorded_max_ns);
+  const int64_t recorded_ns = prem_max_i64(times.steady->max_ns, times.cold->max_ns);
+  return all->options->usual && recorded_ns > 0
+             ? recorded_ns
+             : prem_max_i64(recorded_ns, phase_in(all, condition, t, phase)->unrecorded_max_ns);
 }
 
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
@@ -307,12 +309,21 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
 
 /* ---- turnarounds ----------------------------------------------------------------------------- */
 
+/* The middle one; 0: there is none. */
+static int64_t usual_of(const prem_times *times) {
+  prem_summary seen;
+  prem_times_summarise(times, &seen);
+  return seen.p50;
+}
+
 static const prem_times *turnarounds_of(const profiling *all, int32_t t, int phase) {
   return &all->turnarounds[all->places[t] * PREM_PHASE_COUNT + phase];
 }
 
 static int64_t longest_turnaround(const profiling *all, const prem_times *times) {
   const double share = all->result->quantile;
+  if (all->options->usual && !is_by_plan(all->options))
+    return usual_of(times);
   return share > 0 && times->count > 0
              ? prem_quantile_bound(times, &no_times, share, PREM_PROFILE_CONFIDENCE)
              : times->max_ns;
@@ -511,7 +522,8 @@ static void fold_handovers(const profiling *all) {
     const double share = all->result->quantile;
     const int64_t longest_ns =
         share > 0 ? prem_quantile_bound(times, &no_times, share, PREM_PROFILE_CONFIDENCE)
-                  : times->max_ns;
+        : all->options->usual && !is_by_plan(all->options) ? usual_of(times)
+                                                           : times->max_ns;
     prem_times_summarise(times, &all->result->tasks[t].handover_ns);
     if (times->count > 0)
       *told_ns = prem_max_i64(*told_ns, (int64_t)ceil((double)longest_ns * room));

@@ -59,7 +59,7 @@ typedef struct prem_fit_layout {
   int64_t makespan_ns; /* the shortest of a few runs in mode free; 0: not possible, or not tried */
 } prem_fit_layout;
 
-enum { PREM_FIT_LAYOUTS = 6 };
+enum { PREM_FIT_LAYOUTS = 8 };
 
 typedef struct prem_fit {
   prem_fit_layout layouts[PREM_FIT_LAYOUTS]; /* [layout_count] */

@@ -43,7 +43,7 @@ typedef struct prem_platform {
   int32_t block_threads; /* of a block, those that move memory included; 0: not given */
   int32_t buffers;       /* 1: one live tile a block; n: n input and n output buffers */
   bool buffers_open;     /* the file leaves them open; a plan keeps them */
-  int32_t tile_parts;    /* of a buffer, tiles that are chosen fill one of so many; 0: all of it */
+  int32_t tile_pct;      /* tiles that are chosen are for so much of the blocks; 0: 100 */
   int64_t scratch_bytes; /* of one block; 0: not given */
   int64_t clock_step_ns; /* the grid of the plan's instants; at least 1 */
   int64_t guard_ns;      /* planned gap between phases */
@@ -369,7 +369,7 @@ PREM_API prem_status prem_schedule_bind(prem_schedule *schedule, const prem_regi
 /** Of what a file leaves open: the tiles that prem_schedule_bind() chooses, the buffers. */
 typedef struct prem_layout {
   int32_t buffers;
-  int32_t tile_parts; /* as in prem_platform */
+  int32_t tile_pct; /* as in prem_platform */
 } prem_layout;
 
 /**

@@ -595,15 +595,6 @@ static prem_status bind_tasks(prem_schedule *schedule, const prem_registry *regi
   }
 }
 
-/* Best-effort tasks have named theirs. */
-static int32_t count_open_blocks(const prem_schedule *schedule) {
-  int32_t blocks = schedule->platform.blocks;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (schedule->tasks[t].best_effort)
-      blocks -= schedule->tasks[t].block_count;
-  return prem_max_i32(blocks, 1);
-}
-
 static bool has_room(const prem_schedule *schedule) {
   const int64_t room = schedule->platform.scratch_bytes;
   for (int32_t b = 0; room > 0 && b < schedule->platform.blocks; ++b)
@@ -618,9 +609,13 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
     return PREM_OK;
   prem_status status = PREM_OK;
   const bool did_fit = prem_schedule_fits(schedule, NULL);
-  schedule->private_data->open_blocks = count_open_blocks(schedule);
-  if (bind_tasks(schedule, registry, diag) != PREM_OK)
-    return PREM_ERR_MEMORY;
+  status = prem_tile_share(schedule);
+  if (status == PREM_OK)
+    status = bind_tasks(schedule, registry, diag);
+  free(schedule->private_data->tile_blocks);
+  schedule->private_data->tile_blocks = NULL;
+  if (status != PREM_OK)
+    return status;
   status = prem_deal_blocks(schedule, diag);
   /* Where others have errors nothing is dealt, and nobody judges who has no block. */
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -683,7 +678,7 @@ prem_status prem_schedule_lay_out(prem_schedule *schedule, const prem_registry *
     }
   if (schedule->platform.buffers_open)
     schedule->platform.buffers = layout->buffers;
-  schedule->platform.tile_parts = layout->tile_parts;
+  schedule->platform.tile_pct = layout->tile_pct;
   schedule->bound = false;
   return prem_schedule_bind(schedule, registry, diag);
 }

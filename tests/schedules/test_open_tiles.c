@@ -149,7 +149,7 @@ TESTS(what_is_saved_is_read_again, 2) {
   unlink(first);
   if (_i) {
     schedule->platform.buffers = 3;
-    schedule->platform.tile_parts = 2;
+    schedule->platform.tile_pct = 2;
   }
   ck_assert_int_eq(prem_schedule_bind(schedule, prem_registry_builtin(), diag), PREM_OK);
   OWNED(prem_schedule) *again = NULL;

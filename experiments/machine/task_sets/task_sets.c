@@ -26,7 +26,12 @@ typedef struct amount {
 
 static const char *const rows[] = {"conv_row", "fan", "short_row", "picture", "different", "odd"};
 static const double fit_part = 0.8, least_s = 1, most_s = 120; /* of a fit */
-enum { ROWS = sizeof rows / sizeof rows[0], GPU_LATE_NS = 256, HOST_LATE_NS = 50000 };
+enum {
+  ROWS = sizeof rows / sizeof rows[0],
+  GPU_LATE_NS = 256,
+  HOST_LATE_NS = 50000,
+  HOST_SCRATCH_BYTES = 49152
+};
 
 static amount choose_amount(const prem_experiment_context *context) {
   const bool is_gpu = prem_is_gpu(context->backend);
@@ -39,11 +44,17 @@ static set_room choose_room(const prem_experiment_context *context) {
   const char *backend = prem_backend_name(context->backend);
   const int32_t cores = prem_max_i32(context->machine->cores, 1);
   if (strcmp(backend, "cuda") == 0)
-    return (set_room){
-        .sms = cores, .blocks = 2 * cores, .rows = 512, .columns = 1024, .late_ns = GPU_LATE_NS};
+    return (set_room){.sms = cores,
+                      .blocks = 2 * cores,
+                      .rows = 512,
+                      .columns = 1024,
+                      /* of two blocks an SM; the rest is for their tables */
+                      .scratch_bytes = (int32_t)(context->machine->scratch_bytes / 2 * 3 / 5),
+                      .late_ns = GPU_LATE_NS};
   return (set_room){.blocks = strcmp(backend, "sim") ? prem_min_i32(cores, 16) : 8,
                     .rows = 64,
                     .columns = 128,
+                    .scratch_bytes = HOST_SCRATCH_BYTES,
                     .late_ns = HOST_LATE_NS,
                     .has_times = strcmp(backend, "sim") == 0};
 }
