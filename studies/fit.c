@@ -326,14 +326,18 @@ static prem_status measure_more(fitting *all, prem_condition times, int64_t most
   return PREM_OK;
 }
 
+static prem_sampling pilot_sampling(const fitting *all, int64_t samples) {
+  return (prem_sampling){.scenario = scenario_of(all),
+                         .samples = samples,
+                         .rounds = 1,
+                         .launches = 1,
+                         .seed = all->options->seed,
+                         .max_records = MAX_RECORDS};
+}
+
 /* Of all tasks at once, or of each alone; the first run says how long others may be. */
-static prem_status look(fitting *all, prem_condition times, prem_profile **out) {
-  const prem_sampling one = {.scenario = scenario_of(all),
-                             .samples = 1,
-                             .rounds = 1,
-                             .launches = 1,
-                             .seed = all->options->seed,
-                             .max_records = MAX_RECORDS};
+static prem_status look(fitting *all, prem_condition times, int64_t samples, prem_profile **out) {
+  const prem_sampling one = pilot_sampling(all, samples);
   const prem_profile_options options = profiling(all, times, &one);
   const prem_status status =
       prem_profile_order(all->schedule, all->probed, all->options->stop, all->diag);
@@ -686,6 +690,7 @@ static prem_registry registry_of(const prem_schedule *schedule) {
 /* How long all tasks take together, each as fast as it can: the shortest of a few runs, disturbed
  * ones included. What is not possible takes 0. */
 static prem_status try_layout(fitting *all, const prem_registry *registry, prem_fit_layout *tried) {
+  const bool is_long = scenario_of(all) == PREM_RESIDENT; /* one launch has them all */
   prem_profile *seen = NULL;
   prem_diag *whole = all->diag, *own = prem_diag_new();
   all->diag = own;
@@ -693,8 +698,8 @@ static prem_status try_layout(fitting *all, const prem_registry *registry, prem_
   if (status == PREM_OK && all->schedule->platform.buffers != tried->layout.buffers)
     status = PREM_ERR_INVALID; /* there is no room for so many */
   if (status == PREM_OK)
-    status = look(all, PREM_CORUNNING, &seen);
-  if (status == PREM_OK)
+    status = look(all, PREM_CORUNNING, is_long ? PILOT_SAMPLES : 1, &seen);
+  if (status == PREM_OK && !is_long)
     status = measure_more(all, PREM_CORUNNING, PILOT_SAMPLES, &seen);
   if (status == PREM_OK)
     tried->makespan_ns = seen->makespan_ns[PREM_CORUNNING].min;
@@ -747,24 +752,46 @@ static bool has_open_blocks(const prem_schedule *schedule) {
   return any;
 }
 
-/* By the times of the pilot, which stay where there is no time for others. Where that cannot be,
- * blocks stay as they are. */
-static prem_status deal_anew(fitting *all, prem_profile *seen) {
-  bool dealt_anew = false;
-  prem_diag *found = prem_diag_new();
-  prem_status status = take_times(all, seen);
+/* Blocks that are open, and an order of the tiles on each. */
+static prem_status deal(fitting *all, bool *dealt_anew, prem_diag *found) {
   prem_schedule_set_plan(all->schedule, NULL);
+  const prem_status status = prem_schedule_deal(all->schedule, dealt_anew, found);
+  return status == PREM_OK
+             ? prem_profile_order(all->schedule, all->probed, all->options->stop, found)
+             : status;
+}
+
+/* By the times of the pilot, if all tasks together are no slower then; else by bytes, as before. */
+static prem_status deal_anew(fitting *all, prem_condition condition, prem_profile **seen) {
+  const int64_t before_ns = (*seen)->makespan_ns[PREM_CORUNNING].min;
+  const prem_sampling few = pilot_sampling(all, PILOT_SAMPLES);
+  prem_diag *whole = all->diag, *found = prem_diag_new();
+  bool dealt_anew = false;
+  prem_profile *again = NULL;
+  prem_status status = take_times(all, *seen);
+  all->diag = found;
   if (status == PREM_OK)
-    status = prem_schedule_deal(all->schedule, &dealt_anew, found);
-  if (status == PREM_ERR_INVALID && prem_diag_count(found) > 0) {
-    tell(all, "open blocks stay as they were dealt by bytes: %s", prem_diag_at(found, 0)->reason);
-    status = PREM_OK;
+    status = deal(all, &dealt_anew, found);
+  if (status == PREM_OK && dealt_anew) {
+    const prem_profile_options options = profiling(all, condition, &few);
+    status = measure(all, &options, &again);
   }
-  prem_diag_free(found);
-  if (status == PREM_OK && dealt_anew)
+  const bool is_slower =
+      again && before_ns > 0 && again->makespan_ns[PREM_CORUNNING].min > before_ns;
+  if (status == PREM_ERR_INVALID || is_slower) {
+    prem_profile_free(again);
+    again = NULL;
+    for (int32_t t = 0; t < all->schedule->task_count; ++t)
+      for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+        all->schedule->tasks[t].phase[p].wcet_ns = 0;
+    status = deal(all, &dealt_anew, found);
+  } else if (status == PREM_OK && dealt_anew) {
     tell(all, "open blocks are dealt anew, by the times");
-  if (status == PREM_OK)
-    status = prem_profile_order(all->schedule, all->probed, all->options->stop, all->diag);
+  }
+  all->diag = whole;
+  if (again)
+    *seen = again; /* the other one is the schedule's */
+  prem_diag_free(found);
   return status;
 }
 
@@ -772,11 +799,11 @@ static prem_status plan_by(fitting *all, prem_condition condition, prem_fit_time
   prem_profile *seen = NULL;
   begin(all, times == PREM_FIT_ALONE ? "measuring each task alone" : "measuring all tasks");
   const bool is_quick = all->options->quick;
-  prem_status status = look(all, condition, &seen);
+  prem_status status = look(all, condition, 1, &seen);
   if (status == PREM_OK)
     status = measure_more(all, condition, PILOT_SAMPLES, &seen);
   if (status == PREM_OK && !is_quick && has_open_blocks(all->schedule))
-    status = deal_anew(all, seen);
+    status = deal_anew(all, condition, &seen);
   if (status == PREM_OK && !is_quick)
     status = measure_more(all, condition, MAX_SAMPLES, &seen);
   if (status == PREM_OK)
