@@ -36,8 +36,8 @@ enum {
 static amount choose_amount(const prem_experiment_context *context) {
   const bool is_gpu = prem_is_gpu(context->backend);
   if (is_gpu)
-    return context->quick ? (amount){2, 2, 16, 64, true, 10} : (amount){20, 12, 16, 64, true, 540};
-  return context->quick ? (amount){1, 1, 16, 16, false, 2} : (amount){4, 4, 16, 64, false, 160};
+    return context->quick ? (amount){2, 2, 16, 64, true, 30} : (amount){20, 12, 16, 64, true, 540};
+  return context->quick ? (amount){1, 1, 16, 16, false, 6} : (amount){4, 4, 16, 64, false, 160};
 }
 
 static set_room choose_room(const prem_experiment_context *context) {
