@@ -250,7 +250,8 @@ static bool choose_sampling(const fitting *all, const fit_costs *costs, prem_con
                         ? prem_max_i64((int64_t)(waste_s / costs->launch_s), 1)
                         : LAUNCHES;
   const double begin_s = is_relaunch ? 0 : (double)out->launches * costs->launch_s;
-  const double fit = fmin((room_s - begin_s) / step_s, 2 * MAX_SAMPLES);
+  /* what begins for a while may as well run that long: its first hyperperiods are cold */
+  const double fit = fmin(fmax(room_s - begin_s, begin_s) / step_s, 2 * MAX_SAMPLES);
   const int64_t begins = is_relaunch ? ROUNDS : out->launches;
   out->discard = prem_min_i64(all->schedule->measure.discard,
                               (int64_t)(fmax(fit, 0) * waste_part / (double)begins));
