@@ -49,7 +49,7 @@ static set_room choose_room(const prem_experiment_context *context) {
                       .rows = 512,
                       .columns = 1024,
                       /* of two blocks an SM; the rest is for their tables */
-                      .scratch_bytes = (int32_t)(context->machine->scratch_bytes / 2 * 3 / 5),
+                      .scratch_bytes = (int32_t)(context->machine->scratch_bytes / 2 * 2 / 3),
                       .late_ns = GPU_LATE_NS};
   return (set_room){.blocks = strcmp(backend, "sim") ? prem_min_i32(cores, 16) : 8,
                     .rows = 64,
