@@ -87,11 +87,11 @@ PREM_EXTERN_C_BEGIN
  * First ways to lay out what the file leaves open are tried in mode free, and the fastest is taken.
  * Then all tasks run together, which is the worst company, and a plan is made by these times. Then
  * that plan is measured: by its times the next one is made, and from then on times only get longer,
- * until nothing does, or few enough releases are late. The best plan is the one with the shortest
- * hyperperiod of those that keep `late`, then the one that leaves best effort most time, then the
- * one with most slack; where none keeps it, the one with the least part of late releases, or the
- * shortest where the machine disturbs all runs: a quantile of all times counts there instead of the
- * longest, and nothing is raised.
+ * until nothing does and no margin helps, or few enough releases are late. The best plan is the one
+ * with the shortest hyperperiod of those that keep `late`, then the one that leaves best effort
+ * most time, then the one with most slack; where none keeps it, the one with the least part of late
+ * releases, or the shortest where the machine disturbs all runs: a quantile of all times counts
+ * there instead of the longest, and nothing is raised.
  *
  * @param schedule  bound; has times, plan and profile of the best plan afterwards, judged by the
  *                  checker. After an error it is good for prem_schedule_free() only.
