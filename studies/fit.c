@@ -272,7 +272,8 @@ static prem_profile_options profiling(fitting *all, prem_condition times,
                                 .times = times,
                                 .together = times != PREM_ISOLATED,
                                 .steady = is_steady,
-                                .usual = is_steady,
+                                .usual =
+                                    is_steady && !all->options->quick, /* else no turn follows */
                                 .shared = true,
                                 .mix_disturbed = all->is_mixed,
                                 .margin_pct = 100 * all->margin,
