@@ -186,16 +186,21 @@ static void sharing_free(sharing *s) {
   free(s->beside);
 }
 
+/* Of a task in error nobody knows what it follows, or reads. */
+static int32_t edges_of(const prem_task *task) {
+  return task->broken ? 0 : task->after_count;
+}
+
 static void find_order(sharing *s) {
   const prem_task *tasks = s->schedule->tasks;
   for (int32_t t = 0; t < s->schedule->task_count; ++t)
-    for (int32_t i = 0; i < tasks[t].after_count; ++i)
+    for (int32_t i = 0; i < edges_of(&tasks[t]); ++i)
       ++s->followers[tasks[t].after[i].task];
   for (int32_t t = 0; t < s->schedule->task_count; ++t)
     if (s->followers[t] == 0)
       s->order[s->count++] = t;
   for (int32_t next = 0; next < s->count; ++next)
-    for (int32_t i = 0; i < tasks[s->order[next]].after_count; ++i) {
+    for (int32_t i = 0; i < edges_of(&tasks[s->order[next]]); ++i) {
       const int32_t before = tasks[s->order[next]].after[i].task;
       if (--s->followers[before] == 0)
         s->order[s->count++] = before;
@@ -206,13 +211,13 @@ static void find_order(sharing *s) {
 static void find_bytes(sharing *s, int32_t t) {
   const prem_task *task = &s->schedule->tasks[t];
   double before = 1;
-  for (int32_t p = 0; p < task->port_count; ++p) {
+  for (int32_t p = 0; p < task->port_count && !task->broken; ++p) {
     const prem_array *array = &s->schedule->arrays[task->port_arrays[p]];
     if (array->rank > 0)
       s->bytes[t] += (double)array->shape[0] * (double)array->shape[1] * (double)array->shape[2] *
                      (double)array->shape[3] * prem_type_bytes(array->type);
   }
-  for (int32_t i = 0; i < task->after_count; ++i) {
+  for (int32_t i = 0; i < edges_of(task); ++i) {
     const int32_t other = task->after[i].task;
     s->depth[t] = prem_max_i32(s->depth[t], s->depth[other] + 1);
     before = s->bytes[other] > before ? s->bytes[other] : before;
@@ -241,7 +246,8 @@ prem_status prem_tile_share(prem_schedule *schedule) {
     const int32_t named = schedule->tasks[t].block_count;
     const double beside = s.beside[s.depth[t]], part = beside > 0 ? s.bytes[t] / beside : 1;
     const double blocks = named > 0 ? named : open * (part < 1 ? part : 1);
-    own->tile_blocks[t] = (int32_t)fmax(round(blocks * (pct > 0 ? pct : 100) / 100), 1);
+    const double tiles = round(blocks * (pct > 0 ? pct : 100) / 100);
+    own->tile_blocks[t] = (int32_t)fmin(fmax(tiles, 1), INT32_MAX);
   }
   sharing_free(&s);
   return has_memory ? PREM_OK : PREM_ERR_MEMORY;
