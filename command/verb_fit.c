@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem fit: from a file, with times or without, to a plan that holds on this machine. */
 #include "command/command_study.h"
-#include "prem/base/clock.h"
 #include "ttprem/check.h"
 #include "ttprem/fit.h"
 
@@ -181,26 +180,13 @@ static void forget_times(prem_schedule *schedule) {
       schedule->tasks[t].phase[p].wcet_ns = schedule->tasks[t].phase[p].busy_ns = 0;
 }
 
-/* What the file leaves open, as the layout has it, whatever a plan of the file keeps. */
-static void lay_out(prem_schedule *schedule, const prem_fit_layout *layout) {
-  if (schedule->platform.buffers_open)
-    schedule->platform.buffers = layout->buffers;
-  schedule->platform.tile_parts = layout->tile_parts;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (schedule->tasks[t].tile_open)
-      schedule->tasks[t].tile_rank = 0;
-}
-
-/* `layout` may be NULL: as the file is. */
 static prem_status load_schedule(const fit_options *options, bool is_sim,
-                                 const prem_machine *machine, const prem_fit_layout *layout,
-                                 prem_schedule **out, prem_diag *diag) {
+                                 const prem_machine *machine, prem_schedule **out,
+                                 prem_diag *diag) {
   prem_status status = prem_schedule_load_lenient(
       options->common.file, is_sim ? options->common.profile : NULL, out, diag);
   if (status == PREM_OK) {
     prem_schedule_set_plan(*out, NULL);
-    if (layout)
-      lay_out(*out, layout);
     if (!is_sim) {
       forget_times(*out);
       study_serve_always(*out);
@@ -219,76 +205,10 @@ static prem_status load_schedule(const fit_options *options, bool is_sim,
 }
 
 static int open_schedule(const fit_options *options, bool is_sim, const prem_machine *machine,
-                         const prem_fit_layout *layout, prem_schedule **out) {
+                         prem_schedule **out) {
   prem_diag *diag = command_diag();
-  const prem_status status = load_schedule(options, is_sim, machine, layout, out, diag);
+  const prem_status status = load_schedule(options, is_sim, machine, out, diag);
   return sampling_failed(status, diag, options->common.file);
-}
-
-/* ---- layouts -------------------------------------------------------------------------------- */
-
-enum { MAX_OPEN_BUFFERS = 3, MAX_TILE_PARTS = 2, LAYOUTS = MAX_OPEN_BUFFERS * MAX_TILE_PARTS };
-
-/* Those that the file leaves open; 0: none. */
-static int32_t list_layouts(const prem_schedule *schedule, prem_fit_layout *layouts) {
-  bool has_tiles = false;
-  int32_t count = 0;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    has_tiles |= schedule->tasks[t].tile_open;
-  const bool has_buffers = schedule->platform.buffers_open;
-  for (int32_t b = 1; b <= (has_buffers ? MAX_OPEN_BUFFERS : 1); ++b)
-    for (int32_t parts = 1; parts <= (has_tiles ? MAX_TILE_PARTS : 1); ++parts)
-      layouts[count++] = (prem_fit_layout){.buffers = has_buffers ? b : schedule->platform.buffers,
-                                           .tile_parts = parts};
-  return has_tiles || has_buffers ? count : 0;
-}
-
-/* One that is not possible is left out. */
-static void try_layout(const fit_options *options, const prem_backend *backend,
-                       const prem_machine *machine, const prem_fit_options *pilot,
-                       prem_fit_layout *layout) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
-  if (load_schedule(options, false, machine, layout, &schedule, diag) == PREM_OK &&
-      schedule->platform.buffers == layout->buffers)
-    prem_fit_pilot(schedule, backend, machine, pilot, &layout->makespan_ns, diag);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
-}
-
-/* The layout that is fastest in mode free, in the place of the file's own; a quarter of the time is
- * for that. */
-static int choose_layout(fit_options *options, const prem_backend *backend,
-                         const prem_machine *machine, prem_fit_layout *layouts,
-                         prem_schedule **schedule) {
-  const int32_t count = list_layouts(*schedule, layouts);
-  const double began_s = prem_host_clock_s(), limit_s = options->fit.time_limit_s;
-  prem_fit_options pilot = options->fit;
-  int32_t best = -1, tried = 0;
-  pilot.time_limit_s = limit_s / 4 / LAYOUTS;
-  pilot.stop = &command_stop;
-  command_catch_signals();
-  for (int32_t i = 0; i < count && !command_stop; ++i) {
-    if (i > 0 && prem_host_clock_s() - began_s > limit_s / 4)
-      break;
-    try_layout(options, backend, machine, &pilot, &layouts[i]);
-    tried += layouts[i].makespan_ns > 0;
-    if (layouts[i].makespan_ns > 0 &&
-        (best < 0 || layouts[i].makespan_ns < layouts[best].makespan_ns))
-      best = i;
-  }
-  if (best < 0)
-    return COMMAND_DONE;
-  options->fit.layouts = layouts;
-  options->fit.layout_count = count;
-  options->fit.layout = best;
-  command_note(
-      "layout: %d buffers and %s tiles take %.1f us in mode free, the least of %d that were tried",
-      layouts[best].buffers, layouts[best].tile_parts > 1 ? "half" : "whole",
-      (double)layouts[best].makespan_ns / 1e3, tried);
-  prem_schedule_free(*schedule);
-  options->fit.spent_s = prem_host_clock_s() - began_s;
-  return open_schedule(options, false, machine, &layouts[best], schedule);
 }
 
 /* Where that is not possible, it is known before anything is measured. */
@@ -383,7 +303,6 @@ int verb_fit(int argc, char **argv) {
   const prem_backend *backend = NULL;
   prem_machine machine;
   prem_schedule *schedule = NULL;
-  prem_fit_layout layouts[LAYOUTS];
   command_parse(&argp, argc, argv, &options);
   int status = command_find_backend(options.common.backend, &backend, &machine);
   const bool is_sim = status == COMMAND_DONE && !strcmp(prem_backend_name(backend), "sim");
@@ -397,12 +316,10 @@ int verb_fit(int argc, char **argv) {
         (is_sim || command_output_check(options.profile))))
     status = COMMAND_INVALID;
   if (status == COMMAND_DONE)
-    status = open_schedule(&options, is_sim, &machine, NULL, &schedule);
+    status = open_schedule(&options, is_sim, &machine, &schedule);
   if (status == COMMAND_DONE &&
       !(may_write(&options, schedule) && keeps_inputs(&options, schedule, is_sim)))
     status = COMMAND_USAGE;
-  if (status == COMMAND_DONE && !is_sim)
-    status = choose_layout(&options, backend, &machine, layouts, &schedule);
   if (status == COMMAND_DONE && !is_sim)
     status = name_profile(&options, schedule);
   if (status == COMMAND_DONE)

@@ -2,6 +2,7 @@
 /* Hand-overs between jobs, from stamps. */
 #include "measure/handovers.h"
 
+#include "measure/job_times.h"
 #include "measure/predecessors.h"
 #include "measure/slot_order.h"
 #include "prem/base/numbers.h"
@@ -47,8 +48,8 @@ static bool add_one(const prem_trace *trace, const prem_predecessors *predecesso
 }
 
 static bool add_all(const prem_schedule *schedule, const prem_trace *trace, int64_t from,
-                    const prem_predecessors *predecessors, const prem_trace_record *const *places,
-                    met_job *met, prem_times *of) {
+                    int64_t until, const prem_predecessors *predecessors,
+                    const prem_trace_record *const *places, met_job *met, prem_times *of) {
   const int64_t look_back = 8 * (schedule->platform.buffers + 1); /* more than can hold one up */
   bool room = true;
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -59,7 +60,7 @@ static bool add_all(const prem_schedule *schedule, const prem_trace *trace, int6
     const bool begins = last->block != record->block || last->job != record->job ||
                         last->hyperperiod != record->hyperperiod;
     *last = (met_job){record->block, record->hyperperiod, record->job};
-    if (begins && record->hyperperiod >= from)
+    if (begins && record->hyperperiod >= from && record->hyperperiod < until)
       room = add_one(trace, predecessors, places, at, look_back, of);
   }
   return room;
@@ -73,7 +74,11 @@ prem_status prem_handovers_add(const prem_schedule *schedule, const prem_trace *
     return status;
   const prem_trace_record **places = prem_records_by_block(trace);
   met_job *met = calloc((size_t)schedule->task_count + 1, sizeof *met);
-  const bool room = places && met && add_all(schedule, trace, from, predecessors, places, met, of);
+  int64_t until;
+  bool room = places && met && prem_find_whole(schedule, trace, &until);
+  if (room && until <= from) /* none is whole: better these than none */
+    until = trace->hyperperiod_capacity;
+  room = room && add_all(schedule, trace, from, until, predecessors, places, met, of);
   prem_predecessors_free(predecessors);
   free(places);
   free(met);

@@ -9,7 +9,8 @@
 /**
  * Add the hand-overs of a run, each from the last end of a job to the instant at which a first
  * phase that waits for it is ready. Left out are phases that something on their own block held up
- * as well. O(records * log records).
+ * as well, and hyperperiods of which records are lost, where others are whole. O(records * log
+ * records).
  *
  * @param trace     its records may stand in any order.
  * @param from      the first hyperperiod that counts.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "measure/job_times.h"
 
+#include <stdlib.h>
+
 #include "prem/base/numbers.h"
 
 int64_t prem_response_ns(const prem_schedule *schedule, const prem_trace *trace,
@@ -27,4 +29,23 @@ int64_t prem_phases_in(const prem_schedule *schedule) {
       if (schedule->tasks[t].phase[p].exists)
         count += prem_task_jobs(schedule, &schedule->tasks[t]) * schedule->tasks[t].tile_count;
   return count;
+}
+
+bool prem_find_whole(const prem_schedule *schedule, const prem_trace *trace, int64_t *until) {
+  const int64_t phases = prem_phases_in(schedule);
+  *until = trace->hyperperiod_capacity;
+  if (trace->lost == 0)
+    return true;
+  int64_t *seen = calloc((size_t)trace->hyperperiod_capacity + 1, sizeof *seen);
+  for (int64_t i = 0; i < trace->record_count && seen; ++i)
+    if (trace->records[i].hyperperiod < trace->hyperperiod_capacity)
+      ++seen[trace->records[i].hyperperiod];
+  for (int64_t h = 0; h < trace->hyperperiod_capacity && seen; ++h)
+    if (seen[h] < phases) {
+      *until = h;
+      break;
+    }
+  const bool room = seen;
+  free(seen);
+  return room;
 }

@@ -13,5 +13,8 @@ PREM_API int64_t prem_response_ns(const prem_schedule *schedule, const prem_trac
 PREM_API int64_t prem_makespan_ns(const prem_trace *trace, int64_t hyperperiod);
 /** Its phases, as the plan has each of them once. */
 int64_t prem_phases_in(const prem_schedule *schedule);
+/** The first hyperperiod of which records are lost: what is lost may be what a phase waited for.
+ *  False: out of memory. */
+bool prem_find_whole(const prem_schedule *schedule, const prem_trace *trace, int64_t *until);
 
 #endif

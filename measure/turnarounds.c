@@ -195,27 +195,6 @@ static bool add_prefetch(const turning *all, int64_t at, prem_times *of) {
 
 /* ---- all of a run --------------------------------------------------------------------------- */
 
-/* What is lost may be what a phase waited for. */
-static bool find_until(turning *all) {
-  const prem_trace *trace = all->run->trace;
-  const int64_t phases = prem_phases_in(all->run->schedule);
-  all->until = trace->hyperperiod_capacity;
-  if (trace->lost == 0)
-    return true;
-  int64_t *seen = calloc((size_t)trace->hyperperiod_capacity + 1, sizeof *seen);
-  for (int64_t i = 0; i < trace->record_count && seen; ++i)
-    if (trace->records[i].hyperperiod < trace->hyperperiod_capacity)
-      ++seen[trace->records[i].hyperperiod];
-  for (int64_t h = 0; h < trace->hyperperiod_capacity && seen; ++h)
-    if (seen[h] < phases) {
-      all->until = h;
-      break;
-    }
-  const bool room = seen;
-  free(seen);
-  return room;
-}
-
 static bool add_all(const turning *all, const prem_turnaround_times *out) {
   const bool many = all->run->schedule->platform.buffers > 1;
   bool room = true;
@@ -243,7 +222,8 @@ prem_status prem_turnarounds_add(const prem_turnarounds_of *run, const prem_turn
     return status;
   all.places = prem_records_by_block(run->trace);
   all.met = calloc(kinds + 1, sizeof *all.met);
-  const bool room = all.places && all.met && find_until(&all) && add_all(&all, out);
+  const bool room = all.places && all.met &&
+                    prem_find_whole(run->schedule, run->trace, &all.until) && add_all(&all, out);
   prem_predecessors_free(all.predecessors);
   free(all.places);
   free(all.met);

@@ -250,7 +250,8 @@ static bool choose_sampling(const fitting *all, const fit_costs *costs, prem_con
                         ? prem_max_i64((int64_t)(waste_s / costs->launch_s), 1)
                         : LAUNCHES;
   const double begin_s = is_relaunch ? 0 : (double)out->launches * costs->launch_s;
-  const double fit = fmin((room_s - begin_s) / step_s, 2 * MAX_SAMPLES);
+  /* what begins for a while may as well run that long: its first hyperperiods are cold */
+  const double fit = fmin(fmax(room_s - begin_s, begin_s) / step_s, 2 * MAX_SAMPLES);
   const int64_t begins = is_relaunch ? ROUNDS : out->launches;
   out->discard = prem_min_i64(all->schedule->measure.discard,
                               (int64_t)(fmax(fit, 0) * waste_part / (double)begins));
@@ -271,6 +272,8 @@ static prem_profile_options profiling(fitting *all, prem_condition times,
                                 .times = times,
                                 .together = times != PREM_ISOLATED,
                                 .steady = is_steady,
+                                .usual =
+                                    is_steady && !all->options->quick, /* else no turn follows */
                                 .shared = true,
                                 .mix_disturbed = all->is_mixed,
                                 .margin_pct = 100 * all->margin,
@@ -325,14 +328,18 @@ static prem_status measure_more(fitting *all, prem_condition times, int64_t most
   return PREM_OK;
 }
 
+static prem_sampling pilot_sampling(const fitting *all, int64_t samples) {
+  return (prem_sampling){.scenario = scenario_of(all),
+                         .samples = samples,
+                         .rounds = 1,
+                         .launches = 1,
+                         .seed = all->options->seed,
+                         .max_records = MAX_RECORDS};
+}
+
 /* Of all tasks at once, or of each alone; the first run says how long others may be. */
-static prem_status look(fitting *all, prem_condition times, prem_profile **out) {
-  const prem_sampling one = {.scenario = scenario_of(all),
-                             .samples = 1,
-                             .rounds = 1,
-                             .launches = 1,
-                             .seed = all->options->seed,
-                             .max_records = MAX_RECORDS};
+static prem_status look(fitting *all, prem_condition times, int64_t samples, prem_profile **out) {
+  const prem_sampling one = pilot_sampling(all, samples);
   const prem_profile_options options = profiling(all, times, &one);
   const prem_status status =
       prem_profile_order(all->schedule, all->probed, all->options->stop, all->diag);
@@ -565,12 +572,16 @@ static double comparison_s(const fitting *all) {
   return fmax(limit_s * compare_part, fmin(least_s, limit_s * left_part));
 }
 
+static bool may_widen(const fitting *all) {
+  return all->options->margin < 0 && all->margin < margin_largest;
+}
+
 /* Why these turns are enough; NULL: go on. */
 static const char *why_enough(const fitting *all, const prem_fit_turn *turn, double turn_s) {
   const double end_s = all->options->time_limit_s - comparison_s(all);
   if (is_sim(all))
     return "on sim phases take the times that they are given";
-  if (turn->raised == 0)
+  if (turn->raised == 0 && (keeps_limit(all, turn) || all->is_disturbed || !may_widen(all)))
     return "no time was longer than its window";
   if (turn->raised > 0 && keeps_limit(all, turn))
     return "few enough releases were late";
@@ -581,9 +592,11 @@ static const char *why_enough(const fitting *all, const prem_fit_turn *turn, dou
   return passed_s(all) + turn_s > end_s ? "time was up" : NULL;
 }
 
+/* No window was too short, and yet releases are late: by times that have no record. */
 static void widen(fitting *all) {
   const int32_t raises = all->result->count - 2;
-  if (all->options->margin < 0 && raises > 0 && raises % RAISES_PER_MARGIN == 0)
+  if (raises > 0 && may_widen(all) &&
+      (raises % RAISES_PER_MARGIN == 0 || all->result->turns[raises].raised == 0))
     all->margin = fmin(2 * all->margin, margin_largest);
 }
 
@@ -638,6 +651,102 @@ static bool has_times(fitting *all) {
   return true;
 }
 
+/* ---- layouts -------------------------------------------------------------------------------- */
+
+enum { PILOT_PART = 4 };
+
+/* The likeliest first. Tiles have turns and messages around them, so that few large ones may be
+ * faster than one for each block. */
+static const prem_layout layouts[] = {{1, 100}, {2, 100}, {1, 50}, {2, 50},
+                                      {3, 100}, {2, 200}, {1, 25}, {2, 25}};
+_Static_assert(sizeof layouts / sizeof layouts[0] <= PREM_FIT_LAYOUTS, "there is room for all");
+
+/* Those that the file leaves open. */
+static void list_layouts(const prem_schedule *schedule, prem_fit *result) {
+  const bool has_buffers = schedule->platform.buffers_open;
+  bool has_tiles = false;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    has_tiles |= schedule->tasks[t].tile_open;
+  for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
+    const bool is_other = (has_tiles || layouts[i].tile_pct == 100) &&
+                          (has_buffers || layouts[i].buffers == layouts[0].buffers);
+    if (is_other && (has_tiles || has_buffers))
+      result->layouts[result->layout_count++].layout =
+          (prem_layout){has_buffers ? layouts[i].buffers : schedule->platform.buffers,
+                        has_tiles ? layouts[i].tile_pct : schedule->platform.tile_pct};
+  }
+}
+
+/* The kernels of its tasks, each of which is bound. free() its `kernels`. */
+static prem_registry registry_of(const prem_schedule *schedule) {
+  prem_registry own = {0};
+  const prem_kernel **kernels = calloc((size_t)schedule->task_count + 1, sizeof *kernels);
+  own.kernels = kernels;
+  for (int32_t t = 0; kernels && t < schedule->task_count; ++t)
+    if (schedule->tasks[t].definition &&
+        !prem_registry_find(&own, schedule->tasks[t].definition->name))
+      kernels[own.count++] = schedule->tasks[t].definition;
+  return own;
+}
+
+/* How long all tasks take together, each as fast as it can: the shortest of a few runs, disturbed
+ * ones included. What is not possible takes 0. */
+static prem_status try_layout(fitting *all, const prem_registry *registry, prem_fit_layout *tried) {
+  const bool is_long = scenario_of(all) == PREM_RESIDENT; /* one launch has them all */
+  prem_profile *seen = NULL;
+  prem_diag *whole = all->diag, *own = prem_diag_new();
+  all->diag = own;
+  prem_status status = prem_schedule_lay_out(all->schedule, registry, &tried->layout, own);
+  if (status == PREM_OK && all->schedule->platform.buffers != tried->layout.buffers)
+    status = PREM_ERR_INVALID; /* there is no room for so many */
+  if (status == PREM_OK)
+    status = look(all, PREM_CORUNNING, is_long ? PILOT_SAMPLES : 1, &seen);
+  if (status == PREM_OK && !is_long)
+    status = measure_more(all, PREM_CORUNNING, PILOT_SAMPLES, &seen);
+  if (status == PREM_OK)
+    tried->makespan_ns = seen->makespan_ns[PREM_CORUNNING].min;
+  prem_profile_free(seen);
+  all->diag = whole;
+  prem_diag_free(own);
+  return status == PREM_ERR_MEMORY || status == PREM_ERR_INTERRUPTED ? status : PREM_OK;
+}
+
+/* The layout that is fastest in mode free; a quarter of the time is for that. */
+static prem_status choose_layout(fitting *all) {
+  prem_fit *result = all->result;
+  const double limit_s = all->options->time_limit_s / PILOT_PART;
+  const prem_layout first = {all->schedule->platform.buffers, all->schedule->platform.tile_pct};
+  list_layouts(all->schedule, result);
+  if (result->layout_count == 0)
+    return PREM_OK;
+  prem_registry registry = registry_of(all->schedule);
+  prem_status status = registry.kernels ? PREM_OK : PREM_ERR_MEMORY;
+  int32_t tried = 0;
+  all->is_mixed = true;
+  for (int32_t i = 0; i < result->layout_count && status == PREM_OK && !is_stopped(all); ++i) {
+    prem_fit_layout *now = &result->layouts[i];
+    if (i > 0 && passed_s(all) > limit_s)
+      break;
+    begin(all, "trying layouts");
+    status = try_layout(all, &registry, now);
+    tried += now->makespan_ns > 0;
+    if (now->makespan_ns > 0 &&
+        (result->layout < 0 || now->makespan_ns < result->layouts[result->layout].makespan_ns))
+      result->layout = i;
+  }
+  all->is_mixed = false;
+  const prem_fit_layout *best = result->layout < 0 ? NULL : &result->layouts[result->layout];
+  if (status == PREM_OK)
+    status =
+        prem_schedule_lay_out(all->schedule, &registry, best ? &best->layout : &first, all->diag);
+  free((void *)registry.kernels);
+  if (best && status == PREM_OK)
+    tell(all,
+         "layout: %d buffers, tiles for %d %% of the blocks: %.1f us in mode free, the least of %d",
+         best->layout.buffers, best->layout.tile_pct, (double)best->makespan_ns / 1e3, tried);
+  return status;
+}
+
 static bool has_open_blocks(const prem_schedule *schedule) {
   bool any = false;
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -645,17 +754,46 @@ static bool has_open_blocks(const prem_schedule *schedule) {
   return any;
 }
 
-/* By the times of the pilot, which stay where there is no time for others. */
-static prem_status deal_anew(fitting *all, prem_profile *seen) {
-  bool dealt_anew = false;
-  prem_status status = take_times(all, seen);
+/* Blocks that are open, and an order of the tiles on each. */
+static prem_status deal(fitting *all, bool *dealt_anew, prem_diag *found) {
   prem_schedule_set_plan(all->schedule, NULL);
+  const prem_status status = prem_schedule_deal(all->schedule, dealt_anew, found);
+  return status == PREM_OK
+             ? prem_profile_order(all->schedule, all->probed, all->options->stop, found)
+             : status;
+}
+
+/* By the times of the pilot, if all tasks together are no slower then; else by bytes, as before. */
+static prem_status deal_anew(fitting *all, prem_condition condition, prem_profile **seen) {
+  const int64_t before_ns = (*seen)->makespan_ns[PREM_CORUNNING].min;
+  const prem_sampling few = pilot_sampling(all, PILOT_SAMPLES);
+  prem_diag *whole = all->diag, *found = prem_diag_new();
+  bool dealt_anew = false;
+  prem_profile *again = NULL;
+  prem_status status = take_times(all, *seen);
+  all->diag = found;
   if (status == PREM_OK)
-    status = prem_schedule_deal(all->schedule, &dealt_anew, all->diag);
-  if (status == PREM_OK && dealt_anew)
+    status = deal(all, &dealt_anew, found);
+  if (status == PREM_OK && dealt_anew) {
+    const prem_profile_options options = profiling(all, condition, &few);
+    status = measure(all, &options, &again);
+  }
+  const bool is_slower =
+      again && before_ns > 0 && again->makespan_ns[PREM_CORUNNING].min > before_ns;
+  if (status == PREM_ERR_INVALID || is_slower) {
+    prem_profile_free(again);
+    again = NULL;
+    for (int32_t t = 0; t < all->schedule->task_count; ++t)
+      for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+        all->schedule->tasks[t].phase[p].wcet_ns = 0;
+    status = deal(all, &dealt_anew, found);
+  } else if (status == PREM_OK && dealt_anew) {
     tell(all, "open blocks are dealt anew, by the times");
-  if (status == PREM_OK)
-    status = prem_profile_order(all->schedule, all->probed, all->options->stop, all->diag);
+  }
+  all->diag = whole;
+  if (again)
+    *seen = again; /* the other one is the schedule's */
+  prem_diag_free(found);
   return status;
 }
 
@@ -663,11 +801,11 @@ static prem_status plan_by(fitting *all, prem_condition condition, prem_fit_time
   prem_profile *seen = NULL;
   begin(all, times == PREM_FIT_ALONE ? "measuring each task alone" : "measuring all tasks");
   const bool is_quick = all->options->quick;
-  prem_status status = look(all, condition, &seen);
+  prem_status status = look(all, condition, 1, &seen);
   if (status == PREM_OK)
     status = measure_more(all, condition, PILOT_SAMPLES, &seen);
   if (status == PREM_OK && !is_quick && has_open_blocks(all->schedule))
-    status = deal_anew(all, seen);
+    status = deal_anew(all, condition, &seen);
   if (status == PREM_OK && !is_quick)
     status = measure_more(all, condition, MAX_SAMPLES, &seen);
   if (status == PREM_OK)
@@ -804,14 +942,14 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
   prem_fit *result = calloc(1, sizeof *result);
   if (!result)
     return PREM_ERR_MEMORY;
-  result->best = -1;
+  result->best = result->layout = -1;
   fitting all = {.schedule = schedule,
                  .backend = backend,
                  .probed = machine,
                  .machine = *machine,
                  .options = options,
                  .result = result,
-                 .began_s = prem_host_clock_s() - options->spent_s,
+                 .began_s = prem_host_clock_s(),
                  .now.turn = -1,
                  .best.turn = -1,
                  .diag = diag};
@@ -820,7 +958,9 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
     snprintf(schedule->policy.objective, sizeof schedule->policy.objective, "%s",
              options->objective);
   prem_schedule_set_plan(schedule, NULL);
-  prem_status status = keep_file(&all);
+  prem_status status = options->quick || is_sim(&all) ? PREM_OK : choose_layout(&all);
+  if (status == PREM_OK)
+    status = keep_file(&all);
   if (status == PREM_OK) {
     prem_backend_measure(backend, &all.machine, NULL); /* what fails is not known, so not judged */
     status = fit(&all);
@@ -835,32 +975,6 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
   }
   prem_fit_free(result);
   return status == PREM_OK ? PREM_ERR_MEMORY : status;
-}
-
-prem_status prem_fit_pilot(prem_schedule *schedule, const prem_backend *backend,
-                           const prem_machine *machine, const prem_fit_options *options,
-                           int64_t *makespan_ns, prem_diag *diag) {
-  *makespan_ns = 0;
-  if (!schedule->bound || !(options->time_limit_s > 0))
-    return PREM_ERR_ARGUMENT;
-  fitting all = {.schedule = schedule,
-                 .backend = backend,
-                 .probed = machine,
-                 .machine = *machine,
-                 .options = options,
-                 .is_mixed = true,
-                 .doing = "trying layouts",
-                 .began_s = prem_host_clock_s(),
-                 .diag = diag};
-  prem_profile *seen = NULL;
-  prem_schedule_set_plan(schedule, NULL);
-  prem_status status = look(&all, PREM_CORUNNING, &seen);
-  if (status == PREM_OK)
-    status = measure_more(&all, PREM_CORUNNING, PILOT_SAMPLES, &seen);
-  if (status == PREM_OK)
-    *makespan_ns = seen->makespan_ns[PREM_CORUNNING].min;
-  prem_profile_free(seen);
-  return status;
 }
 
 void prem_fit_free(prem_fit *fit) {

@@ -34,15 +34,15 @@ static void add_turns(prem_findings *findings, const prem_fit *fit) {
     add_turn(table, fit, i);
 }
 
-static void add_layouts(prem_findings *findings, const prem_fit_options *options) {
+static void add_layouts(prem_findings *findings, const prem_fit *fit) {
   prem_table *table =
       prem_table_begin(findings, "layouts", "What was open: the shortest run in mode free", NULL,
-                       "buffers; tiles; free [ns]; verdict");
-  for (int32_t i = 0; i < options->layout_count; ++i) {
-    const prem_fit_layout *layout = &options->layouts[i];
-    prem_table_row(table, INT(layout->buffers), TEXT(layout->tile_parts > 1 ? "half" : "whole"),
-                   INT_IF(layout->makespan_ns > 0, layout->makespan_ns),
-                   TEXT(i == options->layout ? "taken" : ""));
+                       "buffers; tiles [%]; free [ns]; verdict");
+  for (int32_t i = 0; i < fit->layout_count; ++i) {
+    const prem_fit_layout *tried = &fit->layouts[i];
+    prem_table_row(table, INT(tried->layout.buffers), INT(tried->layout.tile_pct),
+                   INT_IF(tried->makespan_ns > 0, tried->makespan_ns),
+                   TEXT(i == fit->layout ? "taken" : ""));
   }
 }
 
@@ -124,8 +124,8 @@ prem_findings *prem_fit_findings(const prem_schedule *schedule, const prem_fit *
   if (!findings)
     return NULL;
   add_turns(findings, fit);
-  if (options->layout_count > 0)
-    add_layouts(findings, options);
+  if (fit->layout_count > 0)
+    add_layouts(findings, fit);
   if (fit->comparison)
     add_modes(findings, fit->comparison);
   else if (!options->quick && !fit->interrupted)

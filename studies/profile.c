@@ -28,6 +28,8 @@
 static const double default_probability = 1e-6;
 enum {
   HISTOGRAM_ROWS = 64,
+  USUAL = 900,             /* of 1000 turnarounds, so many are no longer */
+  MANY_LATE = 100,         /* one release of so many */
   ENOUGH_RECORDS = 1 << 16 /* of a resident launch, for what its phases usually take */
 };
 
@@ -262,8 +264,10 @@ static int64_t longest_of(const profiling *all, prem_condition condition, int32_
   const double share = all->result->quantile;
   if (share > 0 && times.steady->count + times.cold->count > 0)
     return prem_quantile_bound(times.steady, times.cold, share, PREM_PROFILE_CONFIDENCE);
-  return prem_max_i64(prem_max_i64(times.steady->max_ns, times.cold->max_ns),
-                      phase_in(all, condition, t, phase)->unrecorded_max_ns);
+  const int64_t recorded_ns = prem_max_i64(times.steady->max_ns, times.cold->max_ns);
+  return all->options->usual && recorded_ns > 0
+             ? recorded_ns
+             : prem_max_i64(recorded_ns, phase_in(all, condition, t, phase)->unrecorded_max_ns);
 }
 
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
@@ -307,15 +311,25 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
 
 /* ---- turnarounds ----------------------------------------------------------------------------- */
 
-static const prem_times *turnarounds_of(const profiling *all, int32_t t, int phase) {
-  return &all->turnarounds[all->places[t] * PREM_PHASE_COUNT + phase];
+/* Do the longest of them count? Where much is late, much of what is waited for is late itself. */
+static bool counts_longest(const profiling *all) {
+  const prem_variant_times *planned = &all->variants[all->variant_count - 1].observed[PREM_MODE_TT];
+  return !all->options->usual ||
+         (is_by_plan(all->options) && planned->late < planned->releases / MANY_LATE);
 }
 
-static int64_t longest_turnaround(const profiling *all, const prem_times *times) {
+static int64_t longest_wait(const profiling *all, const prem_times *times) {
   const double share = all->result->quantile;
-  return share > 0 && times->count > 0
-             ? prem_quantile_bound(times, &no_times, share, PREM_PROFILE_CONFIDENCE)
-             : times->max_ns;
+  if (times->count == 0)
+    return times->max_ns;
+  if (!counts_longest(all))
+    return prem_times_percentile(times, USUAL);
+  return share > 0 ? prem_quantile_bound(times, &no_times, share, PREM_PROFILE_CONFIDENCE)
+                   : times->max_ns;
+}
+
+static const prem_times *turnarounds_of(const profiling *all, int32_t t, int phase) {
+  return &all->turnarounds[all->places[t] * PREM_PHASE_COUNT + phase];
 }
 
 /* Of the tasks whose phases of this kind were followed by something: the middle one. */
@@ -328,7 +342,7 @@ static prem_status usual_turnaround(const profiling *all, int phase, int64_t *ou
     return PREM_ERR_MEMORY;
   for (int32_t t = 0; t < tasks; ++t)
     if (turnarounds_of(all, t, phase)->count > 0)
-      list[count++] = longest_turnaround(all, turnarounds_of(all, t, phase));
+      list[count++] = longest_wait(all, turnarounds_of(all, t, phase));
   if (count > 0) {
     qsort(list, (size_t)count, sizeof *list, prem_by_i64);
     *out = list[count / 2];
@@ -357,14 +371,14 @@ static void fold_job_turnarounds(const profiling *all) {
     const prem_profile_phase *phase = &all->result->tasks[t].phase[PREM_WRITEBACK];
     const prem_times *times = &all->job_turnarounds[all->places[t]];
     if (times->count > 0 && phase->wcet_ns > 0)
-      *out = prem_max_i64(*out, beyond_window_ns(all, phase, longest_turnaround(all, times)));
+      *out = prem_max_i64(*out, beyond_window_ns(all, phase, longest_wait(all, times)));
   }
 }
 
 /* From start to start, so that no window has room for any of it. */
 static void fold_job_prefetches(const profiling *all) {
   const int64_t planned_ns = is_by_plan(all->options) ? all->schedule->job_prefetch_ns : 0;
-  const int64_t seen_ns = longest_turnaround(all, &all->job_prefetches);
+  const int64_t seen_ns = longest_wait(all, &all->job_prefetches);
   all->result->job_prefetch_ns = prem_max_i64(planned_ns, seen_ns);
   all->result->raised += is_by_plan(all->options) && seen_ns > planned_ns;
 }
@@ -372,7 +386,7 @@ static void fold_job_prefetches(const profiling *all) {
 /* The compute warps take it whatever they compute: of all tasks the longest, of which the windows
  * of each have room for more or less. */
 static void fold_unit_turnarounds(const profiling *all) {
-  const int64_t seen_ns = longest_turnaround(all, &all->unit_turnarounds);
+  const int64_t seen_ns = longest_wait(all, &all->unit_turnarounds);
   for (int32_t t = 0; t < all->schedule->task_count; ++t) {
     const int64_t planned_ns = all->schedule->tasks[t].phase[PREM_COMPUTE].unit_turnaround_ns;
     prem_profile_phase *phase = &all->result->tasks[t].phase[PREM_COMPUTE];
@@ -391,7 +405,7 @@ static void fold_unit_turnarounds(const profiling *all) {
 static prem_status find_turnaround(const profiling *all, int32_t t, int phase,
                                    prem_profile_phase *out) {
   const prem_times *seen = turnarounds_of(all, t, phase);
-  int64_t turnaround_ns = longest_turnaround(all, seen);
+  int64_t turnaround_ns = longest_wait(all, seen);
   prem_times_summarise(seen, &out->turnaround_seen_ns);
   if (out->wcet_ns == 0 || phase == PREM_PREFETCH || all->schedule->tasks[t].best_effort)
     return PREM_OK;
@@ -502,25 +516,39 @@ static void count_disturbed(const profiling *all) {
   all->result->none_counted = counted == 0 && all->result->disturbed_runs > 0;
 }
 
+/* Of these the longest; but a message takes as long whoever follows: where what is rare does not
+ * count, one that waits much longer than most waits for something else as well. */
+static int64_t longest_handover(const profiling *all, int64_t *list, int32_t count) {
+  qsort(list, (size_t)count, sizeof *list, prem_by_i64);
+  const int64_t longest_ns = count > 0 ? list[count - 1] : 0;
+  return all->options->usual && count > 0 ? prem_min_i64(longest_ns, list[count / 2] * 3 / 2)
+                                          : longest_ns;
+}
+
 /* What telling a successor takes, beside the memory phases of these very tasks. */
-static void fold_handovers(const profiling *all) {
+static prem_status fold_handovers(const profiling *all) {
   const double room = 1 + all->options->margin_pct / 100;
+  const int32_t tasks = all->schedule->task_count;
   int64_t *told_ns = &all->result->machine.precedence_ns;
-  for (int32_t t = 0; t < all->schedule->task_count; ++t) {
+  int64_t *list = malloc(((size_t)tasks + 1) * sizeof *list);
+  int32_t count = 0;
+  if (!list)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < tasks; ++t) {
     const prem_times *times = &all->handovers[all->places[t]];
-    const double share = all->result->quantile;
-    const int64_t longest_ns =
-        share > 0 ? prem_quantile_bound(times, &no_times, share, PREM_PROFILE_CONFIDENCE)
-                  : times->max_ns;
     prem_times_summarise(times, &all->result->tasks[t].handover_ns);
     if (times->count > 0)
-      *told_ns = prem_max_i64(*told_ns, (int64_t)ceil((double)longest_ns * room));
+      list[count++] = longest_wait(all, times);
   }
+  *told_ns =
+      prem_max_i64(*told_ns, (int64_t)ceil((double)longest_handover(all, list, count) * room));
+  free(list);
   if (all->options->raise) {
     const int64_t planned_ns = prem_schedule_precedence_ns(all->schedule);
     all->result->raised += *told_ns > planned_ns;
     *told_ns = prem_max_i64(*told_ns, planned_ns);
   }
+  return PREM_OK;
 }
 
 /* Of all critical tasks, in company and by the plan. */
@@ -543,7 +571,7 @@ static prem_status fold(const profiling *all) {
   all->result->quantile = choose_quantile(all);
   all->result->quantile_short =
       all->result->quantile > 0 && !all_bound(all, all->result->quantile, false, 0);
-  fold_handovers(all);
+  status = fold_handovers(all);
   for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t) {
     memcpy(all->result->tasks[t].name, all->schedule->tasks[t].name,
            sizeof all->result->tasks[t].name);

@@ -11,13 +11,6 @@
 
 #define PREM_FIT_PROFILE "fit" /* the entry of `profiles` that the schedule has its times from */
 
-/** Of what a file leaves open: the tiles that prem_schedule_bind() chooses, the buffers. */
-typedef struct prem_fit_layout {
-  int32_t buffers;
-  int32_t tile_parts;  /* tiles fill one of so many parts of a buffer */
-  int64_t makespan_ns; /* the shortest of a few runs in mode free; 0: not possible, or not tried */
-} prem_fit_layout;
-
 typedef struct prem_fit_options {
   const char *objective; /* of the plans, as in the file's `policy`; NULL: the file's */
   double late;           /* part of the releases that may be late in a plan that has settled */
@@ -25,12 +18,9 @@ typedef struct prem_fit_options {
   double time_limit_s;   /* of all of it, above 0; what is under way then comes to its end, and a
                             first plan is made, and run where that takes the limit once more at
                             most */
-  double spent_s;        /* of the time limit, before: to choose a layout */
   bool quick;            /* measure the times once and make the first plan, no more */
   uint64_t seed;         /* of random orders and searches */
   prem_engine engine;
-  const prem_fit_layout *layouts;    /* [layout_count]: that were tried, for the findings */
-  int32_t layout_count, layout;      /* the one that the schedule has */
   const volatile sig_atomic_t *stop; /* not 0 ends it with the best plan so far; may be NULL */
   /** What is being done, as a part of the time limit; may be NULL. */
   void (*progress)(void *context, double part, const char *what);
@@ -63,8 +53,19 @@ typedef struct prem_fit_turn {
   double measured_s;
 } prem_fit_turn;
 
+/** One way to lay out what the file leaves open. */
+typedef struct prem_fit_layout {
+  prem_layout layout;
+  int64_t makespan_ns; /* the shortest of a few runs in mode free; 0: not possible, or not tried */
+} prem_fit_layout;
+
+enum { PREM_FIT_LAYOUTS = 8 };
+
 typedef struct prem_fit {
-  prem_fit_turn *turns; /* [count] */
+  prem_fit_layout layouts[PREM_FIT_LAYOUTS]; /* [layout_count] */
+  int32_t layout_count;                      /* 0: nothing is open */
+  int32_t layout;                            /* the one that the schedule has */
+  prem_fit_turn *turns;                      /* [count] */
   int32_t count;
   int32_t best;            /* the turn whose plan the schedule has */
   bool is_settled;         /* its plan keeps `late`, or no time was longer than its windows */
@@ -83,13 +84,14 @@ PREM_EXTERN_C_BEGIN
  * Fit a schedule to a machine. On backend sim the times are the schedule's and stay; elsewhere all
  * of them are measured, whatever it says.
  *
- * First all tasks run together, which is the worst company, and a plan is made by these times. Then
+ * First ways to lay out what the file leaves open are tried in mode free, and the fastest is taken.
+ * Then all tasks run together, which is the worst company, and a plan is made by these times. Then
  * that plan is measured: by its times the next one is made, and from then on times only get longer,
- * until nothing does, or few enough releases are late. The best plan is the one with the shortest
- * hyperperiod of those that keep `late`, then the one that leaves best effort most time, then the
- * one with most slack; where none keeps it, the one with the least part of late releases, or the
- * shortest where the machine disturbs all runs: a quantile of all times counts there instead of the
- * longest, and nothing is raised.
+ * until nothing does and no margin helps, or few enough releases are late. The best plan is the one
+ * with the shortest hyperperiod of those that keep `late`, then the one that leaves best effort
+ * most time, then the one with most slack; where none keeps it, the one with the least part of late
+ * releases, or the shortest where the machine disturbs all runs: a quantile of all times counts
+ * there instead of the longest, and nothing is raised.
  *
  * @param schedule  bound; has times, plan and profile of the best plan afterwards, judged by the
  *                  checker. After an error it is good for prem_schedule_free() only.
@@ -104,16 +106,6 @@ PREM_EXTERN_C_BEGIN
 PREM_API prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backend,
                                        const prem_machine *machine, const prem_fit_options *options,
                                        prem_fit **out, prem_diag *diag);
-/**
- * How long all tasks take together, each as fast as it can: the shortest of a few runs, disturbed
- * ones included, within a part of the time limit as a measurement has. To choose among layouts.
- *
- * @param schedule  bound; good for prem_schedule_free() only afterwards.
- * @return as prem_fit_schedule()
- */
-PREM_API prem_status prem_fit_pilot(prem_schedule *schedule, const prem_backend *backend,
-                                    const prem_machine *machine, const prem_fit_options *options,
-                                    int64_t *makespan_ns, prem_diag *diag);
 PREM_API void prem_fit_free(prem_fit *fit);
 /** "file", "company", "alone", "anew", "raised". */
 PREM_API const char *prem_fit_times_name(prem_fit_times times);

@@ -5,10 +5,10 @@
  *   schedule file --prem_schedule_load()--> prem_schedule --prem_schedule_bind()--> with tiles and
  *   windows --prem_plan_make()--> with a plan --prem_check()--> judged --prem_program_new()--> runs
  *
- * A prem_schedule owns everything it points to. Readers only read it; seven calls change it:
- * prem_schedule_bind(), prem_schedule_deal(), prem_schedule_set_plan(), prem_schedule_replace(),
- * prem_schedule_edit_policy(), prem_schedule_edit_profile() and prem_schedule_hash_times(). The
- * file format is docs/schedule-format.md.
+ * A prem_schedule owns everything it points to. Readers only read it; eight calls change it:
+ * prem_schedule_bind(), prem_schedule_lay_out(), prem_schedule_deal(), prem_schedule_set_plan(),
+ * prem_schedule_replace(), prem_schedule_edit_policy(), prem_schedule_edit_profile() and
+ * prem_schedule_hash_times(). The file format is docs/schedule-format.md.
  */
 #ifndef TTPREM_SCHEDULE_H
 #define TTPREM_SCHEDULE_H
@@ -43,7 +43,7 @@ typedef struct prem_platform {
   int32_t block_threads; /* of a block, those that move memory included; 0: not given */
   int32_t buffers;       /* 1: one live tile a block; n: n input and n output buffers */
   bool buffers_open;     /* the file leaves them open; a plan keeps them */
-  int32_t tile_parts;    /* of a buffer, tiles that are chosen fill one of so many; 0: all of it */
+  int32_t tile_pct;      /* tiles that are chosen are for so much of the blocks; 0: 100 */
   int64_t scratch_bytes; /* of one block; 0: not given */
   int64_t clock_step_ns; /* the grid of the plan's instants; at least 1 */
   int64_t guard_ns;      /* planned gap between phases */
@@ -86,6 +86,7 @@ typedef struct prem_array {
   prem_type type;
   int32_t rank;
   int64_t shape[4]; /* right-aligned, leading 1s; all 0 for a "new" one before bind */
+  bool made;        /* a "new" one, to which bind gave type and shape */
   prem_fill fill;
   uint64_t seed;
   char
@@ -365,6 +366,21 @@ PREM_API void prem_schedule_free(prem_schedule *schedule);
  */
 PREM_API prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *registry,
                                         prem_diag *diag);
+/** Of what a file leaves open: the tiles that prem_schedule_bind() chooses, the buffers. */
+typedef struct prem_layout {
+  int32_t buffers;
+  int32_t tile_pct; /* as in prem_platform */
+} prem_layout;
+
+/**
+ * Choose anew what the file leaves open, whatever a plan of it keeps, and bind all tasks anew. Of a
+ * schedule that was bound once, while no session has it; its plan is gone.
+ *
+ * @param registry  with the kernels that it was bound with.
+ * @return as prem_schedule_bind(); after PREM_ERR_INVALID another layout may be possible
+ */
+PREM_API prem_status prem_schedule_lay_out(prem_schedule *schedule, const prem_registry *registry,
+                                           const prem_layout *layout, prem_diag *diag);
 /**
  * Deal the blocks that the file leaves open anew, by the times that the tasks have now, or by bytes
  * where one has none. Of a bound schedule without a plan, while no session has it.

@@ -314,6 +314,7 @@ static prem_status make_new_arrays(prem_schedule *schedule, prem_task *task,
                       kernel->ports[p].name);
       elements *= bind->new_shape[p][d];
     }
+    array->made = true;
     array->type = kernel->ports[p].type;
     array->rank = bind->new_rank[p];
     memcpy(array->shape, bind->new_shape[p], sizeof array->shape);
@@ -608,8 +609,13 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
     return PREM_OK;
   prem_status status = PREM_OK;
   const bool did_fit = prem_schedule_fits(schedule, NULL);
-  if (bind_tasks(schedule, registry, diag) != PREM_OK)
-    return PREM_ERR_MEMORY;
+  status = prem_tile_share(schedule);
+  if (status == PREM_OK)
+    status = bind_tasks(schedule, registry, diag);
+  free(schedule->private_data->tile_blocks);
+  schedule->private_data->tile_blocks = NULL;
+  if (status != PREM_OK)
+    return status;
   status = prem_deal_blocks(schedule, diag);
   /* Where others have errors nothing is dealt, and nobody judges who has no block. */
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -633,6 +639,48 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
     return status;
   schedule->bound = is_good;
   return is_good ? PREM_OK : PREM_ERR_INVALID;
+}
+
+/* ---- anew ------------------------------------------------------------------------------------ */
+
+/* As it was read. What arrays imply of its phases stays: they will imply the same. */
+static void unbind_task(prem_task *task) {
+  free(task->windows);
+  free(task->arrays);
+  free(task->layout);
+  free(task->params);
+  task->windows = NULL;
+  task->arrays = NULL;
+  task->layout = NULL;
+  task->params = NULL;
+  task->definition = NULL;
+  task->broken = false;
+  if (task->port_count > 0)
+    task->tile_count = 0;
+  if (task->tile_open)
+    task->tile_rank = 0;
+  if (task->blocks_open) {
+    free(task->blocks);
+    task->blocks = NULL;
+    task->block_count = 0;
+  }
+}
+
+prem_status prem_schedule_lay_out(prem_schedule *schedule, const prem_registry *registry,
+                                  const prem_layout *layout, prem_diag *diag) {
+  prem_schedule_set_plan(schedule, NULL);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    unbind_task(&schedule->tasks[t]);
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    if (schedule->arrays[a].made) {
+      schedule->arrays[a].rank = 0;
+      memset(schedule->arrays[a].shape, 0, sizeof schedule->arrays[a].shape);
+    }
+  if (schedule->platform.buffers_open)
+    schedule->platform.buffers = layout->buffers;
+  schedule->platform.tile_pct = layout->tile_pct;
+  schedule->bound = false;
+  return prem_schedule_bind(schedule, registry, diag);
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */

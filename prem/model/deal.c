@@ -56,7 +56,8 @@ static int64_t tile_ns(const dealer *d, const prem_task *task) {
   }
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     if (task->phase[p].exists)
-      *(p == PREM_COMPUTE ? &compute : &memory) += task->phase[p].wcet_ns;
+      *(p == PREM_COMPUTE ? &compute : &memory) +=
+          task->phase[p].wcet_ns + task->phase[p].turnaround_ns;
   const int64_t one =
       d->schedule->platform.buffers > 1 ? prem_max_i64(memory, compute) : memory + compute;
   return prem_max_i64(one, 1);
@@ -164,11 +165,14 @@ static dealt_block heap_pop(dealer *d) {
 
 /* ---- one task -------------------------------------------------------------------------------- */
 
-/* When all that it follows have ended. */
+/* When it knows that all that it follows have ended. */
 static int64_t ready_of(const dealer *d, const prem_task *task) {
   int64_t ready_ns = task->release_ns;
-  for (int32_t i = 0; i < task->after_count; ++i)
-    ready_ns = prem_max_i64(ready_ns, d->end_ns[task->after[i].task]);
+  for (int32_t i = 0; i < task->after_count; ++i) {
+    const bool is_told = d->by_times && !task->after[i].per_block;
+    ready_ns = prem_max_i64(ready_ns, d->end_ns[task->after[i].task] +
+                                          (is_told ? prem_schedule_precedence_ns(d->schedule) : 0));
+  }
   return ready_ns;
 }
 
@@ -393,9 +397,11 @@ prem_status prem_schedule_deal(prem_schedule *schedule, bool *changed, prem_diag
     prem_task *task = &schedule->tasks[t];
     if (!before[t].blocks_open)
       continue;
-    if (task->block_count == 0) { /* it could not be dealt: as it was */
+    if (status || task->block_count == 0) { /* as it was */
+      free(task->blocks);
       task->blocks = before[t].blocks;
       task->block_count = before[t].block_count;
+      task->broken = before[t].broken;
       continue;
     }
     *changed |= task->block_count != before[t].block_count ||

@@ -14,6 +14,7 @@ struct prem_schedule_private {
   bool settings_follow;  /* the source has settings after its plan */
   bool plan_is_included; /* the plan comes from an included file */
   int32_t *by_name;      /* tasks in the order of their names */
+  int32_t *tile_blocks;  /* [task] while bind works: of the blocks, those for which it has tiles */
   int32_t *block_in;     /* made by bind: the largest input buffer of the tasks on a block */
   int32_t *block_out;
 };

@@ -2,15 +2,20 @@
 /* Choosing open tiles: see tile.h. */
 #include "prem/model/tile.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "prem/model/private.h"
 #include "prem/model/scratchpad.h"
 
 enum {
   USUAL_SCRATCH_BYTES = 48 << 10, /* of a block, where the file does not say */
   LOOKS = 64,                     /* at sizes that the kernel may refuse */
   LEAST_BYTES = 4 << 10,          /* of a tile that is made smaller, so that all blocks have one */
+  ROW_BYTES = 64,                 /* that could be moved instead of beginning a row */
+  TURN_BYTES = 48 << 10,          /* that a block could move while tiles turn around */
   MAX_PIECES = 16                 /* of a row: of a window with a border square tiles move less */
 };
 
@@ -24,6 +29,7 @@ typedef struct chooser {
   bool is_shared;     /* the buffers are as large as the largest tiles of several tasks */
   int32_t blocks;
   int32_t best[PREM_MAX_RANK];
+  int64_t best_cost;              /* bytes that its slowest block could have moved */
   int64_t best_moved, best_tiles; /* bytes, of all tiles; 0: there is none yet */
 } chooser;
 
@@ -113,17 +119,23 @@ static void look_at(chooser *c, const int32_t sizes[PREM_MAX_RANK], int32_t rank
   tile[cut] = level(c, tile, rank, cut, tile[cut], sizes[cut]);
   if (!try_tile(c, tile, rank))
     return;
-  const int64_t tiles = tiles_of(c->bind);
-  const int64_t moved = tiles * ((int64_t)c->task->in_bytes + c->task->out_bytes);
+  const int64_t tiles = tiles_of(c->bind), bytes = (int64_t)c->task->in_bytes + c->task->out_bytes;
+  const int64_t moved = tiles * bytes;
+  int64_t turn = TURN_BYTES;
+  for (int32_t p = 0; p < c->kernel->port_count; ++p)
+    turn += (int64_t)c->task->layout[p].rows * ROW_BYTES;
+  const int64_t cost = prem_div_ceil(tiles, c->blocks) * (bytes + turn);
   if (c->best_tiles > 0 &&
-      (moved > c->best_moved || (moved == c->best_moved && tiles >= c->best_tiles)))
+      (cost > c->best_cost || (cost == c->best_cost && moved >= c->best_moved)))
     return;
   memcpy(c->best, tile, sizeof tile);
+  c->best_cost = cost;
   c->best_moved = moved;
   c->best_tiles = tiles;
 }
 
-/* Of all such tiles the one that moves least; of equal ones one with whole rows, and few tiles. */
+/* Of all such tiles the one with which blocks are done first; of equal ones that which moves least,
+ * and one with whole rows. */
 static bool choose(chooser *c, const int64_t shape[PREM_MAX_RANK], int32_t rank) {
   const int32_t row = (int32_t)prem_min_i64(shape[PREM_MAX_RANK - 1], INT32_MAX / 2);
   int32_t sizes[PREM_MAX_RANK] = {0};
@@ -141,15 +153,104 @@ static bool choose(chooser *c, const int64_t shape[PREM_MAX_RANK], int32_t rank)
   return c->best_tiles > 0 && try_tile(c, c->best, rank);
 }
 
-/* A task may have named blocks; best-effort ones have theirs. */
-static int32_t blocks_for(const prem_schedule *schedule, const prem_task *task) {
-  int32_t blocks = schedule->platform.blocks;
-  if (task->block_count > 0)
-    return task->block_count;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (schedule->tasks[t].best_effort)
-      blocks -= schedule->tasks[t].block_count;
-  return blocks > 0 ? blocks : 1;
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+/** How tasks share the blocks. */
+typedef struct sharing {
+  const prem_schedule *schedule;
+  int32_t *followers; /* [task], that are not in `order` yet */
+  int32_t *order;     /* none before one that follows it; those that go round, which is refused
+                         elsewhere, are not in it */
+  int32_t *depth;     /* [task]: so many of a row come before it */
+  double *bytes;      /* [task] of its arrays */
+  double *beside;     /* [depth] the same, of all tasks that may run beside each other */
+  int32_t count;
+} sharing;
+
+static bool sharing_new(sharing *s, const prem_schedule *schedule) {
+  const size_t tasks = (size_t)schedule->task_count + 1;
+  *s = (sharing){.schedule = schedule,
+                 .followers = calloc(tasks, sizeof *s->followers),
+                 .order = calloc(tasks, sizeof *s->order),
+                 .depth = calloc(tasks, sizeof *s->depth),
+                 .bytes = calloc(tasks, sizeof *s->bytes),
+                 .beside = calloc(tasks, sizeof *s->beside)};
+  return s->followers && s->order && s->depth && s->bytes && s->beside;
+}
+
+static void sharing_free(sharing *s) {
+  free(s->followers);
+  free(s->order);
+  free(s->depth);
+  free(s->bytes);
+  free(s->beside);
+}
+
+/* Of a task in error nobody knows what it follows, or reads. */
+static int32_t edges_of(const prem_task *task) {
+  return task->broken ? 0 : task->after_count;
+}
+
+static void find_order(sharing *s) {
+  const prem_task *tasks = s->schedule->tasks;
+  for (int32_t t = 0; t < s->schedule->task_count; ++t)
+    for (int32_t i = 0; i < edges_of(&tasks[t]); ++i)
+      ++s->followers[tasks[t].after[i].task];
+  for (int32_t t = 0; t < s->schedule->task_count; ++t)
+    if (s->followers[t] == 0)
+      s->order[s->count++] = t;
+  for (int32_t next = 0; next < s->count; ++next)
+    for (int32_t i = 0; i < edges_of(&tasks[s->order[next]]); ++i) {
+      const int32_t before = tasks[s->order[next]].after[i].task;
+      if (--s->followers[before] == 0)
+        s->order[s->count++] = before;
+    }
+}
+
+/* Of "new" arrays nobody knows yet: what the tasks before it move, it will move as well. */
+static void find_bytes(sharing *s, int32_t t) {
+  const prem_task *task = &s->schedule->tasks[t];
+  double before = 1;
+  for (int32_t p = 0; p < task->port_count && !task->broken; ++p) {
+    const prem_array *array = &s->schedule->arrays[task->port_arrays[p]];
+    if (array->rank > 0)
+      s->bytes[t] += (double)array->shape[0] * (double)array->shape[1] * (double)array->shape[2] *
+                     (double)array->shape[3] * prem_type_bytes(array->type);
+  }
+  for (int32_t i = 0; i < edges_of(task); ++i) {
+    const int32_t other = task->after[i].task;
+    s->depth[t] = prem_max_i32(s->depth[t], s->depth[other] + 1);
+    before = s->bytes[other] > before ? s->bytes[other] : before;
+  }
+  if (s->bytes[t] <= 0)
+    s->bytes[t] = before;
+  if (!task->best_effort)
+    s->beside[s->depth[t]] += s->bytes[t];
+}
+
+prem_status prem_tile_share(prem_schedule *schedule) {
+  struct prem_schedule_private *own = schedule->private_data;
+  const int32_t tasks = schedule->task_count, pct = schedule->platform.tile_pct;
+  int32_t open = schedule->platform.blocks; /* best-effort tasks have named theirs */
+  sharing s;
+  free(own->tile_blocks);
+  own->tile_blocks = calloc((size_t)tasks + 1, sizeof *own->tile_blocks);
+  const bool has_memory = sharing_new(&s, schedule) && own->tile_blocks;
+  if (has_memory)
+    find_order(&s);
+  for (int32_t i = has_memory ? s.count : 0; i-- > 0;)
+    find_bytes(&s, s.order[i]);
+  for (int32_t t = 0; t < tasks; ++t)
+    open -= schedule->tasks[t].best_effort ? schedule->tasks[t].block_count : 0;
+  for (int32_t t = 0; has_memory && t < tasks; ++t) {
+    const int32_t named = schedule->tasks[t].block_count;
+    const double beside = s.beside[s.depth[t]], part = beside > 0 ? s.bytes[t] / beside : 1;
+    const double blocks = named > 0 ? named : open * (part < 1 ? part : 1);
+    const double tiles = round(blocks * (pct > 0 ? pct : 100) / 100);
+    own->tile_blocks[t] = (int32_t)fmin(fmax(tiles, 1), INT32_MAX);
+  }
+  sharing_free(&s);
+  return has_memory ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 prem_status prem_tile_choose(prem_schedule *schedule, prem_task *task, const prem_kernel *kernel,
@@ -168,8 +269,8 @@ prem_status prem_tile_choose(prem_schedule *schedule, prem_task *task, const pre
                .asked = &asked,
                .bind = bind,
                .is_shared = schedule->task_count > 1,
-               .room_bytes = scratch / platform->buffers / prem_max_i64(platform->tile_parts, 1),
-               .blocks = blocks_for(schedule, task)};
+               .room_bytes = scratch / platform->buffers,
+               .blocks = schedule->private_data->tile_blocks[task - schedule->tasks]};
   for (int32_t p = 0; p < kernel->port_count; ++p) /* "new" arrays have no type of their own yet */
     if (schedule->arrays[task->arrays[p]].rank == 0)
       schedule->arrays[task->arrays[p]].type = kernel->ports[p].type;

@@ -7,9 +7,19 @@
 enum { SEEDS = 60 };
 
 static const set_room rooms[] = {
-    {.blocks = 2, .rows = 64, .columns = 128, .late_ns = 50000},
-    {.blocks = 8, .rows = 64, .columns = 128, .late_ns = 50000, .has_times = true},
-    {.sms = 132, .blocks = 264, .rows = 512, .columns = 1024, .late_ns = 256}};
+    {.blocks = 2, .rows = 64, .columns = 128, .scratch_bytes = 49152, .late_ns = 50000},
+    {.blocks = 8,
+     .rows = 64,
+     .columns = 128,
+     .scratch_bytes = 49152,
+     .late_ns = 50000,
+     .has_times = true},
+    {.sms = 132,
+     .blocks = 264,
+     .rows = 512,
+     .columns = 1024,
+     .scratch_bytes = 67584,
+     .late_ns = 256}};
 
 /* Everybody has as many tasks as were asked for, of several kernels, and breaks no rule. */
 START_TEST(sets_are_legal) {

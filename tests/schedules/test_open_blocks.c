@@ -111,6 +111,19 @@ TEST(without_a_block_left_nothing_is_dealt) {
       "one to the critical tasks");
 }
 
+/* A second dealing that finds none leaves them where they are. */
+TEST(what_cannot_be_dealt_anew_stays) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(
+      text(HEAD "%s, %s );", 2, 1, task_text("a", 2, ""), task_text("b", 2, "blocks = [ 0, 1 ];")));
+  bool changed = true;
+  schedule->tasks[1].best_effort = true; /* from now on it has all blocks for itself */
+  ck_assert_int_eq(prem_schedule_deal(schedule, &changed, diag), PREM_ERR_INVALID);
+  ck_assert(!changed);
+  ck_assert(!schedule->tasks[0].broken);
+  ck_assert_str_eq(blocks_of(schedule, "a"), "0,1");
+}
+
 TEST(best_effort_names_its_blocks) {
   ck_assert_str_eq(
       first_problem(text(HEAD "%s );", 2, 1, task_text("load", 1, "class = \"best_effort\";"))),

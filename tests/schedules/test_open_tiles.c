@@ -93,6 +93,72 @@ TEST(several_buffers_have_smaller_tiles) {
   }
 }
 
+/* One task after the other has all blocks; tasks beside each other share them by their bytes. */
+TEST(tasks_beside_each_other_share_the_blocks) {
+  const char *arrays = "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 96, 128 ]; },\n"
+                       "{ name = \"y\"; type = \"f32\"; shape = [ 32, 128 ]; } );\n";
+  const char *head = "version = 1; name = \"open\"; platform: { blocks = 16; buffers = 1; };\n";
+  const char *form =
+      "{ name = \"%s\"; kernel = \"conv2d\"; arrays: { in = \"%s\"; out = \"new\"; };"
+      " %s " TIMES " }";
+  OWNED(prem_schedule) *beside =
+      schedule_from_text(text("%s%stasks = ( %s, %s );\n", head, arrays, text(form, "a", "x", ""),
+                              text(form, "b", "y", "")));
+  ck_assert_int_eq(beside->tasks[0].tile_count, 12);
+  ck_assert_int_eq(beside->tasks[1].tile_count, 4);
+  OWNED(prem_schedule) *row =
+      schedule_from_text(text("%s%stasks = ( %s, %s );\n", head, arrays, text(form, "a", "x", ""),
+                              text(form, "b", "a.out", "after = ( { task = \"a\"; } );")));
+  ck_assert_int_ge(row->tasks[0].tile_count, 15);
+  ck_assert_int_ge(row->tasks[1].tile_count, 15);
+}
+
+/* ---- anew ------------------------------------------------------------------------------------ */
+
+static void assert_same_tiles(const prem_schedule *a, const prem_schedule *b) {
+  ck_assert_int_eq(a->platform.buffers, b->platform.buffers);
+  for (int32_t t = 0; t < a->task_count; ++t) {
+    const prem_task *one = &a->tasks[t], *other = &b->tasks[t];
+    ck_assert_int_eq(one->tile_count, other->tile_count);
+    ck_assert_mem_eq(one->tile, other->tile, sizeof one->tile);
+    ck_assert_int_eq(one->in_bytes, other->in_bytes);
+    ck_assert_int_eq(one->block_count, other->block_count);
+    ck_assert_mem_eq(one->blocks, other->blocks, (size_t)one->block_count * sizeof *one->blocks);
+  }
+  for (int32_t i = 0; i < a->array_count; ++i)
+    ck_assert_mem_eq(a->arrays[i].shape, b->arrays[i].shape, sizeof a->arrays[i].shape);
+}
+
+/* Laid out in other ways and back again it is as it was read, though the size of `b`'s output
+ * follows from its tiles; a way that is not possible is refused, and others are possible then. */
+TEST(laid_out_anew_and_back_all_is_as_it_was) {
+  const char *source =
+      text(HEAD "%s, %s );", 3, "\"auto\"", 16384, 61, 47, image_task("a", "conv2d", ""),
+           "{ name = \"b\"; kernel = \"tile_sum\"; arrays: { in = \"a.out\"; out = \"new\"; };"
+           " after = ( { task = \"a\"; } ); " TIMES " }");
+  const prem_registry *registry = prem_registry_builtin();
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
+  OWNED(prem_schedule) *fresh = schedule_from_text(source);
+  const int64_t sums = schedule->arrays[schedule->tasks[1].arrays[1]].shape[3];
+  static const prem_layout layouts[] = {{1, 100}, {3, 50}, {2, 300}, {1, 25}};
+  bool has_changed = false;
+  for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
+    ck_assert_int_eq(prem_schedule_lay_out(schedule, registry, &layouts[i], diag), PREM_OK);
+    ck_assert_int_eq(schedule->platform.buffers, layouts[i].buffers);
+    ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_OK);
+    has_changed |= schedule->arrays[schedule->tasks[1].arrays[1]].shape[3] != sums;
+  }
+  ck_assert(has_changed);
+  schedule->platform.scratch_bytes = 64;
+  ck_assert_int_eq(prem_schedule_lay_out(schedule, registry, &layouts[0], diag), PREM_ERR_INVALID);
+  ck_assert(!schedule->bound);
+  schedule->platform.scratch_bytes = 16384;
+  ck_assert_int_eq(prem_schedule_lay_out(schedule, registry, &(prem_layout){2, 100}, diag),
+                   PREM_OK);
+  assert_same_tiles(schedule, fresh);
+}
+
 TEST(a_kernel_without_a_tile_stays_without_one) {
   OWNED(prem_schedule) *schedule = schedule_from_text(
       "version = 1; name = \"n\"; platform: { blocks = 1; };\n"
@@ -135,7 +201,7 @@ static char *saved(prem_schedule *schedule, char path[]) {
   return path;
 }
 
-/* Also where it is not what would be chosen: half tiles, three buffers. */
+/* Also where it is not what would be chosen: tiles for twice the blocks, three buffers. */
 TESTS(what_is_saved_is_read_again, 2) {
   OWNED(prem_diag) *diag = prem_diag_new();
   char first[] = "/tmp/ttprem-test-XXXXXX.cfg", path[] = "/tmp/ttprem-test-XXXXXX.cfg";
@@ -149,7 +215,7 @@ TESTS(what_is_saved_is_read_again, 2) {
   unlink(first);
   if (_i) {
     schedule->platform.buffers = 3;
-    schedule->platform.tile_parts = 2;
+    schedule->platform.tile_pct = 200;
   }
   ck_assert_int_eq(prem_schedule_bind(schedule, prem_registry_builtin(), diag), PREM_OK);
   OWNED(prem_schedule) *again = NULL;

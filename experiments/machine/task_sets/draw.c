@@ -110,11 +110,12 @@ static void add_task(set *all, int32_t number, int32_t level, const set_kernel *
   const int32_t tile[RANK] = {1,
                               prem_min_i32(like.shape[1], like.is_c64 ? TILE_ROWS / 2 : TILE_ROWS),
                               prem_min_i32(like.shape[2], TILE_COLUMNS)};
-  fprintf(all->text, "%s  { name = \"t%d\"; kernel = \"%s\"; tile = [ ", number ? ",\n" : "",
-          number, kernel->name);
-  if (like.is_c64)
-    fprintf(all->text, "%d, ", tile[0]);
-  fprintf(all->text, "%d, %d ];\n    arrays: {", tile[1], tile[2]);
+  fprintf(all->text, "%s  { name = \"t%d\"; kernel = \"%s\";", number ? ",\n" : "", number,
+          kernel->name);
+  if (all->room->has_times) /* which are of this tile; else tiles are open */
+    fprintf(all->text, like.is_c64 ? " tile = [ 1, %d, %d ];" : " tile = [ %d, %d ];", tile[1],
+            tile[2]);
+  fputs("\n    arrays: {", all->text);
   for (int i = 0; i < 2 && kernel->in[i]; ++i) {
     name_array(all, operands[i], in);
     fprintf(all->text, " %s = \"%s\";", kernel->in[i], in);
@@ -183,9 +184,9 @@ static void write_platform(const set *all, bool is_graph, uint64_t seed) {
   else
     fprintf(all->text, "blocks = %d;", room->blocks);
   fprintf(all->text,
-          "  buffers = 1;  scratch_bytes = 49152L;  late_ns = %dL;\n"
+          "  buffers = %s;  scratch_bytes = %dL;  late_ns = %dL;\n"
           "  resources = ( { name = \"memory\"; capacity = %d; } );\n};\ntasks = (\n",
-          room->late_ns, room->blocks);
+          room->has_times ? "1" : "\"auto\"", room->scratch_bytes, room->late_ns, room->blocks);
 }
 
 char *set_draw(const set_room *room, bool is_graph, int32_t tasks, uint64_t seed) {

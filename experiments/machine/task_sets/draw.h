@@ -12,6 +12,7 @@ typedef struct set_room {
   int32_t sms;           /* 0: blocks sit anywhere */
   int32_t blocks;        /* of all tasks */
   int32_t rows, columns; /* of an image at most; 16 at least */
+  int32_t scratch_bytes; /* of a block's tiles */
   int32_t late_ns;       /* a release is late above this */
   bool has_times;        /* of a machine that takes a nanosecond for each four bytes, for sim */
 } set_room;

@@ -26,24 +26,35 @@ typedef struct amount {
 
 static const char *const rows[] = {"conv_row", "fan", "short_row", "picture", "different", "odd"};
 static const double fit_part = 0.8, least_s = 1, most_s = 120; /* of a fit */
-enum { ROWS = sizeof rows / sizeof rows[0], GPU_LATE_NS = 256, HOST_LATE_NS = 50000 };
+enum {
+  ROWS = sizeof rows / sizeof rows[0],
+  GPU_LATE_NS = 256,
+  HOST_LATE_NS = 50000,
+  HOST_SCRATCH_BYTES = 49152
+};
 
 static amount choose_amount(const prem_experiment_context *context) {
   const bool is_gpu = prem_is_gpu(context->backend);
   if (is_gpu)
-    return context->quick ? (amount){2, 2, 16, 64, true, 10} : (amount){20, 12, 16, 64, true, 540};
-  return context->quick ? (amount){1, 1, 16, 16, false, 2} : (amount){4, 4, 16, 64, false, 160};
+    return context->quick ? (amount){2, 2, 16, 64, true, 30} : (amount){20, 12, 16, 64, true, 540};
+  return context->quick ? (amount){1, 1, 16, 16, false, 6} : (amount){4, 4, 16, 64, false, 160};
 }
 
 static set_room choose_room(const prem_experiment_context *context) {
   const char *backend = prem_backend_name(context->backend);
   const int32_t cores = prem_max_i32(context->machine->cores, 1);
   if (strcmp(backend, "cuda") == 0)
-    return (set_room){
-        .sms = cores, .blocks = 2 * cores, .rows = 512, .columns = 1024, .late_ns = GPU_LATE_NS};
+    return (set_room){.sms = cores,
+                      .blocks = 2 * cores,
+                      .rows = 512,
+                      .columns = 1024,
+                      /* of two blocks an SM; the rest is for their tables */
+                      .scratch_bytes = (int32_t)(context->machine->scratch_bytes / 2 * 2 / 3),
+                      .late_ns = GPU_LATE_NS};
   return (set_room){.blocks = strcmp(backend, "sim") ? prem_min_i32(cores, 16) : 8,
                     .rows = 64,
                     .columns = 128,
+                    .scratch_bytes = HOST_SCRATCH_BYTES,
                     .late_ns = HOST_LATE_NS,
                     .has_times = strcmp(backend, "sim") == 0};
 }
