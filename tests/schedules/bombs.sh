@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ctest: TTPREM release
+# ctest: TTPREM long release
 # Small files that ask for much: bombs.sh TTPREM. Each is judged, and where it has a plan run, in 20 s of processor
 # time and 500 MB, or refused with the code of a limit. (The longest takes 2 to 9 s on a core that nothing else uses, most
 # a tenth of that.)
