@@ -371,8 +371,8 @@ static bool is_walk_of_a_gpu(const char *of) {
 }
 
 /* On a machine that looks like a CPU, and on one that looks like a GPU: the layouts differ. The
- * schedules of the CPU's are run by experiments.sh, on a CPU; so here they are run under a sanitizer
- * alone, every other one. */
+ * schedules of the CPU's are run by experiments.sh, on a CPU; so here they are run under a
+ * sanitizer alone, every other one. */
 START_TEST(each_shipped_file_runs) {
   const bool on_gpu = _i % 2, is_walk = is_walk_of_a_gpu(shipped[_i / 2].path);
   if (TTPREM_TEST_ROUNDS_DIVISOR > 1 ? on_gpu != _i / 2 % 2 : !on_gpu && !is_walk)
