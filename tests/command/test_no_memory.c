@@ -30,9 +30,6 @@ static const char *path_of(const char *name) {
   return path;
 }
 
-/* What a call that fails has to overwrite: freed, it ends the test. */
-#define UNSET ((void *)(intptr_t)-64)
-
 enum { MOST = 260 };
 
 static prem_schedule *schedule; /* bound, with a plan */

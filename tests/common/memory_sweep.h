@@ -17,6 +17,9 @@
  *  asserts anything it sets failing.armed to false. */
 typedef prem_status attempt(FILE *told);
 
+/** What a call that fails has to overwrite: freed, it ends the test. */
+#define UNSET ((void *)(intptr_t)-64)
+
 typedef struct memory_sweep {
   prem_status expected;      /* where nothing fails */
   prem_status or_else;       /* may be said instead of PREM_ERR_MEMORY; PREM_OK: nothing else may */
