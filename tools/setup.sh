@@ -16,7 +16,7 @@ packages=(gcc libc6-dev cmake ninja-build pkg-config libconfig-dev libjansson-de
 case "${1-}" in
   "") ;;
   --tests)
-    packages+=(check libsubunit-dev clang clang-format clang-tidy libclang-rt-14-dev
+    packages+=(check libsubunit-dev clang clang-format clang-tidy libclang-rt-14-dev lld
       python3-cffi python3-numpy python3-pandas python3-jsonschema mkdocs poppler-utils man-db mandoc
       dpkg-dev lintian chromium nodejs protobuf-compiler jq zsh fish) ;;
   *)

@@ -37,14 +37,22 @@ enum {
   MOST_PASSES = 24      /* so often is R raised */
 };
 
+/* A phase of a tile. */
+typedef struct phase_work {
+  int64_t ahead_ns; /* so long before a closed window it has to begin; 0: at any time */
+  int64_t wcet_ns, turnaround_ns;
+} phase_work;
+
 typedef struct analysis {
   const prem_schedule *schedule;
   const prem_task *server;
-  const prem_task *others[PREM_MAX_SERVERS]; /* servers on the same blocks */
+  phase_work works[PREM_MAX_SERVERS * PREM_PHASE_COUNT]; /* of other servers on the same blocks, */
+  int32_t own, work_count; /* and from `own` on those of the server itself */
   int32_t other_count;
   int64_t most_steps;     /* tiles of a pass over the instants; then it gets coarse */
   int64_t step_ns, tiles; /* of one errand */
   int64_t rest_ns;        /* after a tile, until its block is ready */
+  int64_t epoch_ns;       /* of the hyperperiod that was looked at last */
   int64_t *free_ns;       /* [block of the server]: when it is free */
   int64_t before;         /* errands that are looked at before the burst */
   int64_t longest_ns;     /* R */
@@ -57,9 +65,11 @@ typedef struct analysis {
 static int64_t passes_gate(analysis *a, int64_t ahead_ns, int64_t at_ns) {
   const prem_plan *plan = a->schedule->plan;
   int32_t low = 0, high = plan->closed_count;
-  int64_t epoch_ns = at_ns - at_ns % plan->hyperperiod_ns;
   if (ahead_ns == 0 || plan->closed_count == 0)
     return at_ns;
+  if (at_ns < a->epoch_ns || at_ns - a->epoch_ns >= plan->hyperperiod_ns)
+    a->epoch_ns = at_ns - at_ns % plan->hyperperiod_ns;
+  int64_t epoch_ns = a->epoch_ns;
   while (low < high) { /* the first window that ends after the instant */
     const int32_t middle = low + (high - low) / 2;
     if (epoch_ns + plan->closed[middle].end_ns > at_ns)
@@ -81,16 +91,14 @@ static int64_t passes_gate(analysis *a, int64_t ahead_ns, int64_t at_ns) {
   return PREM_MAX_NS; /* it fits nowhere: E052 */
 }
 
-/* A tile that may begin at an instant: its end, and when its block is ready for the next one. */
-static int64_t work_tile(analysis *a, const prem_task *task, int64_t at_ns, int64_t *ready_ns) {
+/* Phases that may begin at an instant: the last one's end, and when the block is ready for more. */
+static int64_t work(analysis *a, int32_t first, int32_t until, int64_t at_ns, int64_t *ready_ns) {
   int64_t end_ns = at_ns;
-  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-    const prem_phase_spec *phase = &task->phase[p];
-    if (!phase->exists)
-      continue;
-    end_ns = passes_gate(a, prem_ahead_ns(a->schedule, task, (prem_phase)p), at_ns);
-    end_ns = prem_min_i64(end_ns, PREM_MAX_NS - phase->wcet_ns) + phase->wcet_ns;
-    at_ns = end_ns + prem_min_i64(phase->turnaround_ns, PREM_MAX_NS - end_ns);
+  for (int32_t i = first; i < until; ++i) {
+    const phase_work *of = &a->works[i];
+    end_ns = passes_gate(a, of->ahead_ns, at_ns);
+    end_ns = prem_min_i64(end_ns, PREM_MAX_NS - of->wcet_ns) + of->wcet_ns;
+    at_ns = end_ns + prem_min_i64(of->turnaround_ns, PREM_MAX_NS - end_ns);
   }
   *ready_ns = at_ns;
   return end_ns;
@@ -98,9 +106,8 @@ static int64_t work_tile(analysis *a, const prem_task *task, int64_t at_ns, int6
 
 /* One of the server's, after one of each other server of the block: they have equal lists. */
 static int64_t work_round(analysis *a, int64_t at_ns, int64_t *ready_ns) {
-  for (int32_t i = 0; i < a->other_count; ++i)
-    work_tile(a, a->others[i], at_ns, &at_ns);
-  return work_tile(a, a->server, at_ns, ready_ns);
+  work(a, 0, a->own, at_ns, &at_ns);
+  return work(a, a->own, a->work_count, at_ns, ready_ns);
 }
 
 /* The end of an errand that comes at an instant, by what is supposed. Tiles begin and end in their
@@ -177,15 +184,28 @@ static void find(analysis *a, int64_t *bound_ns) {
   }
 }
 
-static void find_others(analysis *a) {
+static void add_works(analysis *a, const prem_task *task) {
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    if (task->phase[p].exists)
+      a->works[a->work_count++] =
+          (phase_work){.ahead_ns = prem_ahead_ns(a->schedule, task, (prem_phase)p),
+                       .wcet_ns = task->phase[p].wcet_ns,
+                       .turnaround_ns = task->phase[p].turnaround_ns};
+}
+
+static void find_works(analysis *a) {
   int32_t servers = 0;
   for (int32_t t = 0; t < a->schedule->task_count; ++t) {
     const prem_task *other = &a->schedule->tasks[t];
     servers += other->server.capacity > 0;
     if (other->server.capacity > 0 && other != a->server &&
-        other->blocks[0] == a->server->blocks[0])
-      a->others[a->other_count++] = other;
+        other->blocks[0] == a->server->blocks[0]) {
+      add_works(a, other);
+      ++a->other_count;
+    }
   }
+  a->own = a->work_count;
+  add_works(a, a->server);
   a->most_steps = MOST_STEPS / servers;
 }
 
@@ -204,7 +224,7 @@ prem_status prem_errand_bound(const prem_schedule *schedule, int32_t task, int64
     return PREM_ERR_MEMORY;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     a.rest_ns = server->phase[p].exists ? server->phase[p].turnaround_ns : a.rest_ns;
-  find_others(&a);
+  find_works(&a);
   find(&a, bound_ns);
   free(a.free_ns);
   return PREM_OK;

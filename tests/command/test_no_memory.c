@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wherever memory runs out, that is what is said, nothing is lost or left half-written, and what
- * went well all the same is right. See tests/common/failing_memory.h.
+ * went well all the same is right: with one schedule, all that comes after its plan, and live
+ * sessions. tests/prem/test_memory_files.c reads and runs others, and
+ * tests/schedules/test_planner_memory.c plans them. See tests/common/memory_sweep.h.
  */
-#include "tests/common/failing_memory.h"
+#include "tests/common/memory_sweep.h"
 
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
@@ -19,9 +21,6 @@
 #include "ttprem/report.h"
 #include "ttprem/ttprem_measure.h"
 
-/* What is tried: what it did is told by a text, the same one each time that all went well. */
-typedef prem_status attempt(FILE *told);
-
 /* Without the test framework's help, which asks for memory, too. Good until the fourth call. */
 static const char *path_of(const char *name) {
   static char paths[4][256];
@@ -31,20 +30,10 @@ static const char *path_of(const char *name) {
   return path;
 }
 
-/* What a call that fails has to overwrite: freed, it ends the test. */
-#define UNSET ((void *)(intptr_t)-64)
+enum { MOST = 260 };
 
 static prem_schedule *schedule; /* bound, with a plan */
 static char *source;            /* of a file */
-
-static bool tries_all; /* in a document each member is another line of code */
-
-/* All requests of a short attempt; of a long one the first, which differ most, and some. The first
- * of a parser are not ours: jansson loses letters of texts that it has no room for. */
-static int64_t after(int64_t request, int64_t requests, bool parses) {
-  enum { FIRST = 100, MAX = 260 };
-  return request + (tries_all || (request < FIRST && !parses) ? 1 : requests / MAX + 1);
-}
 
 /* Findings say when they were made. */
 static void blank_dates(char *text) {
@@ -54,70 +43,17 @@ static void blank_dates(char *text) {
       memset(at - 10, '0', 20);
 }
 
-static prem_status try_it(attempt *of, int64_t fail_at, char **told, int64_t *requests) {
-  size_t bytes = 0;
-  *told = NULL;
-  FILE *file = open_memstream(told, &bytes);
-  failing_arm(fail_at);
-  const prem_status status = of(file);
-  *requests = failing_disarm();
-  fclose(file);
-  blank_dates(*told);
-  return status;
-}
-
-/* The number that the next open file would have. */
-static int next_file(void) {
-  const int next = dup(STDERR_FILENO);
-  close(next);
-  return next;
-}
-
-/* `or_else`: what may be said instead, where a parser or the file system is asked. */
-static void sweep(const char *name, attempt *of, prem_status or_else) {
-  char *expected = NULL, *told = NULL;
-  int64_t requests = 0, had = 0, refused = 0;
-  const int file = next_file();
-  failing_prepare();
-  ck_assert_int_eq(try_it(of, 0, &expected, &requests), PREM_OK);
-  ck_assert_int_gt(requests, 0);
-  for (int64_t i = 1; i <= requests; i = after(i, requests, or_else == PREM_ERR_PARSE)) {
-    const prem_status status = try_it(of, i, &told, &had);
-    size_t same = 0;
-    while (told[same] && told[same] == expected[same])
-      ++same;
-    if (status == PREM_OK)
-      ck_assert_msg(strcmp(told, expected) == 0,
-                    "%s: request %" PRId64 " of %" PRId64
-                    " fails, and it is said that all went well: %.99s, not %.99s",
-                    name, i, requests, told + same, expected + same);
-    else
-      ck_assert_msg(status == PREM_ERR_MEMORY || status == or_else,
-                    "%s: request %" PRId64 " of %" PRId64 " fails: %s", name, i, requests,
-                    prem_status_text(status));
-    refused += status != PREM_OK;
-    free(told);
-  }
-  free(expected);
-  ck_assert_int_gt(refused, 0);
-  ck_assert_msg(next_file() == file, "%s: files are left open", name);
+/* `or_else`: what may be said instead, where a parser or the file system is asked. The first
+ * requests of a parser are not ours: jansson loses letters of texts that it has no room for. */
+static void sweep(const char *name, attempt *of, prem_status or_else, int64_t most) {
+  memory_sweep_all(name, of,
+                   (memory_sweep){.or_else = or_else,
+                                  .most = most,
+                                  .all_apart = or_else == PREM_ERR_PARSE,
+                                  .blank = blank_dates});
 }
 
 /* ---- what is tried -------------------------------------------------------------------------- */
-
-static prem_status read_and_bind(FILE *told) {
-  OWNED(prem_schedule) *read = UNSET;
-  OWNED(prem_diag) *diag = prem_diag_new();
-  prem_status status = prem_schedule_load_text("t.cfg", source, &read, diag);
-  if (status == PREM_OK)
-    status = prem_schedule_bind(read, prem_registry_builtin(), diag);
-  failing.armed = false;
-  if (status == PREM_OK) {
-    FREED char *saved = golden_saved(read); /* with its plan */
-    fputs(saved, told);
-  }
-  return status;
-}
 
 /* A problem that there is no memory for is counted, and kept in no part. */
 static prem_status tell_problems(FILE *told) {
@@ -147,36 +83,6 @@ static void tell_plan(FILE *told, const prem_plan *plan) {
             slots[i].planned_ns);
 }
 
-static prem_status plan_with(FILE *told, const prem_plan_options *options) {
-  OWNED(prem_plan) *plan = UNSET;
-  const prem_status status = prem_plan_make(schedule, NULL, options, &plan, NULL);
-  failing.armed = false;
-  if (status == PREM_OK)
-    tell_plan(told, plan);
-  return status;
-}
-
-static prem_status plan(FILE *told) {
-  return plan_with(told, &(prem_plan_options){0});
-}
-
-/* The plan to begin with is kept where the search fails. */
-static prem_status search(FILE *told) {
-  OWNED(prem_plan) *plan = UNSET;
-  const prem_status status = prem_plan_make(
-      schedule, NULL, &(prem_plan_options){.time_limit_ns = PREM_MAX_NS, .step_limit = 40}, &plan,
-      NULL);
-  failing.armed = false;
-  if (status == PREM_OK) {
-    prem_plan *own = schedule->plan;
-    schedule->plan = plan;
-    ck_assert_int_eq(prem_check(schedule, NULL, NULL), PREM_OK);
-    schedule->plan = own;
-    fputs("legal", told);
-  }
-  return status;
-}
-
 /* The search alone, which says that it failed: its starts then are not those that it found. */
 static prem_status search_on(FILE *told) {
   const prem_planning planning = {
@@ -202,10 +108,6 @@ static prem_status search_on(FILE *told) {
   free(draft.placements);
   free(draft.slots);
   return status;
-}
-
-static prem_status keep(FILE *told) {
-  return plan_with(told, &(prem_plan_options){.keep = schedule});
 }
 
 static prem_status compress(FILE *told) {
@@ -253,23 +155,6 @@ static prem_status save(FILE *told) {
   if (status != PREM_OK)
     ck_assert_str_eq(found, "before");
   fputs(found, told);
-  return status;
-}
-
-static prem_status run(FILE *told) {
-  OWNED(prem_session) *session = UNSET;
-  OWNED(prem_trace) *trace = NULL;
-  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 2};
-  prem_status status = prem_session_open(&prem_backend_sim, schedule, &session, NULL);
-  if (status == PREM_OK) {
-    trace = UNSET;
-    status = prem_trace_new(schedule, 2, 100000, &trace);
-  }
-  if (status == PREM_OK)
-    status = prem_session_run(session, &request, trace, NULL);
-  if (status == PREM_OK)
-    fprintf(told, "%" PRId64 " records, the last job ends at %" PRId64, trace->record_count,
-            trace->job_end_ns[trace->job_count - 1]);
   return status;
 }
 
@@ -939,17 +824,13 @@ static void tear_down_result(void) {
 
 #define ATTEMPT(name, or_else)                                                                     \
   TEST(of_##name) {                                                                                \
-    sweep(#name, name, or_else);                                                                   \
+    sweep(#name, name, or_else, MOST);                                                             \
   }
 
 GROUP("schedules", .set_up = set_up, .tear_down = tear_down);
 
-ATTEMPT(read_and_bind, PREM_ERR_MEMORY)
 ATTEMPT(tell_problems, PREM_ERR_MEMORY)
-ATTEMPT(plan, PREM_ERR_MEMORY)
-ATTEMPT(search, PREM_ERR_MEMORY)
 ATTEMPT(search_on, PREM_ERR_MEMORY)
-ATTEMPT(keep, PREM_ERR_MEMORY)
 ATTEMPT(compress, PREM_ERR_MEMORY)
 ATTEMPT(check, PREM_ERR_MEMORY)
 ATTEMPT(part, PREM_ERR_MEMORY)
@@ -957,7 +838,6 @@ ATTEMPT(save, PREM_ERR_IO)
 
 GROUP("runs", .set_up = set_up, .tear_down = tear_down);
 
-ATTEMPT(run, PREM_ERR_MEMORY)
 ATTEMPT(go_live, PREM_ERR_MEMORY)
 ATTEMPT(set_arguments, PREM_ERR_MEMORY)
 ATTEMPT(tell_tally, PREM_ERR_MEMORY)
@@ -973,8 +853,7 @@ ATTEMPT(profile_load, PREM_ERR_IO)
 GROUP("document", .set_up = set_up_result, .tear_down = tear_down_result);
 
 TEST(of_write_result) {
-  tries_all = true;
-  sweep("write_result", write_result, PREM_ERR_IO);
+  sweep("write_result", write_result, PREM_ERR_IO, INT64_MAX); /* each member is a line of code */
 }
 
 GROUP("results", .set_up = set_up_result, .tear_down = tear_down_result);

@@ -25,6 +25,7 @@
 #include <check.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +75,11 @@ typedef struct explore_message {
 
 typedef struct explore_thread {
   bool is_over;
-  int steps; /* of the call in hand */
-  explore_value results[EXPLORE_STEPS];
+  int steps;            /* of the call in hand */
+  explore_step pending; /* what comes next */
   explore_view now, acquired, released;
   unsigned char own[EXPLORE_OWN];
+  explore_value results[EXPLORE_STEPS]; /* [steps] */
 } explore_thread;
 
 typedef struct explore_state {
@@ -105,9 +107,8 @@ struct explorer {
   const char *what; /* the first that was wrong */
   int longest;      /* accesses of a call */
   /* inside: */
-  const explore_thread *running;
+  explore_thread *running;
   int at;
-  explore_step pending;
   jmp_buf leave;
   uint64_t (*seen)[2];
   int32_t *number;
@@ -126,7 +127,7 @@ static inline explore_value explore_access(explore_step step) {
   explorer *of = explore_now;
   if (of->at < of->running->steps)
     return of->running->results[of->at++];
-  of->pending = step;
+  of->running->pending = step;
   longjmp(of->leave, 1);
 }
 static inline int explore_mark(void) {
@@ -233,7 +234,7 @@ static int explore_order(const explorer *of, int order) {
          ~((of->drops_release ? EXPLORE_RELEASE : 0) | (of->drops_acquire ? EXPLORE_ACQUIRE : 0));
 }
 
-/* Run a thread up to its next access: into `pending`. Calls that end on the way have ended. */
+/* Run a thread up to its next access: into its `pending`. Calls that end on the way have ended. */
 static const char *explore_run(explorer *of, explore_state *state, int t) {
   explore_thread *thread = &state->thread[t];
   static unsigned char own[EXPLORE_OWN]; /* the call's own copy */
@@ -246,15 +247,12 @@ static const char *explore_run(explorer *of, explore_state *state, int t) {
       const bool goes_on = of->call(of, t, own);
       memcpy(thread->own, own, of->own_bytes);
       thread->steps = 0;
-      memset(thread->results, 0, sizeof thread->results);
       thread->is_over = !goes_on;
       const char *wrong = of->judge_call ? of->judge_call(of, t, thread->own) : NULL;
       if (wrong)
         return wrong;
-    } else if (of->pending.kind == EXPLORE_AGAIN) {
-      memset(thread->results + of->pending.word, 0,
-             (size_t)(thread->steps - of->pending.word) * sizeof *thread->results);
-      thread->steps = of->pending.word;
+    } else if (thread->pending.kind == EXPLORE_AGAIN) {
+      thread->steps = thread->pending.word;
     } else {
       return NULL;
     }
@@ -300,13 +298,13 @@ static void explore_do(explorer *of, explore_state *state, int t, explore_step s
 
 static void explore_mix(uint64_t hash[2], const void *bytes, size_t count) {
   const unsigned char *from = bytes;
-  for (size_t i = 0; i < count; i += 8) {
-    uint64_t word = 0;
-    memcpy(&word, from + i, count - i < 8 ? count - i : 8);
-    hash[0] = (hash[0] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    hash[0] ^= hash[0] >> 29;
-    hash[1] = (hash[1] + word) * UINT64_C(0xc2b2ae3d27d4eb4f);
-    hash[1] ^= hash[1] >> 31;
+  for (size_t i = 0; i < count; i += 16) {
+    uint64_t words[2] = {0, 0};
+    memcpy(words, from + i, count - i < 16 ? count - i : 16);
+    const uint64_t low = (hash[0] ^ words[0]) * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t high = (hash[1] + words[1]) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    hash[0] = low ^ high >> 29;
+    hash[1] = high ^ low >> 31;
   }
 }
 
@@ -390,6 +388,20 @@ static void explore_note_wrong(explorer *of, const char *what) {
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
+/* What is used of a state. */
+static void explore_copy(const explorer *of, explore_state *to, const explore_state *from) {
+  memcpy(to->messages, from->messages, sizeof to->messages);
+  for (int w = 0; w < of->words; ++w)
+    memcpy(to->message[w], from->message[w], (size_t)from->messages[w] * sizeof *to->message[w]);
+  for (int t = 0; t < of->threads; ++t) {
+    explore_thread *thread = &to->thread[t];
+    const explore_thread *was = &from->thread[t];
+    memcpy(thread, was, offsetof(explore_thread, own));
+    memcpy(thread->own, was->own, of->own_bytes);
+    memcpy(thread->results, was->results, (size_t)was->steps * sizeof *thread->results);
+  }
+}
+
 static void explore_note_end(explorer *of, const explore_state *state, int32_t number) {
   if (number >= of->can_end_room) {
     const int64_t room = 2 * (int64_t)number + 4096;
@@ -412,12 +424,10 @@ static void explore_from(explorer *of, const explore_state *state, int32_t numbe
       continue;
     is_end = false;
     explore_state *next = &below[0];
-    *next = *state;
-    explore_run(of, next, t);
-    const explore_step step = of->pending;
+    const explore_step step = state->thread[t].pending;
     const int choices = explore_choices(state, t, &step);
     for (int choice = 0; choice < choices; ++choice) {
-      *next = *state;
+      explore_copy(of, next, state);
       explore_do(of, next, t, step, choice);
       const char *wrong = explore_run(of, next, t);
       if (wrong) {

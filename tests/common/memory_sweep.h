@@ -9,6 +9,7 @@
 #include "tests/common/failing_memory.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "tests/common/running.h"
 
@@ -16,10 +17,15 @@
  *  asserts anything it sets failing.armed to false. */
 typedef prem_status attempt(FILE *told);
 
+/** What a call that fails has to overwrite: freed, it ends the test. */
+#define UNSET ((void *)(intptr_t)-64)
+
 typedef struct memory_sweep {
-  prem_status expected; /* where nothing fails */
-  prem_status or_else;  /* may be said instead of PREM_ERR_MEMORY; PREM_OK: nothing else may */
-  int64_t most;         /* tries, more or less: the first half one by one, the others apart */
+  prem_status expected;      /* where nothing fails */
+  prem_status or_else;       /* may be said instead of PREM_ERR_MEMORY; PREM_OK: nothing else may */
+  int64_t most;              /* tries, more or less: the first half one by one, the others apart */
+  bool all_apart;            /* the first ones as well */
+  void (*blank)(char *told); /* what is another text each time; may be NULL */
 } memory_sweep;
 
 static inline prem_status memory_try(attempt *of, int64_t fail_at, char **told, int64_t *requests) {
@@ -33,20 +39,33 @@ static inline prem_status memory_try(attempt *of, int64_t fail_at, char **told, 
   return status;
 }
 
-static inline int64_t memory_next(int64_t request, int64_t requests, int64_t most) {
-  const bool is_close = request < most / 2 || request > requests - 20;
-  return request + (is_close ? 1 : 2 * requests / most + 1);
+static inline int64_t memory_next(int64_t request, int64_t requests, const memory_sweep *how) {
+  const bool is_close = request < how->most / 2 || request > requests - 20;
+  return request + (is_close && !how->all_apart ? 1 : 2 * requests / how->most + 1);
 }
 
-/** Something is refused at least once, and what is not refused is as without a failure. */
+/* The number that the next open file would have. */
+static inline int memory_next_file(void) {
+  const int next = dup(STDERR_FILENO);
+  close(next);
+  return next;
+}
+
+/** Something is refused at least once, what is not refused is as without a failure, and no file is
+ *  left open. */
 static inline void memory_sweep_all(const char *name, attempt *of, memory_sweep how) {
   char *expected = NULL, *told = NULL;
   int64_t requests = 0, had = 0, refused = 0;
+  const int file = memory_next_file();
   failing_prepare();
   ck_assert_int_eq(memory_try(of, 0, &expected, &requests), how.expected);
   ck_assert_int_gt(requests, 0);
-  for (int64_t i = 1; i <= requests; i = memory_next(i, requests, how.most)) {
+  if (how.blank)
+    how.blank(expected);
+  for (int64_t i = 1; i <= requests; i = memory_next(i, requests, &how)) {
     const prem_status status = memory_try(of, i, &told, &had);
+    if (how.blank)
+      how.blank(told);
     if (status == how.expected)
       ck_assert_msg(strcmp(told, expected) == 0,
                     "%s: request %" PRId64 " of %" PRId64
@@ -61,6 +80,7 @@ static inline void memory_sweep_all(const char *name, attempt *of, memory_sweep 
   }
   free(expected);
   ck_assert_msg(refused > 0, "%s", name);
+  ck_assert_msg(memory_next_file() == file, "%s: files are left open", name);
 }
 
 #endif

@@ -11,31 +11,14 @@
 #include "report/result_phases.h"
 #include "runtime/core/backend.h"
 #include "tests/common/chain_trace.h"
+#include "tests/common/pair.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 #include "ttprem/measure.h"
 
 static const char pair[] =
-    "version = 1; name = \"pair\";\n"
-    "platform: { blocks = 2; clock_step_ns = 1L; };\n"
-    "tasks = (\n"
-    "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
-    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
-    "    writeback: { wcet_ns = 30L; }; period_ns = 400L; },\n"
-    "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
-    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
-    "    writeback: { wcet_ns = 30L; }; period_ns = 800L; release_ns = 100L;\n"
-    "    after = ( { task = \"a\"; instance = \"latest\"; } ); }\n"
-    ");\n"
-    "measure: { chains = ( { name = \"way\"; tasks = [ \"a\", \"b\" ]; } ); };\n"
-    "plan: { hyperperiod_ns = 800L; runs = (\n"
-    "  { task = \"a\"; phase = \"prefetch\"; jobs = 2; start_ns = 0L; },\n"
-    "  { task = \"a\"; phase = \"compute\"; jobs = 2; start_ns = 100L; },\n"
-    "  { task = \"a\"; phase = \"writeback\"; jobs = 2; start_ns = 150L; },\n"
-    "  { task = \"b\"; phase = \"prefetch\"; start_ns = 200L; },\n"
-    "  { task = \"b\"; phase = \"compute\"; start_ns = 300L; },\n"
-    "  { task = \"b\"; phase = \"writeback\"; start_ns = 350L; }\n"
-    "); };\n";
+    PAIR("1L", "", "after = ( { task = \"a\"; instance = \"latest\"; } );",
+         "measure: { chains = ( { name = \"way\"; tasks = [ \"a\", \"b\" ]; } ); };\n");
 enum { HYPERPERIODS = 8, DISCARD = 1, LATE = 5, LATE_NS = 37, AWAY = 3, OVER_NS = 700 };
 
 /* ---- hyperperiods that begin late ----------------------------------------------------------- */

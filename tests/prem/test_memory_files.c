@@ -20,7 +20,7 @@ static bool was_run;
 static int64_t most; /* tries */
 
 static prem_status read_and_bind(FILE *told) {
-  OWNED(prem_schedule) *read = NULL;
+  OWNED(prem_schedule) *read = UNSET;
   OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_load(path, NULL, &read, diag);
   if (status == PREM_OK)
@@ -62,7 +62,7 @@ static void tell_trace(FILE *told, const prem_trace *trace) {
 }
 
 static prem_status run(FILE *told) {
-  OWNED(prem_session) *session = NULL;
+  OWNED(prem_session) *session = UNSET;
   OWNED(prem_trace) *trace = NULL;
   prem_status status = prem_session_open(&prem_backend_sim, schedule, &session, NULL);
   if (status == PREM_OK)

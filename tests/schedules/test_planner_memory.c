@@ -91,7 +91,7 @@ static prem_planning planning_of(prem_diag *diag) {
 /* ---- what is tried --------------------------------------------------------------------------- */
 
 static void sweep(attempt *of, prem_status expected) {
-  memory_sweep_all("set", of, (memory_sweep){expected, PREM_OK, MOST});
+  memory_sweep_all("set", of, (memory_sweep){.expected = expected, .most = MOST});
 }
 
 static prem_status plan_with(FILE *told, const prem_plan_options *options) {

@@ -7,34 +7,12 @@
 #include "report/findings/parts.h"
 #include "runtime/core/backend.h"
 #include "tests/common/one_line.h"
+#include "tests/common/pair.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 #include "ttprem/isolation.h"
 
-/*
- * As in tests/common/compared.h: task a every 400 ns, b every 800 ns, released at 100, planned from
- * 200 on. Left free, b's prefetch begins at 100 and meets a's writeback from 150 on: both run at
- * half speed until 210. Each of them alone takes 180.
- */
-static const char pair[] =
-    "version = 1; name = \"pair\";\n"
-    "platform: { blocks = 2; clock_step_ns = 10L; };\n"
-    "tasks = (\n"
-    "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
-    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
-    "    writeback: { wcet_ns = 30L; }; period_ns = 400L; },\n"
-    "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
-    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
-    "    writeback: { wcet_ns = 30L; }; period_ns = 800L; release_ns = 100L; }\n"
-    ");\n"
-    "plan: { hyperperiod_ns = 800L; runs = (\n"
-    "  { task = \"a\"; phase = \"prefetch\"; jobs = 2; start_ns = 0L; },\n"
-    "  { task = \"a\"; phase = \"compute\"; jobs = 2; start_ns = 100L; },\n"
-    "  { task = \"a\"; phase = \"writeback\"; jobs = 2; start_ns = 150L; },\n"
-    "  { task = \"b\"; phase = \"prefetch\"; start_ns = 200L; },\n"
-    "  { task = \"b\"; phase = \"compute\"; start_ns = 300L; },\n"
-    "  { task = \"b\"; phase = \"writeback\"; start_ns = 350L; }\n"
-    "); };\n";
+static const char pair[] = PAIR("10L", "", "", "");
 
 /* The same plan with data: 64 floats a tile, buffers of 2048 bytes for input and output. */
 static const char with_data[] =
