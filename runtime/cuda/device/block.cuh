@@ -19,6 +19,14 @@
 #define PREM_GATED 0
 #endif
 
+/** The same with servers among them (executive_serving.cu). */
+#ifndef PREM_SERVES
+#define PREM_SERVES 0
+#endif
+#if PREM_SERVES
+#include "runtime/cuda/device/server.h"
+#endif
+
 namespace {
 
 constexpr bool LIVE = PREM_LIVE != 0;
@@ -100,6 +108,9 @@ struct alignas(16) in_flight_phase {
   int64_t held_ns;   /* for so long the gate held it back */
   int32_t window;    /* that one's number */
 #endif
+#if PREM_SERVES
+  int64_t came_ns; /* when the errand came that it works for; 0: for none */
+#endif
 };
 
 static_assert(offsetof(in_flight_phase, record) == 0,
@@ -148,6 +159,21 @@ __device__ __forceinline__ standing standing_of(const table_position &at) {
   return standing{at.index, at.slot, at.hyperperiod};
 }
 
+#if PREM_SERVES
+/** What a block has in hand of a server. */
+struct serve_hand {
+  uint64_t number; /* of the errand */
+  int64_t came_ns, begin_ns;
+  uint64_t tiles, bytes; /* of all, that count */
+  int32_t next, end;     /* tiles claimed and not begun */
+  int32_t room;
+  int32_t begins;   /* 1: the next one is the errand's first */
+  int32_t is_whole; /* 1: the errand has no other tiles */
+  int32_t expired;  /* of such a one: 1: it was too late for a tile to begin */
+  int32_t looks;    /* 1: this block looks for the next errand */
+};
+#endif
+
 /** The start of the scratchpad. Behind it lie the views of the current tile, the tasks, ports,
  * cells and moves of this block, then the buffers. */
 struct block_state {
@@ -180,6 +206,11 @@ struct block_state {
   int64_t look_ns[2];              /* when they look at the abort word again */
   int32_t held[2];                 /* 1: they wait at their gates */
   int64_t ended[PREM_PHASE_COUNT]; /* phases that count */
+#endif
+#if PREM_SERVES
+  int32_t serves; /* servers of this block; 0: it works its tables */
+  serve_hand hands[PREM_MAX_SERVERS];
+  prem_device_server servers[PREM_MAX_SERVERS]; /* facts of each */
 #endif
 #if PREM_LIVE
   int32_t begins; /* to the compute warps, at a table's start: 0: no hyperperiod begins any more */

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctest: timing */
+/* Errands on the GPU: many threads send and collect while runs come and go, are stopped, and fail.
+ * Exit status 77 without a GPU, or in a build without the backend. */
+#ifdef EMULATED_GPU /* some thousand times as slow */
+enum {
+  IS_SLOW = 1,
+  CROWD_EACH = 25,
+  CROWD_HYPERPERIODS = 4,
+  CROWD_PERIOD_NS = 200000256,
+  CROWD_CLOCK_NS = 256
+};
+#else
+enum {
+  IS_SLOW = 0,
+  CROWD_EACH = 3000,
+  CROWD_HYPERPERIODS = 200,
+  CROWD_PERIOD_NS = 1000000,
+  CROWD_CLOCK_NS = 32
+};
+#endif
+#define CROWD_EACH CROWD_EACH
+
+#include <signal.h>
+#include <sys/time.h>
+
+#include "tests/common/crowd.h"
+#include "tests/common/has_gpu.h"
+
+enum { SKIPPED = 77 };
+
+START_TEST(many_threads_send_to_one_block) {
+  send_from_many_threads("cuda", 1);
+}
+END_TEST
+
+START_TEST(many_threads_send_to_some_blocks) {
+  send_from_many_threads("cuda", 3);
+}
+END_TEST
+
+static void assert_counted(const prem_trace *trace) {
+  for (int32_t t = 0; t < 2; ++t) {
+    const prem_best_effort_counts *counts = &trace->best_effort->counts[t];
+    int64_t ended = 0;
+    for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+      ended += counts->errands.ended[e];
+    ck_assert_int_eq(counts->errands.sent, ended);
+    ck_assert_int_eq(counts->jobs, counts->errands.ended[PREM_ERRAND_DONE]);
+  }
+}
+
+/* Their tiles are recorded, released when their errand came; and what they wrote is right. */
+START_TEST(they_come_by_themselves) {
+  enum { COUNT = 60 };
+  OWNED(prem_schedule) *schedule = filter_and_servers(2, "");
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  prem_arrival arrivals[COUNT];
+  prem_verdict verdict;
+  int64_t full = 0, done = 0, tiles = 0;
+  for (int32_t i = 0; i < COUNT; ++i)
+    arrivals[i] = (prem_arrival){i / 12 * (CROWD_PERIOD_NS / 2), 1 + i % 2, i % 10, 1};
+  const prem_run_request request = {.mode = PREM_MODE_TT,
+                                    .hyperperiods = HYPERPERIODS,
+                                    .arrivals = arrivals,
+                                    .arrival_count = COUNT};
+  for (int run = 0; run < 20 && (full == 0 || done == 0); ++run) {
+    ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+    assert_counted(trace);
+    const prem_best_effort_trace *beside = trace->best_effort;
+    done += beside->counts[0].errands.ended[PREM_ERRAND_DONE];
+    full += beside->counts[1].errands.full; /* six at once, and room for three */
+    ck_assert_int_eq(beside->errand_count,
+                     beside->counts[0].errands.sent + beside->counts[1].errands.sent);
+    for (int64_t i = 0; i < beside->trace->record_count; ++i) {
+      const prem_trace_record *record = &beside->trace->records[i];
+      tiles += record->phase == PREM_WRITEBACK;
+      ck_assert_int_ge(record->release_ns, 0);
+      ck_assert_int_le(record->release_ns, record->ready_ns);
+      ck_assert_int_le(record->start_ns, record->end_ns);
+    }
+    for (int64_t i = 0; i < beside->errand_count; ++i)
+      if (beside->errands[i].end == PREM_ERRAND_DONE) {
+        ck_assert_int_ge(beside->errands[i].begin_ns, 0);
+        ck_assert_int_ge(beside->errands[i].end_ns, beside->errands[i].begin_ns);
+      }
+    ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+    ck_assert(verdict.ok);
+  }
+  ck_assert_int_gt(done, 0);
+  ck_assert_int_gt(tiles, 0);
+  ck_assert_int_gt(full, 0);
+}
+END_TEST
+
+/* Eighty tiles at once, and a deadline that a few of them can keep. */
+START_TEST(what_comes_too_late_has_expired) {
+  const char *deadline = text("deadline_ns = %lldL;", CROWD_PERIOD_NS / 20LL);
+  OWNED(prem_schedule) *schedule = filter_and_servers(2, deadline);
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
+  prem_errand errand;
+  int32_t ended[PREM_ERRAND_ENDS] = {0};
+  for (int32_t i = 0; i < 8; ++i) {
+    ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_OK);
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+  }
+  ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+  assert_counted(trace);
+  for (int32_t i = 0; i < 8; ++i) {
+    ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
+    ++ended[errand.end];
+    if (errand.end == PREM_ERRAND_EXPIRED)
+      ck_assert_int_ge(errand.end_ns, CROWD_PERIOD_NS / 20);
+  }
+  if (IS_SLOW) { /* a GPU may be through before it is too late */
+    ck_assert_int_gt(ended[PREM_ERRAND_EXPIRED], 0);
+    ck_assert_int_lt(trace->best_effort->counts[0].tiles, 80);
+  }
+  for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+    ck_assert_int_eq(trace->best_effort->counts[0].errands.ended[e], ended[e]);
+}
+END_TEST
+
+/* What waits when a run ends is aborted; what is sent between two runs waits for the next one. */
+START_TEST(runs_end_and_errands_with_them) {
+  OWNED(prem_schedule) *schedule = filter_and_servers(1, "");
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
+  const volatile sig_atomic_t stopped = 1;
+  prem_run_request stops = request;
+  prem_errand errand;
+  int64_t ended[PREM_ERRAND_ENDS] = {0};
+  stops.stop = &stopped;
+  for (int32_t i = 0; i < 8; ++i) {
+    ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_OK);
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+  }
+  ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_ERR_FULL);
+  ck_assert_int_eq(prem_errand_collect(session, 1000000, &errand), PREM_ERR_TIMEOUT);
+  ck_assert_int_eq(prem_session_run(session, &stops, trace, NULL), PREM_ERR_INTERRUPTED);
+  assert_counted(trace);
+  for (int32_t i = 0; i < 8; ++i) {
+    ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
+    ++ended[errand.end];
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK); /* again */
+  }
+  ck_assert_int_eq(ended[PREM_ERRAND_FAULT], 0);
+  ck_assert_int_eq(ended[PREM_ERRAND_DONE] + ended[PREM_ERRAND_ABORTED], 8);
+  ended[PREM_ERRAND_DONE] = 0;
+  for (int run = 0; run < 50 && ended[PREM_ERRAND_DONE] < 8; ++run) {
+    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+    assert_counted(trace);
+    while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
+      ++ended[errand.end];
+      if (errand.end == PREM_ERRAND_DONE)
+        ck_assert_int_eq(prem_errand_release(session, &errand), PREM_OK);
+      else
+        ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+    }
+  }
+  ck_assert_int_eq(ended[PREM_ERRAND_DONE], 8);
+}
+END_TEST
+
+static volatile sig_atomic_t stop;
+static void stop_now(int number) {
+  (void)number;
+  stop = 1;
+}
+
+/* Four threads send more than there is room for while the run is stopped: what was measured is
+ * there, and each errand has ended once. */
+static void *storm(void *argument) {
+  prem_session *session = argument;
+  prem_errand errand;
+  while (!stop) {
+    if (prem_errand_acquire(session, 1, &errand) == PREM_OK &&
+        prem_errand_send(session, &errand) != PREM_OK)
+      prem_errand_release(session, &errand);
+    if (prem_errand_collect(session, 0, &errand) == PREM_OK)
+      prem_errand_release(session, &errand);
+  }
+  return NULL;
+}
+
+START_TEST(a_storm_ends_with_a_run_that_is_stopped) {
+  enum { MANY = 60000 };
+  OWNED(prem_schedule) *schedule = filter_and_servers(2, "");
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  prem_trace *trace = NULL;
+  pthread_t threads[SENDERS];
+  prem_errand errand;
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = MANY, .stop = &stop};
+  ck_assert_int_eq(prem_session_trace_new(session, MANY, 1000, &trace), PREM_OK);
+  const struct itimerval once = {.it_value = {IS_SLOW ? 6 : 1, 0}};
+  stop = 0;
+  signal(SIGALRM, stop_now);
+  for (int32_t i = 0; i < SENDERS; ++i)
+    ck_assert_int_eq(pthread_create(&threads[i], NULL, storm, session), 0);
+  ck_assert_int_eq(setitimer(ITIMER_REAL, &once, NULL), 0);
+  ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_ERR_INTERRUPTED);
+  for (int32_t i = 0; i < SENDERS; ++i)
+    ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+  assert_counted(trace);
+  ck_assert_int_gt(trace->best_effort->counts[0].errands.ended[PREM_ERRAND_DONE], 0);
+  ck_assert_int_gt(trace->best_effort->counts[0].errands.full, 0);
+  while (prem_errand_collect(session, 0, &errand) == PREM_OK)
+    ck_assert_int_eq(prem_errand_release(session, &errand), PREM_OK);
+  prem_trace_free(trace);
+}
+END_TEST
+
+int main(void) {
+  if (!has_gpu()) {
+    printf("skipped: no GPU, or a build without it\n");
+    return SKIPPED;
+  }
+  Suite *suite = suite_create("cuda_errands");
+  TCase *cases = tcase_create("cuda_errands");
+  tcase_set_timeout(cases, 120);
+  tcase_add_test(cases, they_come_by_themselves);
+  tcase_add_test(cases, what_comes_too_late_has_expired);
+  tcase_add_test(cases, runs_end_and_errands_with_them);
+  tcase_add_test(cases, a_storm_ends_with_a_run_that_is_stopped);
+  tcase_add_test(cases, many_threads_send_to_one_block);
+  tcase_add_test(cases, many_threads_send_to_some_blocks);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
