@@ -84,10 +84,12 @@ PREM_ERRAND_CODE int32_t prem_open_room(uint64_t word) {
 }
 
 /** How many tiles at once, of `left` that `blocks` blocks share: so few that nobody is long behind
- *  the others, so many that not every tile costs a look. */
+ *  the others, so many that not every tile costs a look. One block takes all. */
 PREM_ERRAND_CODE int32_t prem_claim_of(int32_t left, int32_t blocks) {
   enum { MOST = 32 };
   const int32_t share = left / (2 * blocks);
+  if (blocks == 1)
+    return left;
   return share < 1 ? 1 : share < MOST ? share : MOST;
 }
 

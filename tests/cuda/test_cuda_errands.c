@@ -50,6 +50,20 @@ static void assert_counted(const prem_trace *trace) {
   }
 }
 
+/* Tiles are counted that ended in time, each with what it moved. */
+static void assert_tiles_counted(const prem_trace *trace) {
+  const prem_best_effort_trace *beside = trace->best_effort;
+  int64_t tiles[2] = {0};
+  for (int64_t i = 0; i < beside->trace->record_count; ++i) {
+    const prem_trace_record *record = &beside->trace->records[i];
+    tiles[record->task] += record->phase == PREM_WRITEBACK && record->end_ns <= beside->length_ns;
+  }
+  for (int32_t t = 0; t < 2 && beside->trace->lost == 0; ++t) {
+    ck_assert_int_eq(beside->counts[t].tiles, tiles[t]);
+    ck_assert_int_eq(beside->counts[t].bytes, tiles[t] * 2 * TILE * (int64_t)sizeof(float));
+  }
+}
+
 /* Their tiles are recorded, released when their errand came; and what they wrote is right. */
 START_TEST(they_come_by_themselves) {
   enum { COUNT = 60 };
@@ -74,6 +88,7 @@ START_TEST(they_come_by_themselves) {
     full += beside->counts[1].errands.full; /* six at once, and room for three */
     ck_assert_int_eq(beside->errand_count,
                      beside->counts[0].errands.sent + beside->counts[1].errands.sent);
+    assert_tiles_counted(trace);
     for (int64_t i = 0; i < beside->trace->record_count; ++i) {
       const prem_trace_record *record = &beside->trace->records[i];
       tiles += record->phase == PREM_WRITEBACK;
@@ -215,6 +230,32 @@ START_TEST(a_storm_ends_with_a_run_that_is_stopped) {
 }
 END_TEST
 
+/* A wait of the critical task is too long by a limit of 1 ns: what is not done ends as a fault, or
+ * is aborted, and the application has it. */
+START_TEST(a_fault_ends_all) {
+  OWNED(prem_schedule) *schedule = filter_and_servers(2, "");
+  OWNED(prem_session) *session = open_on("cuda", schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  const prem_run_request request = {
+      .mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS, .timeout_ns = 1};
+  prem_errand errand;
+  int32_t ended[PREM_ERRAND_ENDS] = {0}, all = 0;
+  for (int32_t i = 0; i < 8; ++i) {
+    ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_OK);
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+  }
+  const prem_status status = prem_session_run(session, &request, trace, NULL);
+  while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
+    ++ended[errand.end];
+    ++all;
+  }
+  ck_assert_int_eq(all, 8);
+  if (status == PREM_ERR_MACHINE)
+    ck_assert_int_gt(ended[PREM_ERRAND_FAULT] + ended[PREM_ERRAND_ABORTED], 0);
+  ck_assert_int_eq(trace->best_effort->counts[0].errands.sent, 8);
+}
+END_TEST
+
 int main(void) {
   if (!has_gpu()) {
     printf("skipped: no GPU, or a build without it\n");
@@ -226,6 +267,7 @@ int main(void) {
   tcase_add_test(cases, they_come_by_themselves);
   tcase_add_test(cases, what_comes_too_late_has_expired);
   tcase_add_test(cases, runs_end_and_errands_with_them);
+  tcase_add_test(cases, a_fault_ends_all);
   tcase_add_test(cases, a_storm_ends_with_a_run_that_is_stopped);
   tcase_add_test(cases, many_threads_send_to_one_block);
   tcase_add_test(cases, many_threads_send_to_some_blocks);

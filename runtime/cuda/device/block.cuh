@@ -165,6 +165,7 @@ struct serve_hand {
   uint64_t number; /* of the errand */
   int64_t came_ns, begin_ns;
   uint64_t tiles, bytes; /* of all, that count */
+  uint64_t asked;        /* of one that looks: the ticket of the next message */
   int32_t next, end;     /* tiles claimed and not begun */
   int32_t room;
   int32_t begins;   /* 1: the next one is the errand's first */

@@ -56,9 +56,12 @@ __device__ __forceinline__ bool hand_fill(serve_hand *hand, bool is_there,
                                           const serve_hand &found) {
   is_there = __shfl_sync(FULL_WARP, (int32_t)is_there, 0) != 0;
   if (is_there && lane_number() == 0) {
-    const int32_t looks = hand->looks;
+    const serve_hand before = *hand;
     *hand = found;
-    hand->looks = looks;
+    hand->looks = before.looks;
+    hand->asked = before.asked;
+    hand->tiles = before.tiles;
+    hand->bytes = before.bytes;
   }
   __syncwarp();
   return is_there;
@@ -123,53 +126,52 @@ __device__ __forceinline__ serve_hand errand_open(const prem_device_server *serv
   return found;
 }
 
-/** Let another block look. One warp. */
+/** Let another block look, if there is one. One warp. */
 __device__ __forceinline__ void look_give_up(const prem_device_server *server, serve_hand *hand) {
-  if (lane_number() == 0 && hand->looks) {
+  if (lane_number() == 0 && hand->looks && server->blocks > 1) {
     hand->looks = 0;
     prem_store_release(&server->state->looks.word, 0);
   }
   __syncwarp();
 }
 
-/** Does this block look, or may it from now on? One warp. */
-__device__ __forceinline__ bool look_is_own(const prem_device_server *server, serve_hand *hand) {
+/** May this block look from now on? One warp. */
+__device__ __forceinline__ bool look_begin(const prem_device_server *server, serve_hand *hand) {
   bool looks = false;
-  if (lane_number() == 0) {
-    looks = hand->looks != 0;
-    uint64_t nobody = 0;
-    if (!looks && prem_load_relaxed(&server->state->looks.word) == 0 &&
-        prem_swap_relaxed(&server->state->looks.word, &nobody, 1)) {
-      prem_gpu_fence(); /* what the one before has done there */
-      hand->looks = 1;
-      /* it may have found an errand since this block saw that the tiles were out */
-      const uint64_t word = prem_load_relaxed(&server->state->open.word);
-      looks = prem_open_next(word) >= prem_open_end(word);
+  uint64_t nobody = 0;
+  if (lane_number() == 0 && prem_load_relaxed(&server->state->looks.word) == 0 &&
+      prem_swap_relaxed(&server->state->looks.word, &nobody, 1)) {
+    prem_gpu_fence(); /* what the one before has done there */
+    hand->looks = 1;
+    hand->asked = *(const volatile uint64_t *)&server->state->asked;
+    /* that one may have found an errand since this block saw that all tiles were out */
+    const uint64_t word = prem_load_relaxed(&server->state->open.word);
+    looks = prem_open_next(word) >= prem_open_end(word);
+    if (!looks) {
+      hand->looks = 0;
+      prem_store_release(&server->state->looks.word, 0);
     }
   }
   return __shfl_sync(FULL_WARP, (int32_t)looks, 0) != 0;
 }
 
-/** Look for the host's next message. One warp. */
+/** This block looks for the host's next message. One warp. */
 __device__ __forceinline__ bool errand_look(const prem_device_server *server, serve_hand *hand) {
-  if (!look_is_own(server, hand))
-    return false;
   const int32_t lane = lane_number();
-  const uint64_t ticket =
-      __shfl_sync(FULL_WARP, *(const volatile uint64_t *)&server->state->asked, 0);
+  const uint64_t ticket = __shfl_sync(FULL_WARP, *(const volatile uint64_t *)&hand->asked, 0);
   const uint64_t *place = server->asked + ticket % server->places * PREM_MESSAGE_WORDS;
   uint64_t word = 0;
   if (lane < PREM_MESSAGE_WORDS)
     word = prem_system_load_relaxed(place + lane);
-  const bool is_there = __all_sync(FULL_WARP, lane >= PREM_MESSAGE_WORDS ||
-                                                  prem_message_is(word, ticket, server->places));
-  if (!is_there)
+  const bool is_there = lane >= PREM_MESSAGE_WORDS || prem_message_is(word, ticket, server->places);
+  if (!__all_sync(FULL_WARP, is_there))
     return false;
   prem_system_fence(); /* what the host filled before it sent */
   const uint64_t what = __shfl_sync(FULL_WARP, word, 0), tiles = __shfl_sync(FULL_WARP, word, 1),
                  came = __shfl_sync(FULL_WARP, word, 2), number = __shfl_sync(FULL_WARP, word, 3);
   serve_hand found = {};
   if (lane == 0) {
+    hand->asked = ticket + 1;
     *(volatile uint64_t *)&server->state->asked = ticket + 1;
     found = errand_open(server, what, tiles, came, number);
   }
@@ -254,15 +256,19 @@ __device__ __forceinline__ bool tiles_expire(const block_state *own,
   return expired;
 }
 
-/** Has this block a tile of a server that may begin? One warp. */
+/** Has this block a tile of a server that may begin? Of the errand in work there is none as long as
+ *  it looks. One warp. */
 __device__ __forceinline__ bool tile_take(block_state *own, int32_t number) {
   const prem_device_server *server = &own->servers[number];
   serve_hand *hand = &own->hands[number];
-  const bool has_some = hand->next < hand->end;
+  const bool looks = *(const volatile int32_t *)&hand->looks != 0;
+  bool has_some = hand->next < hand->end;
   __syncwarp();
-  if (!has_some && !tiles_claim(server, hand) && !errand_look(server, hand))
-    return false;
-  return !tiles_expire(own, server, hand);
+  if (!has_some)
+    has_some = !looks && tiles_claim(server, hand);
+  if (!has_some && (looks || look_begin(server, hand)))
+    has_some = errand_look(server, hand);
+  return has_some && !tiles_expire(own, server, hand);
 }
 
 /** Wait for a tile. One warp. @return of which server: they take turns; -1: the run is over */
