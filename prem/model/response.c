@@ -81,8 +81,9 @@ static int64_t passes_gate(analysis *a, int64_t ahead_ns, int64_t at_ns) {
   return PREM_MAX_NS; /* it fits nowhere: E052 */
 }
 
-/* A tile that may begin at an instant: its end, and when its block is ready for the next one. */
+/* A tile that may be taken at an instant: its end, and when its block is ready for the next one. */
 static int64_t work_tile(analysis *a, const prem_task *task, int64_t at_ns, int64_t *ready_ns) {
+  at_ns += prem_min_i64(task->server.take_ns, PREM_MAX_NS - at_ns);
   int64_t end_ns = at_ns;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     const prem_phase_spec *phase = &task->phase[p];

@@ -23,16 +23,6 @@ __device__ __forceinline__ prem_device_state *meeting_of(const prem_launch &,
   return gated.meeting;
 }
 
-/** Is it a block of servers, which count tiles themselves? */
-__device__ __forceinline__ bool serves_here(const block_state *own) {
-#if PREM_SERVES
-  return own->serves > 0;
-#else
-  (void)own;
-  return false;
-#endif
-}
-
 /** Both gates at the start. One thread, when S is known. */
 __device__ __forceinline__ void gates_open(block_state *own) {
   own->gates[0] = own->gates[1] = prem_gate_new(&own->gated.closed, own->start_ns);

@@ -235,6 +235,28 @@ static_assert(offsetof(block_state, counts) % 16 == 0 && offsetof(block_state, m
 static_assert(offsetof(record_ring, records) == 0 && sizeof(prem_device_record) % 16 == 0,
               "lane n brings the n-th 16 bytes of a chunk");
 
+#if PREM_SERVES
+/** Is it a block of servers? */
+__device__ __forceinline__ bool serves_here(const block_state *own) {
+  return own->serves > 0;
+}
+/** When the errand came that a phase works for; 0: for none. */
+__device__ __forceinline__ int64_t came_at(const in_flight_phase *of) {
+  return of->came_ns;
+}
+__device__ __forceinline__ void came_set(in_flight_phase *of, int64_t came_ns) {
+  of->came_ns = came_ns;
+}
+#else
+__device__ __forceinline__ constexpr bool serves_here(const block_state *) {
+  return false;
+}
+__device__ __forceinline__ constexpr int64_t came_at(const in_flight_phase *) {
+  return 0;
+}
+__device__ __forceinline__ void came_set(in_flight_phase *, int64_t) {}
+#endif
+
 constexpr size_t aligned(size_t bytes, size_t to) {
   return (bytes + to - 1) / to * to;
 }

@@ -260,9 +260,7 @@ __device__ __forceinline__ void block_work(const prem_launch &launch,
   const prem_device_block *block = &launch.blocks[own->plan_block];
   block_furnish(launch, block);
   company_furnish(own, block);
-#if PREM_SERVES
   servers_furnish(launch, block);
-#endif
   if (threadIdx.x == 0) {
     block_open(launch, block);
     if (!agree_on_start(&launch, meeting_of(launch, company), &own->start_ns))
@@ -272,12 +270,9 @@ __device__ __forceinline__ void block_work(const prem_launch &launch,
   __syncthreads();
   if (own->counts[ABORT] == 0) {
     const int32_t warp = (int32_t)threadIdx.x / 32;
-#if PREM_SERVES
-    if (own->serves > 0) {
+    if (serves_here(own))
       serve(own, launch);
-    } else
-#endif
-        if (warp == STARTER) {
+    else if (warp == STARTER) {
       starter_warp(own, launch);
       if constexpr (INTERVALS)
         intervals_watch();

@@ -24,6 +24,8 @@
 
 #if PREM_SERVES
 
+#include "runtime/core/errand_claim.h"
+
 namespace {
 
 /** Barriers that a block of servers has no orders for: the server has begun a tile; its compute has
@@ -70,30 +72,18 @@ __device__ __forceinline__ bool hand_fill(serve_hand *hand, bool is_there,
 /** Claim tiles of the errand in work. One warp. */
 __device__ __forceinline__ bool tiles_claim(const prem_device_server *server, serve_hand *hand) {
   serve_hand found = {};
+  uint64_t word = 0;
+  int32_t count = 0;
   bool is_there = false;
-  if (lane_number() == 0) {
-    uint64_t word = prem_load_relaxed(&server->state->open.word);
-    int32_t left = prem_open_end(word) - prem_open_next(word), count = 1;
-    if (left > 0) {
-      count = prem_claim_of(left, server->blocks);
-      /* of another errand so many may be too many */
-      if (count == 1 ||
-          prem_swap_relaxed(&server->state->open.word, &word, word + count) == false) {
-        count = 1;
-        word = prem_add_relaxed(&server->state->open.word, 1);
-      }
-      left = prem_open_end(word) - prem_open_next(word);
-      is_there = left > 0;
-    }
-    if (is_there) {
-      prem_gpu_fence(); /* who let them be claimed has written the room before */
-      const prem_device_room *room = &server->rooms[prem_open_room(word)];
-      found.room = prem_open_room(word);
-      found.next = prem_open_next(word);
-      found.end = found.next + count;
-      found.number = *(const volatile uint64_t *)&room->number;
-      found.came_ns = *(const volatile int64_t *)&room->came_ns;
-    }
+  if (lane_number() == 0)
+    is_there = prem_open_claim(&server->state->open.word, server->blocks, &word, &count);
+  if (is_there) {
+    const prem_device_room *room = &server->rooms[prem_open_room(word)];
+    found.room = prem_open_room(word);
+    found.next = prem_open_next(word);
+    found.end = found.next + count;
+    found.number = *(const volatile uint64_t *)&room->number;
+    found.came_ns = *(const volatile int64_t *)&room->came_ns;
   }
   return hand_fill(hand, is_there, found);
 }
@@ -109,7 +99,8 @@ __device__ __forceinline__ serve_hand errand_open(const prem_device_server *serv
   found.next = first;
   found.end = first + claim;
   found.number = prem_message_value(number);
-  found.came_ns = prem_message_ns(came, prem_clock_ns());
+  const int64_t now_ns = prem_clock_ns(); /* the clocks are matched to less than a microsecond */
+  found.came_ns = min((long long)prem_message_ns(came, now_ns), (long long)now_ns);
   found.begins = 1;
   found.begin_ns = INT64_MAX;
   found.is_whole = claim == count;
@@ -118,10 +109,9 @@ __device__ __forceinline__ serve_hand errand_open(const prem_device_server *serv
   *(volatile int64_t *)&room->begin_ns = INT64_MAX;
   if (!found.is_whole) {
     *(volatile int64_t *)&room->came_ns = found.came_ns;
-    *(volatile uint32_t *)&room->left = (uint32_t)count;
+    *(volatile uint64_t *)&room->left = (uint64_t)count;
     *(volatile uint32_t *)&room->expired = 0;
-    prem_store_release(&server->state->open.word,
-                       prem_open_word(found.room, found.end, first + count));
+    prem_open_set(&server->state->open.word, found.room, found.end, first + count);
   }
   return found;
 }
@@ -130,7 +120,7 @@ __device__ __forceinline__ serve_hand errand_open(const prem_device_server *serv
 __device__ __forceinline__ void look_give_up(const prem_device_server *server, serve_hand *hand) {
   if (lane_number() == 0 && hand->looks && server->blocks > 1) {
     hand->looks = 0;
-    prem_store_release(&server->state->looks.word, 0);
+    prem_look_end(&server->state->looks.word);
   }
   __syncwarp();
 }
@@ -138,19 +128,11 @@ __device__ __forceinline__ void look_give_up(const prem_device_server *server, s
 /** May this block look from now on? One warp. */
 __device__ __forceinline__ bool look_begin(const prem_device_server *server, serve_hand *hand) {
   bool looks = false;
-  uint64_t nobody = 0;
-  if (lane_number() == 0 && prem_load_relaxed(&server->state->looks.word) == 0 &&
-      prem_swap_relaxed(&server->state->looks.word, &nobody, 1)) {
-    prem_gpu_fence(); /* what the one before has done there */
+  if (lane_number() == 0)
+    looks = prem_look_begin(&server->state->looks.word, &server->state->open.word);
+  if (looks) {
     hand->looks = 1;
     hand->asked = *(const volatile uint64_t *)&server->state->asked;
-    /* that one may have found an errand since this block saw that all tiles were out */
-    const uint64_t word = prem_load_relaxed(&server->state->open.word);
-    looks = prem_open_next(word) >= prem_open_end(word);
-    if (!looks) {
-      hand->looks = 0;
-      prem_store_release(&server->state->looks.word, 0);
-    }
   }
   return __shfl_sync(FULL_WARP, (int32_t)looks, 0) != 0;
 }
@@ -190,9 +172,7 @@ __device__ __forceinline__ void tile_end(const prem_device_server *server, serve
   if (!hand->is_whole) {
     prem_device_room *room = &server->rooms[hand->room];
     if (lane == 0) {
-      prem_gpu_fence();
-      is_last = atomicAdd(&room->left, ~0u) == 1;
-      prem_gpu_fence();
+      is_last = prem_tile_is_last(&room->left);
       begin_ns = *(const volatile int64_t *)&room->begin_ns;
       what = prem_ended_what(server->task, hand->room,
                              (int32_t) * (const volatile uint32_t *)&room->expired);
@@ -535,6 +515,15 @@ __device__ __forceinline__ void serve(block_state *own, const prem_launch &launc
   else if (warp >= MEMORY_WARPS)
     server_computes(own, launch);
 }
+
+} // namespace
+
+#else
+
+namespace {
+
+__device__ __forceinline__ void servers_furnish(const prem_launch &, const prem_device_block *) {}
+__device__ __forceinline__ void serve(block_state *, const prem_launch &) {}
 
 } // namespace
 

