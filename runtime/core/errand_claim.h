@@ -35,12 +35,12 @@ PREM_CLAIM_CODE int32_t prem_open_left(uint64_t word) {
 /** Claim some tiles of the errand in work.
  *  @param[out] word   its room, and the first of them
  *  @param[out] count  how many */
-PREM_CLAIM_CODE bool prem_open_claim(prem_claim_word *open, int32_t blocks, uint64_t *word,
+PREM_CLAIM_CODE bool prem_open_claim(prem_claim_word *open, int32_t parts, uint64_t *word,
                                      int32_t *count) {
   *word = PREM_CLAIM_LOAD(open);
   if (prem_open_left(*word) <= 0)
     return false;
-  *count = prem_claim_of(prem_open_left(*word), blocks);
+  *count = prem_claim_of(prem_open_left(*word), parts);
   /* of another errand so many may be too many */
   if (*count == 1 || !PREM_CLAIM_SWAP(open, word, *word + (uint64_t)*count)) {
     *count = 1;

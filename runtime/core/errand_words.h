@@ -83,12 +83,12 @@ PREM_ERRAND_CODE int32_t prem_open_room(uint64_t word) {
   return (int32_t)(word >> (2 * PREM_TILE_BITS));
 }
 
-/** How many tiles at once, of `left` that `blocks` blocks share: so few that nobody is long behind
- *  the others, so many that not every tile costs a look. One block takes all. */
-PREM_ERRAND_CODE int32_t prem_claim_of(int32_t left, int32_t blocks) {
+/** How many tiles at once, of so many that are left: one part of `parts`, twice as many as there
+ * are blocks, so that nobody is long behind the others and not every tile costs a look. 1: all. */
+PREM_ERRAND_CODE int32_t prem_claim_of(int32_t left, int32_t parts) {
   enum { MOST = 32 };
-  const int32_t share = left / (2 * blocks);
-  if (blocks == 1)
+  const int32_t share = left / parts;
+  if (parts == 1)
     return left;
   return share < 1 ? 1 : share < MOST ? share : MOST;
 }

@@ -46,7 +46,7 @@ enum { MOST_BLOCKS = 3, MOST_ERRANDS = 2, MOST_TILES = 9, SECRET = 7 };
 enum { OPEN, LOOKS, ASKED, ABOUT, LEFT = ABOUT + MOST_ERRANDS, DONE = LEFT + MOST_ERRANDS };
 
 typedef struct claim_case {
-  int blocks, errands, tiles[MOST_ERRANDS];
+  int blocks, parts, errands, tiles[MOST_ERRANDS];
   bool looks_unasked, claims_by_store; /* planted */
 } claim_case;
 
@@ -87,7 +87,7 @@ static bool look(const claim_case *of, int block, claim_user *user) {
       prem_look_end(&looks);
     return false;
   }
-  const int count = of->tiles[errand], claim = prem_claim_of(count, of->blocks);
+  const int count = of->tiles[errand], claim = prem_claim_of(count, of->parts);
   store(ABOUT + errand, SECRET, EXPLORE_RELAXED);
   store(LEFT + errand, (uint64_t)count, EXPLORE_RELAXED);
   store(ASKED, (uint64_t)errand + 1, EXPLORE_RELAXED);
@@ -117,7 +117,7 @@ static bool act(explorer *explored, int block, void *own) {
   uint64_t word;
   int32_t count;
   if (of->claims_by_store ? claim_by_store(&word, &count)
-                          : prem_open_claim(&open, of->blocks, &word, &count)) {
+                          : prem_open_claim(&open, of->parts, &word, &count)) {
     work(of, block, user, prem_open_room(word), prem_open_next(word), count);
     return true;
   }
@@ -176,16 +176,16 @@ static void assert_right(claim_case of) {
 }
 
 TEST(each_tile_is_worked_once_and_each_errand_ends_once) {
-  assert_right((claim_case){.blocks = 2, .errands = 2, .tiles = {2, 2}});
-  assert_right((claim_case){.blocks = 3, .errands = 2, .tiles = {1, 1}});
+  assert_right((claim_case){.blocks = 2, .parts = 4, .errands = 2, .tiles = {2, 2}});
+  assert_right((claim_case){.blocks = 3, .parts = 6, .errands = 1, .tiles = {1}});
 }
 
 TEST(several_tiles_are_claimed_at_once) {
-  assert_right((claim_case){.blocks = 2, .errands = 1, .tiles = {8}});
+  assert_right((claim_case){.blocks = 2, .parts = 2, .errands = 1, .tiles = {7}});
 }
 
 TEST(what_is_planted_is_found) {
-  const claim_case usual = {.blocks = 2, .errands = 2, .tiles = {2, 2}};
+  const claim_case usual = {.blocks = 2, .parts = 4, .errands = 2, .tiles = {2, 1}};
   claim_case planted = usual;
   planted.looks_unasked = true;
   ck_assert_int_gt(explore(&planted, (explorer){0}).wrong, 0);

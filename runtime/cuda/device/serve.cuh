@@ -76,7 +76,7 @@ __device__ __forceinline__ bool tiles_claim(const prem_device_server *server, se
   int32_t count = 0;
   bool is_there = false;
   if (lane_number() == 0)
-    is_there = prem_open_claim(&server->state->open.word, server->blocks, &word, &count);
+    is_there = prem_open_claim(&server->state->open.word, server->parts, &word, &count);
   if (is_there) {
     const prem_device_room *room = &server->rooms[prem_open_room(word)];
     found.room = prem_open_room(word);
@@ -93,7 +93,7 @@ __device__ __forceinline__ bool tiles_claim(const prem_device_server *server, se
 __device__ __forceinline__ serve_hand errand_open(const prem_device_server *server, uint64_t what,
                                                   uint64_t tiles, uint64_t came, uint64_t number) {
   const int32_t first = prem_asked_first(tiles), count = prem_asked_count(tiles);
-  const int32_t claim = prem_claim_of(count, server->blocks);
+  const int32_t claim = prem_claim_of(count, server->parts);
   serve_hand found = {};
   found.room = (int32_t)prem_message_value(what);
   found.next = first;

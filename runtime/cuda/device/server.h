@@ -50,7 +50,7 @@ typedef struct prem_device_server {
   int32_t entry_bytes, in_moves, out_moves;
   int32_t blocks; /* that work for it */
   int32_t task;   /* its number */
-  int32_t reserved;
+  int32_t parts;  /* prem_claim_of() */
 } prem_device_server;
 
 static_assert(sizeof(prem_device_server) % 8 == 0, "servers are brought 8 bytes at a time");

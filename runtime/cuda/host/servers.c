@@ -173,6 +173,7 @@ static cudaError_t server_load(struct prem_cuda_servers *servers, int32_t task,
                                  .ended_places = servers->ended_places,
                                  .deadline_ns = of->deadline_ns,
                                  .blocks = of->block_count,
+                                 .parts = of->block_count > 1 ? 2 * of->block_count : 1,
                                  .task = task};
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     server->ahead_ns[phase] = cuda->part->ahead_ns[task * PREM_PHASE_COUNT + phase];
