@@ -230,10 +230,28 @@ START_TEST(a_storm_ends_with_a_run_that_is_stopped) {
 }
 END_TEST
 
-/* A wait of the critical task is too long by a limit of 1 ns: what is not done ends as a fault, or
- * is aborted, and the application has it. */
+/* A filter of short phases, so that waits may be short, and a server of long computes. */
+static prem_schedule *filter_and_patient_server(void) {
+  const long long period_ns = CROWD_PERIOD_NS, phase_ns = CROWD_CLOCK_NS, bound_ns = period_ns / 50;
+  return prepared_schedule(text(
+      "version = 1; name = \"t\"; platform: { blocks = 3; clock_step_ns = %dL; block_threads = "
+      "128; best_effort: { buffers = 1; block_threads = 128; }; };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; }, { name = "
+      "\"a\"; type = \"f32\"; shape = [ 16384 ]; } ); tasks = ( { name = \"filter\"; kernel = "
+      "\"vector_increment\"; blocks = [ 0 ]; tile = [ 64 ]; arrays: { in = \"x\"; out = \"new\"; };"
+      "  period_ns = %lldL; prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = %lldL; };"
+      "  writeback: { wcet_ns = %lldL; }; },"
+      "{ name = \"s\"; kernel = \"vector_increment\"; class = \"best_effort\"; blocks = [ 1, 2 ];"
+      "  tile = [ 8192 ]; arrays: { in = \"a\"; out = \"new\"; }; server: { capacity = 8; };"
+      "  prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = 20000L; };"
+      "  writeback: { wcet_ns = %lldL; }; } );",
+      (int)CROWD_CLOCK_NS, period_ns, phase_ns, phase_ns, phase_ns, bound_ns, bound_ns));
+}
+
+/* By a limit of 1 ns a wait is too long, of the filter or for a compute of the server: what is not
+ * done ends as a fault, or is aborted, and the application has it. */
 START_TEST(a_fault_ends_all) {
-  OWNED(prem_schedule) *schedule = filter_and_servers(2, "");
+  OWNED(prem_schedule) *schedule = filter_and_patient_server();
   OWNED(prem_session) *session = open_on("cuda", schedule);
   OWNED(prem_trace) *trace = trace_of(session);
   const prem_run_request request = {
@@ -245,14 +263,15 @@ START_TEST(a_fault_ends_all) {
     ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
   }
   const prem_status status = prem_session_run(session, &request, trace, NULL);
-  while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
+  if (IS_SLOW) /* a GPU may be so quick that no wait is looked at */
+    ck_assert_int_eq(status, PREM_ERR_MACHINE);
+  for (; prem_errand_collect(session, 0, &errand) == PREM_OK; ++all)
     ++ended[errand.end];
-    ++all;
-  }
   ck_assert_int_eq(all, 8);
-  if (status == PREM_ERR_MACHINE)
-    ck_assert_int_gt(ended[PREM_ERRAND_FAULT] + ended[PREM_ERRAND_ABORTED], 0);
+  ck_assert(status == PREM_OK || ended[PREM_ERRAND_FAULT] + ended[PREM_ERRAND_ABORTED] > 0);
   ck_assert_int_eq(trace->best_effort->counts[0].errands.sent, 8);
+  for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+    ck_assert_int_eq(trace->best_effort->counts[0].errands.ended[e], ended[e]);
 }
 END_TEST
 
