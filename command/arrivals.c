@@ -88,12 +88,26 @@ static bool take_number(char **at, int64_t most, int64_t *out) {
   return is_one;
 }
 
+static const prem_task *first_server(const prem_schedule *schedule) {
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].server.capacity > 0)
+      return &schedule->tasks[t];
+  return NULL;
+}
+
+typedef struct line_problem {
+  char text[3 * PREM_NAME_BYTES + 160];
+} line_problem;
+
 /* at_ns,task[,first_tile,tile_count] */
 static bool read_line(char *line, const prem_schedule *schedule, prem_arrival *out,
-                      const char **reason) {
+                      line_problem *why) {
   int64_t first = 0, count = 0;
   char *at = line;
-  *reason = "is not at_ns,task,first_tile,tile_count";
+  snprintf(why->text, sizeof why->text,
+           "is not at_ns,task,first_tile,tile_count; write for instance 200000,%s,0,1, or "
+           "200000,%s for all tiles",
+           first_server(schedule)->name, first_server(schedule)->name);
   if (!take_number(&at, PREM_MAX_NS / 2, &out->at_ns) || *at++ != ',')
     return false;
   char *name = at;
@@ -104,13 +118,17 @@ static bool read_line(char *line, const prem_schedule *schedule, prem_arrival *o
                        !take_number(&at, INT32_MAX, &count) || (*at && *at != '\n')))
     return false;
   out->task = prem_schedule_find_task(schedule, name);
-  *reason = "names no task with a server";
+  snprintf(why->text, sizeof why->text, "'%.*s' is no task with a server; '%s' is one",
+           PREM_NAME_BYTES, name, first_server(schedule)->name);
   if (out->task < 0 || schedule->tasks[out->task].server.capacity == 0)
     return false;
+  const prem_task *task = &schedule->tasks[out->task];
   out->first_tile = (int32_t)first;
-  out->tile_count = after == ',' ? (int32_t)count : prem_server_tiles(&schedule->tasks[out->task]);
-  *reason = "asks for tiles that the task has not, or for more than an errand may have";
-  return prem_errand_fits(&schedule->tasks[out->task], out->first_tile, out->tile_count);
+  out->tile_count = after == ',' ? (int32_t)count : prem_server_tiles(task);
+  snprintf(why->text, sizeof why->text,
+           "asks for %d tiles from %d on; '%s' has %d, and one errand %d at most: ask for less",
+           out->tile_count, out->first_tile, task->name, task->tile_count, prem_server_tiles(task));
+  return prem_errand_fits(task, out->first_tile, out->tile_count);
 }
 
 static bool read_file(const char *path, const prem_schedule *schedule, command_arrivals *to) {
@@ -119,16 +137,16 @@ static bool read_file(const char *path, const prem_schedule *schedule, command_a
   size_t room = 0;
   bool good = file != NULL;
   if (!file)
-    command_error("%s: %s", path, strerror(errno));
+    command_error("--errands: %s: %s; name a file, `random` or `dense`", path, strerror(errno));
   for (int64_t number = 1; good && getline(&line, &room, file) > 0; ++number) {
     prem_arrival arrival;
-    const char *reason;
+    line_problem why;
     if (line[0] == '#' || line[0] == '\n' || (number == 1 && strncmp(line, "at_ns", 5) == 0))
       continue;
-    if (read_line(line, schedule, &arrival, &reason)) {
+    if (read_line(line, schedule, &arrival, &why)) {
       good = add(to, &arrival);
     } else {
-      command_error("%s:%" PRId64 ": %s", path, number, reason);
+      command_error("%s:%" PRId64 ": %s", path, number, why.text);
       good = false;
     }
   }
@@ -139,13 +157,6 @@ static bool read_file(const char *path, const prem_schedule *schedule, command_a
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
-
-static const prem_task *first_server(const prem_schedule *schedule) {
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (schedule->tasks[t].server.capacity > 0)
-      return &schedule->tasks[t];
-  return NULL;
-}
 
 int command_arrivals_make(const char *what, const prem_schedule *schedule, int64_t length_ns,
                           uint64_t seed, command_arrivals *out) {
@@ -158,7 +169,9 @@ int command_arrivals_make(const char *what, const prem_schedule *schedule, int64
     return COMMAND_DONE;
   }
   if (!server)
-    command_error("--errands: no task of '%s' has a `server`", schedule->name);
+    command_error("--errands: no task of '%s' has a `server`; give one a `server`, or leave the "
+                  "option out",
+                  schedule->name);
   else if (strcmp(what, "random") == 0)
     good = add_models(schedule, length_ns, &seed, out);
   else if (strcmp(what, "dense") == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row summed up when all its runs are over: see campaign.h. */
+#include "measure/beside.h"
 #include "measure/campaign.h"
 #include "measure/disturbed.h"
 #include "measure/padding.h"
@@ -202,6 +203,7 @@ prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_s
   if (status == PREM_OK)
     status = summarise_chains(campaign, row, samples);
   sum_counts(row);
+  prem_beside_finish(row);
   const char *mode_note = prem_session_mode_note(campaign->session, row->mode);
   snprintf(row->mode_note, sizeof row->mode_note, "%s", mode_note ? mode_note : "");
   return status;
@@ -210,7 +212,7 @@ prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_s
 void prem_row_free(prem_row *row) {
   free(row->tasks);
   free(row->late);
-  free(row->best_effort);
+  prem_beside_free(row);
   free(row->samples_ns);
   free(row->response_samples_ns);
   free(row->away_samples_ns);

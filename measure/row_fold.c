@@ -248,10 +248,9 @@ prem_status prem_row_fold(prem_campaign *campaign, int32_t row_index, int64_t di
   prem_samples *samples = &campaign->samples[row_index];
   prem_trace *trace = campaign->trace;
   int64_t run = samples->launch.count;
-  prem_beside_fold(trace->best_effort, run, row);
+  prem_status status = prem_beside_fold(trace->best_effort, run, row);
   fold_stalls(&trace->stalls, run, &row->stalls);
   const bool apart = !campaign->options->mix_disturbed && prem_disturbed_jobs(trace, discard) > 0;
-  prem_status status = PREM_OK;
   for (int64_t h = discard; h < trace->hyperperiods && status == PREM_OK; ++h)
     status = prem_samples_add(samples, campaign->schedule, trace, h) ? PREM_OK : PREM_ERR_MEMORY;
   if (status != PREM_OK || !prem_time_list_add(&samples->launch, trace->launch_ns))

@@ -340,6 +340,7 @@ static json_t *errands_json(const prem_best_effort_result *task) {
                done > 0 ? json_real((double)errands->response_sum_ns / (double)done) : json_null());
   whole &=
       put(object, "response_max_ns", done > 0 ? integer(errands->response_max_ns) : json_null());
+  whole &= put(object, "response_ns", summary_json(&task->response_ns));
   whole &= put(object, "bound_ns", task->bound_ns >= 0 ? integer(task->bound_ns) : json_null());
   return finished(object, whole);
 }

@@ -418,6 +418,10 @@ static void print_beside(const prem_row *row, int32_t t, int widths[2], FILE *fi
           row->gated ? cell("%" PRId64, counts->overruns).text : "-");
 }
 
+static cell_text errand_cell(const prem_best_effort_result *task, int64_t ns) {
+  return task->response_ns.count > 0 ? percentile_cell(ns) : no_number();
+}
+
 static void print_errands(const prem_row *row, int32_t t, int widths[2], FILE *file) {
   const prem_best_effort_result *task = &row->best_effort[t];
   const prem_errand_counts *errands = &task->counts.errands;
@@ -425,11 +429,12 @@ static void print_errands(const prem_row *row, int32_t t, int widths[2], FILE *f
   const bool has_bound = row->gated && task->bound_ns >= 0;
   fprintf(file,
           "%-*s %-*s %9" PRId64 " %9" PRId64 " %9" PRId64 " %9" PRId64 " %9" PRId64 " %9" PRId64
-          " %9" PRId64 " %10s %10s %10s\n",
+          " %9" PRId64 " %10s %10s %10s %10s\n",
           widths[0], name_cell(task->name).text, widths[1], name_cell(row->label).text,
           errands->sent, done, errands->late, errands->ended[PREM_ERRAND_EXPIRED],
           errands->ended[PREM_ERRAND_FAULT], errands->ended[PREM_ERRAND_ABORTED], errands->full,
-          done > 0 ? mean_cell((double)errands->response_sum_ns / (double)done).text : "-",
+          errand_cell(task, task->response_ns.p50).text,
+          errand_cell(task, task->response_ns.p99).text,
           done > 0 ? time_cell(errands->response_max_ns).text : "-",
           has_bound ? time_cell(task->bound_ns).text : "-");
 }
@@ -442,9 +447,10 @@ static void print_servers(const prem_result *result, int widths[2], FILE *file) 
       if (!has_some)
         fprintf(file,
                 "\nerrands; from arrival to end in us, and the bound by the plan"
-                "\n" PREM_TABLE_BEGIN "%-*s %-*s %9s %9s %9s %9s %9s %9s %9s %10s %10s %10s\n",
+                "\n" PREM_TABLE_BEGIN "%-*s %-*s %9s %9s %9s %9s %9s %9s %9s %10s %10s %10s "
+                "%10s\n",
                 widths[0], "server", widths[1], "mode", "sent", "done", "late", "expired", "fault",
-                "aborted", "no room", "mean", "longest", "bound");
+                "aborted", "no room", "p50", "p99", "longest", "bound");
       print_errands(&result->rows[i], t, widths, file);
       has_some = true;
     }

@@ -26,4 +26,4 @@ awk -v most=30 '
   inside && /^ +((for|while) \(|do( \{)?$)/ { ++loops; match($0, /^ */); begins[++depth] = RLENGTH; first[depth] = FNR }
   head && /\{$/ { inside = 1; head = 0 }
   END { printf "%d loops, the longest of %d lines\n", loops, longest; exit failed || loops < 40 }
-' best_effort.cuh block.cuh compute.cuh engine.cuh record.cuh starter.cuh tokens.cuh waits.cuh watcher.cuh writer.cuh executive.cu
+' best_effort.cuh block.cuh compute.cuh engine.cuh record.cuh serve.cuh starter.cuh tokens.cuh waits.cuh watcher.cuh writer.cuh executive.cu

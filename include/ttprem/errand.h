@@ -12,9 +12,9 @@
  * thread is in prem_session_run(). Each answers at once, but for prem_errand_collect(), which waits
  * as long as it is told. Each errand that was sent ends exactly once, and is collected exactly
  * once; it may then be sent again instead of being released. When a run ends, so do all errands
- * that it has not done; what is sent later waits for the next run. Backends sim and cpu serve. On
+ * that it has not done; what is sent later waits for the next run. On
  * sim, whose time passes within a run, errands are sent before it, or come by
- * prem_run_request.arrivals.
+ * prem_run_request.arrivals. On cuda ports lie where blocks copy from and to, over the bus.
  */
 #ifndef TTPREM_ERRAND_H
 #define TTPREM_ERRAND_H

@@ -203,11 +203,14 @@ typedef struct prem_disturbed {
 typedef struct prem_best_effort_result {
   char name[PREM_NAME_BYTES];
   prem_best_effort_counts counts;
-  int64_t job_tiles;          /* that one of its jobs has */
-  char into[PREM_NAME_BYTES]; /* the critical task whose window counts.longest is in */
-  int64_t run;                /* and the launch in which that was */
-  bool serves;                /* it has a server, whose errands are counts.errands */
-  int64_t bound_ns;           /* of their responses: prem_errand_bound() */
+  int64_t job_tiles;            /* that one of its jobs has */
+  char into[PREM_NAME_BYTES];   /* the critical task whose window counts.longest is in */
+  int64_t run;                  /* and the launch in which that was */
+  bool serves;                  /* it has a server, whose errands are counts.errands */
+  int64_t bound_ns;             /* of their responses: prem_errand_bound() */
+  prem_summary response_ns;     /* of those that are done, from arrival to end; of each run's first
+                                   PREM_ERRANDS_KEPT */
+  struct prem_times *responses; /* what it is made from */
 } prem_best_effort_result;
 
 /** One mode of one schedule on one backend. In mode copy nothing is computed: no response times, no

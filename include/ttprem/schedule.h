@@ -138,6 +138,7 @@ typedef struct prem_server {
   int32_t tiles;       /* of one errand, at most; 0: all of the task's */
   int32_t burst;       /* so many may come at once, */
   int64_t distance_ns; /* and one more each time that so long has passed; 0: nobody says */
+  int64_t take_ns;     /* until a block has a tile, from its arrival or when the block is free */
   prem_place place;
 } prem_server;
 

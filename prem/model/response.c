@@ -39,6 +39,7 @@ enum {
 
 /* A phase of a tile. */
 typedef struct phase_work {
+  int64_t take_ns;  /* until a block has the tile in hand; 0: not its first phase */
   int64_t ahead_ns; /* so long before a closed window it has to begin; 0: at any time */
   int64_t wcet_ns, turnaround_ns;
 } phase_work;
@@ -96,6 +97,7 @@ static int64_t work(analysis *a, int32_t first, int32_t until, int64_t at_ns, in
   int64_t end_ns = at_ns;
   for (int32_t i = first; i < until; ++i) {
     const phase_work *of = &a->works[i];
+    at_ns += prem_min_i64(of->take_ns, PREM_MAX_NS - at_ns);
     end_ns = passes_gate(a, of->ahead_ns, at_ns);
     end_ns = prem_min_i64(end_ns, PREM_MAX_NS - of->wcet_ns) + of->wcet_ns;
     at_ns = end_ns + prem_min_i64(of->turnaround_ns, PREM_MAX_NS - end_ns);
@@ -185,12 +187,15 @@ static void find(analysis *a, int64_t *bound_ns) {
 }
 
 static void add_works(analysis *a, const prem_task *task) {
+  const int32_t first = a->work_count;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     if (task->phase[p].exists)
       a->works[a->work_count++] =
           (phase_work){.ahead_ns = prem_ahead_ns(a->schedule, task, (prem_phase)p),
                        .wcet_ns = task->phase[p].wcet_ns,
                        .turnaround_ns = task->phase[p].turnaround_ns};
+  if (a->work_count > first)
+    a->works[first].take_ns = task->server.take_ns;
 }
 
 static void find_works(analysis *a) {

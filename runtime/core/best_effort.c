@@ -384,7 +384,8 @@ void prem_free_part_free(prem_free_part *part) {
 
 prem_status prem_free_part_judge(const prem_free_part *part, uint32_t others, prem_mode mode,
                                  prem_diag *diag) {
-  if (!part || mode == PREM_MODE_TT || mode == PREM_MODE_FREE || others >> mode & 1)
+  if (!part || mode == PREM_MODE_TT || mode == PREM_MODE_FREE ||
+      (others >> mode & 1 && !part->errands))
     return PREM_OK;
   prem_diag_add(diag, PREM_NOTE, 0, part->schedule->tasks[0].place, "",
                 "mode '%s' runs no best-effort tasks, and task '%s' is one; use tt or free",
@@ -546,11 +547,13 @@ int64_t prem_free_part_count(const prem_free_part *part, const int64_t *ended,
   const size_t tasks = (size_t)part->schedule->task_count;
   int64_t *jobs = calloc(tasks, sizeof *jobs), through = jobs ? INT64_MAX : -1;
   for (size_t t = 0; t < tasks; ++t) {
-    counts[t].jobs = INT64_MAX;
+    counts[t].jobs = prem_is_server(part->errands, (int32_t)t) ? 0 : INT64_MAX;
     counts[t].tiles = counts[t].bytes = 0;
   }
   for (int32_t b = 0; jobs && b < program->block_count; ++b, ended += PREM_PHASE_COUNT) {
     const prem_block_program *block = &program->blocks[b];
+    if (part->errands && part->errands->blocks[b]) /* servers count for themselves */
+      continue;
     count_table(part, block, block->memory, block->memory_count, ended, counts, jobs);
     count_table(part, block, block->compute, block->compute_count, ended, counts, jobs);
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
@@ -564,7 +567,7 @@ int64_t prem_free_part_count(const prem_free_part *part, const int64_t *ended,
     }
   }
   free(jobs);
-  return through;
+  return through == INT64_MAX ? 0 : through; /* servers alone */
 }
 
 void prem_best_effort_counts_merge(prem_best_effort_counts *to,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 #include "prem/model/private.h"
 #include "runtime/core/windows.h"
@@ -154,10 +155,19 @@ void prem_errands_free(prem_errands *errands) {
 
 /* ---- who sends and collects ------------------------------------------------------------------ */
 
+int64_t prem_errands_clock_ns(const prem_errands *errands) {
+  return errands->far.of ? errands->far.clock_ns(errands->far.of) : prem_host_clock_ns();
+}
+
 bool prem_errands_acquire(prem_errands *errands, int32_t task, prem_errand *out) {
   prem_errand_server *server = errands->servers[task];
   uint64_t room;
-  if (!take(&server->free, &room)) {
+  bool is_free = take(&server->free, &room);
+  if (!is_free && errands->far.of) { /* some may have ended that nobody collects */
+    errands->far.fetch(errands->far.of);
+    is_free = take(&server->free, &room);
+  }
+  if (!is_free) {
     atomic_fetch_add_explicit(&server->full, 1, memory_order_relaxed);
     return false;
   }
@@ -196,13 +206,18 @@ bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t
   atomic_store_explicit(&room->has_expired, false, memory_order_relaxed);
   atomic_store_explicit(&room->left, errand->tile_count, memory_order_relaxed);
   atomic_store_explicit(&room->state, PREM_ROOM_SENT, memory_order_relaxed);
-  enqueue(server, room, errand->room);
+  if (errands->far.of)
+    errands->far.post(errands->far.of, errand->task, errand->room);
+  else
+    enqueue(server, room, errand->room);
   prem_door_leave(&errands->senders);
   return true;
 }
 
 bool prem_errands_collect(prem_errands *errands, prem_errand *out) {
   uint64_t item;
+  if (errands->far.of)
+    errands->far.fetch(errands->far.of);
   if (!take(&errands->ended, &item))
     return false;
   prem_errand_room *room = &errands->servers[item >> 32]->rooms[(uint32_t)item];
@@ -264,6 +279,8 @@ static void end_errand(prem_errands *errands, int32_t task, int32_t number, int6
   prem_errand *errand = &room->errand;
   errand->arrival_ns = arrival_of(errands, room);
   errand->begin_ns = atomic_load_explicit(&room->begin_ns, memory_order_relaxed);
+  if (errand->begin_ns >= 0) /* where two clocks are matched it may seem to have come later */
+    errand->arrival_ns = prem_min_i64(errand->arrival_ns, errand->begin_ns);
   errand->end_ns = prem_max_i64(now_ns, errand->arrival_ns);
   errand->end = end;
   if (end == PREM_ERRAND_DONE)
@@ -282,6 +299,13 @@ static void end_errand(prem_errands *errands, int32_t task, int32_t number, int6
   }
   atomic_store_explicit(&room->state, PREM_ROOM_ENDED, memory_order_relaxed);
   put(&errands->ended, &(uint64_t){(uint64_t)task << 32 | (uint32_t)number}, 1);
+}
+
+void prem_errands_end(prem_errands *errands, int32_t task, int32_t room, int64_t begin_ns,
+                      int64_t end_ns, prem_errand_end end) {
+  atomic_store_explicit(&errands->servers[task]->rooms[room].begin_ns, begin_ns,
+                        memory_order_relaxed);
+  end_errand(errands, task, room, end_ns, end);
 }
 
 /* One tile less; the last one ends the errand. */
@@ -449,12 +473,16 @@ prem_status prem_errands_finish(prem_errands *errands, int64_t end_ns, bool has_
   const prem_schedule *part = errands->schedule;
   prem_status status = PREM_OK;
   close_to_senders(errands);
+  if (errands->far.of)
+    errands->far.fetch(errands->far.of);
   for (int32_t t = 0; t < part->task_count; ++t)
     if (errands->servers[t]) {
       end_all(errands, t, end_ns, has_failed);
       const prem_status counted = count(errands, t, diag);
       status = status ? status : counted;
     }
+  if (errands->far.of)
+    errands->far.renew(errands->far.of);
   for (int32_t b = 0; b < part->platform.blocks; ++b)
     if (errands->blocks[b]) {
       memset(errands->blocks[b]->hands, 0,

@@ -65,15 +65,27 @@ typedef struct prem_errand_block {
   int32_t tile;
 } prem_errand_block;
 
+/** Blocks that do not share the host's memory: how errands come to them and back. Any thread, but
+ *  while prem_errands_finish() is there: then that one alone. Without it (of: NULL) blocks take
+ *  tiles from `queue` themselves. */
+typedef struct prem_errands_far {
+  void *of;
+  void (*post)(void *of, int32_t task, int32_t room); /* its errand is filled: take it there */
+  void (*fetch)(void *of);                            /* prem_errands_end() those that have ended */
+  void (*renew)(void *of);       /* no errand is on its way any more, and no block is there */
+  int64_t (*clock_ns)(void *of); /* theirs, on which all their times are */
+} prem_errands_far;
+
 typedef struct prem_errands {
   const prem_schedule *schedule; /* of the best-effort tasks */
   const prem_arrays *arrays;
   prem_errand_server **servers; /* [task]; NULL: it is none */
   prem_errand_block **blocks;   /* [block]; NULL: it is none of a server */
   prem_errand_queue ended;      /* task << 32 | room */
-  prem_door senders;            /* shut while errands are counted */
-  _Atomic int64_t start_ns;     /* S on the senders' clock */
-  _Atomic int64_t log_count;    /* of the run's trace */
+  prem_errands_far far;
+  prem_door senders;         /* shut while errands are counted */
+  _Atomic int64_t start_ns;  /* S on the senders' clock */
+  _Atomic int64_t log_count; /* of the run's trace */
   prem_best_effort_trace *trace;
   int64_t run;         /* the last one, from 1 */
   _Atomic bool is_fed; /* an application has its own inputs: what comes of them is not known */
@@ -97,6 +109,8 @@ static inline bool prem_is_server(const prem_errands *errands, int32_t task) {
 
 /* Who sends and collects: any thread. Tasks are those of the part. */
 
+/** The clock that says when an errand comes, where time passes. */
+int64_t prem_errands_clock_ns(const prem_errands *errands);
 bool prem_errands_acquire(prem_errands *errands, int32_t task, prem_errand *out);
 /** False: a run is just ending. */
 bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t now_ns);
@@ -121,6 +135,10 @@ const int32_t *prem_errands_slots(const prem_errands *errands, int32_t block,
 void prem_errands_note(const prem_errands *errands, int32_t block, prem_trace_record *record);
 /** The tile in hand has ended. */
 void prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns);
+
+/** Of blocks far away: an errand has ended. Times from S; begin_ns -1: none of its tiles began. */
+void prem_errands_end(prem_errands *errands, int32_t task, int32_t room, int64_t begin_ns,
+                      int64_t end_ns, prem_errand_end end);
 
 /* Runs. */
 

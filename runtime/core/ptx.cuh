@@ -111,6 +111,18 @@ PREM_PTX uint64_t prem_add_relaxed(uint64_t *word, uint64_t value) {
   return was;
 }
 
+/** Exchange if it is what was thought, and say whether it was; `*was` is what there was. */
+PREM_PTX bool prem_swap_relaxed(uint64_t *word, uint64_t *was, uint64_t value) {
+  uint64_t found;
+  asm volatile("atom.relaxed.gpu.global.cas.b64 %0, [%1], %2, %3;"
+               : "=l"(found)
+               : "l"(word), "l"(*was), "l"(value)
+               : "memory");
+  const bool is_so = found == *was;
+  *was = found;
+  return is_so;
+}
+
 /* Two words of 8 bytes at one instant, at an address that 16 divides. */
 PREM_PTX ulonglong2 prem_load_16_relaxed(const void *words) {
   ulonglong2 value;

@@ -3,9 +3,7 @@
  * which goes on until the team beside it has ended. */
 #include "runtime/cpu/cpu.h"
 
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "prem/base/numbers.h"
 
@@ -41,56 +39,28 @@ bool prem_cpu_wait_for_tile(prem_cpu_block *block, const prem_record *record) {
   return true;
 }
 
-/* ---- errands that come by themselves ----------------------------------------------------------
+/* ---- errands ----------------------------------------------------------------------------------
  */
 
-/* The instants of the request, from S on. */
-static void *send_arrivals(void *of) {
-  prem_cpu *beside = of;
-  const prem_run_request *request = beside->critical->request;
-  int64_t start_ns, left_ns;
-  for (int64_t i = 0; i < request->arrival_count && !prem_cpu_is_aborted(beside);) {
-    start_ns = atomic_load(&beside->critical->common_start_ns.value);
-    left_ns = start_ns ? start_ns + request->arrivals[i].at_ns - prem_host_clock_ns()
-                       : LONGEST_NAP_NS / 100;
-    const struct timespec nap = {.tv_nsec = (long)prem_min_i64(left_ns, LONGEST_NAP_NS)};
-    if (left_ns > 0)
-      nanosleep(&nap, NULL);
-    else
-      prem_errands_arrive(beside->errands, &request->arrivals[i++], prem_host_clock_ns());
-  }
-  return NULL;
+static int64_t start_of(void *of) {
+  const prem_cpu *critical = of;
+  return atomic_load(&critical->common_start_ns.value);
 }
 
-/* Signals are the caller's, as of blocks. */
 static prem_status begin_errands(prem_cpu *beside, prem_best_effort_trace *trace, prem_diag *diag) {
-  const prem_run_request *request = beside->critical->request;
-  sigset_t all, before;
   beside->errands = beside->critical->program->beside->errands;
-  beside->sends = false;
+  beside->arrivals = (prem_arrivals){.start_ns = start_of, .of = beside->critical};
   if (!beside->errands)
     return PREM_OK;
   prem_errands_begin(beside->errands, prem_host_clock_ns(), trace);
-  if (request->arrival_count == 0)
-    return PREM_OK;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = pthread_create(&beside->sender, NULL, send_arrivals, beside);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  beside->sends = error == 0;
-  if (beside->sends)
-    return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "errands",
-                "cannot start the thread that sends them: %s; use fewer blocks", strerror(error));
-  return PREM_ERR_UNAVAILABLE;
+  return prem_arrivals_begin(&beside->arrivals, beside->errands, beside->critical->request, diag);
 }
 
 static prem_status end_errands(prem_cpu *beside, int64_t length_ns, prem_status ended,
                                prem_diag *diag) {
   if (!beside->errands)
     return PREM_OK;
-  if (beside->sends)
-    pthread_join(beside->sender, NULL);
+  prem_arrivals_end(&beside->arrivals);
   return prem_errands_finish(beside->errands, length_ns,
                              ended != PREM_OK && ended != PREM_ERR_INTERRUPTED, diag);
 }

@@ -45,6 +45,7 @@
 #include <time.h>
 
 #include "prem/base/clock.h"
+#include "runtime/core/arrivals.h"
 #include "runtime/core/backend.h"
 #include "runtime/core/best_effort.h"
 #include "runtime/core/recorder.h"
@@ -221,8 +222,7 @@ struct prem_cpu {
   prem_gatekeeper *keepers; /* [block of the platform], of a run */
   prem_recorder *recorders; /* the same */
   prem_errands *errands;    /* that its servers work off; NULL: it has none */
-  pthread_t sender;         /* of the run's arrivals */
-  bool sends;               /* it was started */
+  prem_arrivals arrivals;   /* of the run */
 };
 
 /** A block that was caught, when, and after how many records. */

@@ -13,6 +13,7 @@ static void cuda_close(void *state) {
     return;
   cuda_close(cuda->beside);
   prem_cuda_live_free(cuda);
+  prem_cuda_servers_free(cuda);
   if (cuda->gpu->loss != PREM_CUDA_HELD) { /* freeing would wait for the kernel */
     prem_cuda_enter(cuda->gpu);
     prem_baselines_free(cuda->baselines);
@@ -146,6 +147,8 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
         open_program(gpu, beside->program, beside->arrays, beside, machine, &cuda->beside, diag);
   if (status == PREM_OK && beside)
     status = prem_cuda_report(prem_cuda_beside_load(cuda), diag, "making the gate ready");
+  if (status == PREM_OK && beside)
+    status = prem_cuda_servers_new(cuda->beside, diag);
   if (status == PREM_OK)
     status = choose_variant(cuda, diag);
   if (status == PREM_OK && beside &&
@@ -168,6 +171,8 @@ static prem_status cuda_poison(void *state) {
     error = prem_cuda_arrays_poison(&cuda->arrays);
   if (error == cudaSuccess && cuda->beside)
     error = prem_cuda_arrays_poison(&cuda->beside->arrays);
+  if (cuda->beside && cuda->beside->servers) /* errands' own arrays are the host's */
+    prem_arrays_poison(cuda->beside->host);
   return prem_cuda_report(error, NULL, "");
 }
 
@@ -270,5 +275,6 @@ const prem_backend prem_backend_cuda = {
     .attach_graph = cuda_attach_graph,
     .follow = cuda_follow,
     .live = &prem_cuda_live_engine,
+    .serves = true,
     .close = cuda_close,
 };

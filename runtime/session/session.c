@@ -134,8 +134,7 @@ static prem_status split(prem_session *session, prem_diag *diag) {
   for (int32_t t = 0; !status && t < session->whole->task_count; ++t)
     if (session->whole->tasks[t].server.capacity > 0 && !session->backend->serves) {
       prem_diag_add(diag, PREM_ERROR, 0, session->whole->tasks[t].server.place, "server",
-                    "is there on backends 'cpu' and 'sim', not yet on '%s'; choose one of these",
-                    session->backend->name);
+                    "is not there on backend '%s'; choose another one", session->backend->name);
       status = PREM_ERR_UNAVAILABLE;
     }
   return status ? status : judge_graph(session, diag);
@@ -447,7 +446,8 @@ prem_status prem_session_save(prem_session *session, bool anywhere, prem_diag *d
 
 /* ---- errands --------------------------------------------------------------------------------- */
 
-enum { COLLECT_NAP_NS = 20000 };
+/* What comes from blocks far away comes soon, or not soon. */
+enum { COLLECT_NAP_NS = 20000, COLLECT_STARE_NS = 50000 };
 
 static prem_errands *errands_of(const prem_session *session) {
   return session->beside ? session->beside->errands : NULL;
@@ -512,13 +512,14 @@ prem_status prem_errand_send(prem_session *session, prem_errand *errand) {
       !prem_errand_fits(&session->whole->tasks[errand->task], errand->first_tile,
                         errand->tile_count))
     return PREM_ERR_ARGUMENT;
-  const int64_t now_ns = session->backend->is_virtual ? 0 : prem_host_clock_ns();
+  const int64_t now_ns =
+      session->backend->is_virtual ? 0 : prem_errands_clock_ns(errands_of(session));
   return prem_errands_send(errands_of(session), &own, now_ns) ? PREM_OK : PREM_ERR_FULL;
 }
 
 prem_status prem_errand_collect(prem_session *session, int64_t timeout_ns, prem_errand *out) {
-  const int64_t until_ns =
-      prem_host_clock_ns() + prem_min_i64(timeout_ns, PREM_MAX_NS - prem_host_clock_ns());
+  const int64_t asked_ns = prem_host_clock_ns();
+  const int64_t until_ns = asked_ns + prem_min_i64(timeout_ns, PREM_MAX_NS - asked_ns);
   *out = (prem_errand){.room = -1};
   while (errands_of(session)) {
     if (prem_errands_collect(errands_of(session), out)) {
@@ -529,6 +530,8 @@ prem_status prem_errand_collect(prem_session *session, int64_t timeout_ns, prem_
     const struct timespec nap = {.tv_nsec = (long)prem_min_i64(left_ns, COLLECT_NAP_NS)};
     if (left_ns <= 0)
       return PREM_ERR_TIMEOUT;
+    if (errands_of(session)->far.of && prem_host_clock_ns() - asked_ns < COLLECT_STARE_NS)
+      continue;
     nanosleep(&nap, NULL);
   }
   return PREM_ERR_ARGUMENT;

@@ -40,6 +40,14 @@ TEST(a_deadline_is_within_the_bound) {
   assert_legal(file_with(SERVER(PHASES "deadline_ns = 45L;", ""))); /* nobody promises it */
 }
 
+/* Then it comes 10 ns earlier, and is as late for the gate. */
+TEST(the_bound_has_the_time_until_a_tile_is_taken) {
+  const char *takes = "tiles = 1; distance_ns = 1000L; take_ns = 10L;";
+  assert_twins(57, "144 ns are less than the 145 ns that an errand may take",
+               file_with(text(SERVER(PHASES "deadline_ns = 144L;", "%s"), takes)),
+               file_with(text(SERVER(PHASES "deadline_ns = 145L;", "%s"), takes)));
+}
+
 TEST(there_is_room_for_all_that_may_come) {
   assert_twins(56, "2 is less than the 3 errands that may be there at once",
                file_with(SERVER(PHASES, "tiles = 1; burst = 3; distance_ns = 10000L;")),

@@ -150,7 +150,7 @@ __device__ __forceinline__ int64_t gate_await(int32_t warp, in_flight_phase *of,
 /** A phase is written down: count it, and what the gate did to it. One lane. */
 __device__ __forceinline__ void ended_count(block_state *own, const in_flight_phase *of) {
   const int32_t phase = of->record.phase;
-  if (of->end_ns - own->start_ns <= own->gated.counted_ns)
+  if (!serves_here(own) && of->end_ns - own->start_ns <= own->gated.counted_ns)
     ++own->ended[phase];
   const int64_t into_ns = of->end_ns - of->closes_ns, drain_ns = into_ns + of->record.start_ns;
   if (phase == PREM_COMPUTE || (of->held_ns == 0 && drain_ns <= 0))

@@ -19,6 +19,14 @@
 #define PREM_GATED 0
 #endif
 
+/** The same with servers among them (executive_serving.cu). */
+#ifndef PREM_SERVES
+#define PREM_SERVES 0
+#endif
+#if PREM_SERVES
+#include "runtime/cuda/device/server.h"
+#endif
+
 namespace {
 
 constexpr bool LIVE = PREM_LIVE != 0;
@@ -100,6 +108,9 @@ struct alignas(16) in_flight_phase {
   int64_t held_ns;   /* for so long the gate held it back */
   int32_t window;    /* that one's number */
 #endif
+#if PREM_SERVES
+  int64_t came_ns; /* when the errand came that it works for; 0: for none */
+#endif
 };
 
 static_assert(offsetof(in_flight_phase, record) == 0,
@@ -148,6 +159,22 @@ __device__ __forceinline__ standing standing_of(const table_position &at) {
   return standing{at.index, at.slot, at.hyperperiod};
 }
 
+#if PREM_SERVES
+/** What a block has in hand of a server. */
+struct serve_hand {
+  uint64_t number; /* of the errand */
+  int64_t came_ns, begin_ns;
+  uint64_t tiles, bytes; /* of all, that count */
+  uint64_t asked;        /* of one that looks: the ticket of the next message */
+  int32_t next, end;     /* tiles claimed and not begun */
+  int32_t room;
+  int32_t begins;   /* 1: the next one is the errand's first */
+  int32_t is_whole; /* 1: the errand has no other tiles */
+  int32_t expired;  /* of such a one: 1: it was too late for a tile to begin */
+  int32_t looks;    /* 1: this block looks for the next errand */
+};
+#endif
+
 /** The start of the scratchpad. Behind it lie the views of the current tile, the tasks, ports,
  * cells and moves of this block, then the buffers. */
 struct block_state {
@@ -181,6 +208,11 @@ struct block_state {
   int32_t held[2];                 /* 1: they wait at their gates */
   int64_t ended[PREM_PHASE_COUNT]; /* phases that count */
 #endif
+#if PREM_SERVES
+  int32_t serves; /* servers of this block; 0: it works its tables */
+  serve_hand hands[PREM_MAX_SERVERS];
+  prem_device_server servers[PREM_MAX_SERVERS]; /* facts of each */
+#endif
 #if PREM_LIVE
   int32_t begins; /* to the compute warps, at a table's start: 0: no hyperperiod begins any more */
   prem_device_live live;
@@ -202,6 +234,28 @@ static_assert(offsetof(block_state, counts) % 16 == 0 && offsetof(block_state, m
               "counts are read, and rings are filled, 16 bytes at a time");
 static_assert(offsetof(record_ring, records) == 0 && sizeof(prem_device_record) % 16 == 0,
               "lane n brings the n-th 16 bytes of a chunk");
+
+#if PREM_SERVES
+/** Is it a block of servers? */
+__device__ __forceinline__ bool serves_here(const block_state *own) {
+  return own->serves > 0;
+}
+/** When the errand came that a phase works for; 0: for none. */
+__device__ __forceinline__ int64_t came_at(const in_flight_phase *of) {
+  return of->came_ns;
+}
+__device__ __forceinline__ void came_set(in_flight_phase *of, int64_t came_ns) {
+  of->came_ns = came_ns;
+}
+#else
+__device__ __forceinline__ constexpr bool serves_here(const block_state *) {
+  return false;
+}
+__device__ __forceinline__ constexpr int64_t came_at(const in_flight_phase *) {
+  return 0;
+}
+__device__ __forceinline__ void came_set(in_flight_phase *, int64_t) {}
+#endif
 
 constexpr size_t aligned(size_t bytes, size_t to) {
   return (bytes + to - 1) / to * to;

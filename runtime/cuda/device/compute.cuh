@@ -180,14 +180,34 @@ __device__ __forceinline__ bool is_interval(int32_t kernel) {
 #undef PREM_KERNEL
 }
 
+#if PREM_SERVES
+/** Called: of two loops that compute, each would have all kernels. */
+__device__ __noinline__ void tiled_call(int32_t task) {
+  constexpr kernel_list tiled;
+  block_state *own = shared();
+  const prem_device_task *of = task_at(own, own->launch, task);
+  tiled_dispatch<0, tiled.count>(own, own->launch, of, of->kernel);
+}
+__device__ __forceinline__ void tiled_work(block_state *own, const prem_launch &launch,
+                                           const prem_device_task *task) {
+  tiled_call((int32_t)(task - task_at(own, launch, 0)));
+}
+#else
+__device__ __forceinline__ void tiled_work(block_state *own, const prem_launch &launch,
+                                           const prem_device_task *task) {
+  constexpr kernel_list tiled;
+  if constexpr (tiled.count > 0)
+    tiled_dispatch<0, tiled.count>(own, launch, task, task->kernel);
+}
+#endif
+
 template <bool INTERVALS>
 __device__ __forceinline__ void compute_dispatch(block_state *own, const prem_launch &launch,
                                                  const prem_device_task *task, int32_t slot) {
-  constexpr kernel_list tiled;
   if (INTERVALS && is_interval(task->kernel))
     interval_compute(slot);
-  else if constexpr (tiled.count > 0)
-    tiled_dispatch<0, tiled.count>(own, launch, task, task->kernel);
+  else
+    tiled_work(own, launch, task);
 }
 
 /** Does a compute take tokens? */

@@ -50,6 +50,7 @@
 #include "runtime/cuda/device/best_effort.cuh"
 #include "runtime/cuda/device/compute.cuh"
 #include "runtime/cuda/device/gates.cuh"
+#include "runtime/cuda/device/serve.cuh"
 #include "runtime/cuda/device/starter.cuh"
 #include "runtime/cuda/device/watcher.cuh"
 #include "runtime/cuda/device/writer.cuh"
@@ -259,6 +260,7 @@ __device__ __forceinline__ void block_work(const prem_launch &launch,
   const prem_device_block *block = &launch.blocks[own->plan_block];
   block_furnish(launch, block);
   company_furnish(own, block);
+  servers_furnish(launch, block);
   if (threadIdx.x == 0) {
     block_open(launch, block);
     if (!agree_on_start(&launch, meeting_of(launch, company), &own->start_ns))
@@ -268,7 +270,9 @@ __device__ __forceinline__ void block_work(const prem_launch &launch,
   __syncthreads();
   if (own->counts[ABORT] == 0) {
     const int32_t warp = (int32_t)threadIdx.x / 32;
-    if (warp == STARTER) {
+    if (serves_here(own))
+      serve(own, launch);
+    else if (warp == STARTER) {
       starter_warp(own, launch);
       if constexpr (INTERVALS)
         intervals_watch();

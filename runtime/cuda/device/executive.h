@@ -24,6 +24,9 @@
  * best-effort tasks best_effort.cuh  in it: the gate that memory phases pass, and what is counted
  * of it courier.cu    of a live session: who decides; a kernel of its own beside the executive
  *   courier_ahead.cuh  in it: the next hyperperiod, prepared ahead
+ *   executive_serving.cu  and once more, with servers among these
+ *   serve.cuh     in it: blocks that work errands off
+ *   server.h      what the host fills in of servers
  *   program.h     the structs that the host fills in
  *   verify.cu     kernels of their own around a run: poison, compare
  *   sentinel.cu   a kernel of its own beside a run: sees the GPU stand still
@@ -105,6 +108,9 @@ const void *prem_executive_gated(int32_t number, int32_t *max_threads);
 /** the convolutions and the common ones alone. */
 const void *prem_executive_gated_convolution(int32_t number, int32_t *max_threads);
 int32_t prem_executive_gated_bytes(void);
+/** With servers among them. */
+const void *prem_executive_serving(int32_t number, int32_t *max_threads);
+int32_t prem_executive_serving_bytes(void);
 /** The courier: one block of so many threads, its argument a prem_courier_launch. */
 enum { PREM_COURIER_THREADS = 128 };
 const void *prem_courier_kernel(void);

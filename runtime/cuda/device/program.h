@@ -323,6 +323,10 @@ typedef struct prem_device_gated {
   prem_device_held *held; /* as prem_launch::cells */
   int64_t *ended;         /* [block][phase]: that count */
   int32_t is_gated;
+  const struct prem_device_server *servers; /* [task]: of those that are none `state` is NULL; NULL:
+                                               there are none */
+  struct prem_server_talk *talk;
+  int32_t clock_block; /* answers there */
 } prem_device_gated;
 
 /* ---- live sessions --------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ __device__ __forceinline__ void entry_fill(in_flight_phase *of, const prem_devic
     of->origin_ns = origin_ns;
     of->hyperperiod = at.hyperperiod;
     of->index = at.index;
+    came_set(of, 0);
   }
 }
 
@@ -204,6 +205,8 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
       if (lane == 2)
         word += of->issue_ns;
       word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
+      if (lane == 0 && came_at(of) > 0)
+        word = came_at(of) - own->start_ns;
       if (lane == 4)
         word = (int64_t)record->job << 32 | (uint32_t)of->hyperperiod;
       if (lane == 5) {

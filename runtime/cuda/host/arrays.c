@@ -88,9 +88,10 @@ static bool lies_as_the_hosts(const prem_arrays *host, int32_t array, const edge
          host->storage[array].pitch_bytes % PIECE_BYTES == 0 && !has_halos(around);
 }
 
-/* @param pitch_bytes  of its rows; 0: its own, with each row at the begin of a line. */
+/* @param pitch_bytes  of its rows; 0: its own, with each row at the begin of a line.
+ * @param on_host      in the host's memory, where blocks reach it over the bus */
 static cudaError_t box_new(const prem_storage *storage, const edge_margins *margins,
-                           int64_t pitch_bytes, prem_device_array *out) {
+                           int64_t pitch_bytes, bool on_host, prem_device_array *out) {
   const int32_t bytes = storage->element_bytes;
   const int64_t left_bytes = round_up(margins->low[3] * bytes, BOX_ALIGNMENT);
   const int64_t right_bytes = (storage->shape[3] + margins->high[3]) * bytes;
@@ -107,7 +108,9 @@ static cudaError_t box_new(const prem_storage *storage, const edge_margins *marg
   out->box_bytes = out->slot_bytes * (storage->slots > 1 ? storage->slots : 1);
   if (pitch_bytes > 0) /* the last row's last piece may reach behind it */
     out->box_bytes += PIECE_BYTES;
-  cudaError_t error = cudaMalloc((void **)&out->box, (size_t)out->box_bytes);
+  cudaError_t error =
+      on_host ? cudaHostAlloc((void **)&out->box, (size_t)out->box_bytes, cudaHostAllocMapped)
+              : cudaMalloc((void **)&out->box, (size_t)out->box_bytes);
   if (error != cudaSuccess) {
     out->box = NULL;
     return error;
@@ -115,7 +118,41 @@ static cudaError_t box_new(const prem_storage *storage, const edge_margins *marg
   out->origin = out->box + margins->low[0] * out->pitch_bytes[0] +
                 margins->low[1] * out->pitch_bytes[1] + margins->low[2] * out->pitch_bytes[2] +
                 left_bytes;
-  return cudaMemset(out->box, 0, (size_t)out->box_bytes);
+  if (on_host)
+    memset(out->box, 0, (size_t)out->box_bytes);
+  return on_host ? cudaSuccess : cudaMemset(out->box, 0, (size_t)out->box_bytes);
+}
+
+/* Each errand's own array: the host fills and reads it where blocks fetch and write it. */
+static cudaError_t errands_box_new(prem_arrays *host, int32_t array, const edge_margins *around,
+                                   prem_device_array *out) {
+  const prem_storage *storage = &host->storage[array];
+  const size_t slots = (size_t)storage->slots;
+  unsigned char **places = calloc(slots, sizeof *places);
+  cudaError_t error = places ? box_new(storage, around, 0, true, out) : cudaErrorMemoryAllocation;
+  for (size_t slot = 0; error == cudaSuccess && slot < slots; ++slot) {
+    const prem_storage from = prem_storage_slot(storage, (int32_t)slot);
+    places[slot] = out->origin + (int64_t)slot * out->slot_bytes;
+    for (int64_t row = 0; row < from.row_count; ++row)
+      memcpy(places[slot] + row * out->pitch_bytes[2], from.base + row * from.pitch_bytes,
+             (size_t)(from.shape[3] * from.element_bytes));
+  }
+  if (error == cudaSuccess && prem_arrays_adopt(host, array, (void *const *)places, (int32_t)slots,
+                                                out->pitch_bytes[2]) != PREM_OK)
+    error = cudaErrorMemoryAllocation;
+  free(places);
+  return error;
+}
+
+bool prem_cuda_is_of_errands(const prem_arrays *host, int32_t array) {
+  return host->servers[array] >= 0;
+}
+
+bool prem_cuda_errands_rows_fit(const prem_schedule *schedule, int32_t array) {
+  const edge_margins around = margins_of(schedule, array);
+  const int64_t *shape = schedule->arrays[array].shape;
+  return (shape[0] * shape[1] == 1 || around.low[2] + around.high[2] <= 0) &&
+         (shape[0] == 1 || around.low[1] + around.high[1] <= 0);
 }
 
 /* Rows between the host's storage and a box, one plane of the two innermost dimensions at a time.
@@ -140,7 +177,7 @@ static cudaError_t planes_copy(const prem_device_array *box, const prem_storage 
   return cudaSuccess;
 }
 
-cudaError_t prem_cuda_arrays_new(const prem_program *program, const prem_arrays *host,
+cudaError_t prem_cuda_arrays_new(const prem_program *program, prem_arrays *host,
                                  prem_cuda_arrays *out) {
   const prem_schedule *schedule = program->schedule;
   const size_t count = (size_t)schedule->array_count;
@@ -152,13 +189,17 @@ cudaError_t prem_cuda_arrays_new(const prem_program *program, const prem_arrays 
     goto fail;
   for (int32_t a = 0; a < out->count; ++a) {
     const edge_margins around = margins_of(schedule, a);
+    if (prem_cuda_is_of_errands(host, a)) {
+      CUDA_TRY(errands_box_new(host, a, &around, &out->arrays[a]));
+      continue;
+    }
     const int64_t pitch_bytes =
         lies_as_the_hosts(host, a, &around) ? host->storage[a].pitch_bytes : 0;
-    CUDA_TRY(box_new(&host->storage[a], &around, pitch_bytes, &out->arrays[a]));
+    CUDA_TRY(box_new(&host->storage[a], &around, pitch_bytes, false, &out->arrays[a]));
     CUDA_TRY(planes_copy(&out->arrays[a], &host->storage[a], cudaMemcpyHostToDevice));
     if (host->reference[a].base) {
       const edge_margins none = {0};
-      CUDA_TRY(box_new(&host->reference[a], &none, 0, &out->reference[a]));
+      CUDA_TRY(box_new(&host->reference[a], &none, 0, false, &out->reference[a]));
       CUDA_TRY(planes_copy(&out->reference[a], &host->reference[a], cudaMemcpyHostToDevice));
     }
   }
@@ -171,7 +212,9 @@ fail:
 
 void prem_cuda_arrays_free(prem_cuda_arrays *arrays) {
   for (int32_t a = 0; a < arrays->count; ++a) {
-    if (arrays->arrays)
+    if (arrays->arrays && prem_cuda_is_of_errands(arrays->host, a))
+      cudaFreeHost(arrays->arrays[a].box);
+    else if (arrays->arrays)
       cudaFree(arrays->arrays[a].box);
     if (arrays->reference)
       cudaFree(arrays->reference[a].box);

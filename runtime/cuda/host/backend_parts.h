@@ -13,6 +13,7 @@
  *   host/live.c           a live session: started, watched, ended
  *   host/live_tables.c    what the executive and the courier of a live session read
  *   host/live_frames.c    large frames, on streams of their own
+ *   host/servers.c        errands on their way to the blocks of servers, and back
  *   host/fault.c          what a run met, in words
  *
  *   host/load.c           the program of a session, brought to the GPU once or twice
@@ -102,6 +103,7 @@ typedef struct prem_cuda {
   struct prem_cuda *beside; /* of the best-effort tasks beside these; NULL: there are none */
   const struct prem_free_part *part;      /* whose these are; NULL: they are critical */
   prem_device_gated gated;                /* theirs, in device memory but for `windows` */
+  struct prem_cuda_servers *servers;      /* NULL: none of them is one */
   const prem_cuda_graph_load *graph_load; /* NULL: they run as tiles */
   cudaGraph_t attached; /* of their one task, whose work is the application's; NULL: none (yet) */
 } prem_cuda;
@@ -237,6 +239,20 @@ prem_status prem_cuda_beside_stop(prem_cuda_beside *run, const prem_run_request 
 cudaError_t prem_cuda_beside_collect(const prem_cuda_beside *run, int64_t length_ns,
                                      prem_trace *trace);
 void prem_cuda_beside_free(prem_cuda_beside *run);
+
+/* ---- servers (servers.c) ----------------------------------------------------------------------
+ */
+
+/** Of the best-effort tasks, after their load. @return PREM_OK also where there are none */
+prem_status prem_cuda_servers_new(prem_cuda *beside, prem_diag *diag);
+void prem_cuda_servers_free(prem_cuda *beside);
+/** Around a run. `beside`: NULL: there are no best-effort tasks. End it in any case. */
+prem_status prem_cuda_servers_begin(prem_cuda *beside, const prem_run_request *request,
+                                    prem_best_effort_trace *trace, prem_diag *diag);
+prem_status prem_cuda_servers_end(prem_cuda *beside, prem_best_effort_trace *trace,
+                                  prem_status ended, prem_diag *diag);
+/** Of any session, from time to time during a run. */
+void prem_cuda_servers_look(const prem_cuda *cuda);
 
 /* ---- live sessions (live.c) ------------------------------------------------------------------ */
 

@@ -9,10 +9,40 @@
 
 #include "prem/base/numbers.h"
 #include "runtime/core/best_effort.h"
+#include "runtime/core/errand_words.h"
 #include "runtime/cuda/host/asks.h"
 #include "runtime/cuda/host/backend_parts.h"
 
 static_assert((int)PREM_DEVICE_ROWS == (int)PREM_BEST_EFFORT_ROWS, "rows of ends are as many");
+
+/* What servers cannot have here. */
+static prem_status judge_server(const prem_free_part *part, const prem_task *task,
+                                prem_diag *diag) {
+  const prem_schedule *schedule = part->schedule;
+  const int32_t most = (1 << PREM_TILE_BITS) - 1 - task->block_count;
+  char key[PREM_NAME_BYTES + 16];
+  snprintf(key, sizeof key, "tasks.%s", task->name);
+  if (task->tile_count > most) {
+    prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
+                  "has %d tiles, and a server on backend cuda %d at most; use larger tiles",
+                  task->tile_count, most);
+    return PREM_ERR_UNAVAILABLE;
+  }
+  for (int32_t p = 0; p < task->definition->port_count; ++p)
+    if (part->arrays->servers[task->arrays[p]] >= 0 &&
+        !prem_cuda_errands_rows_fit(schedule, task->arrays[p])) {
+      prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
+                    "array '%s' has planes with halos, and an errand's own array on backend cuda "
+                    "none; use an array of two dimensions, or --backend cpu",
+                    schedule->arrays[task->arrays[p]].name);
+      return PREM_ERR_UNAVAILABLE;
+    }
+  if (schedule->measure.load != PREM_LOAD_GRAPH)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, schedule->measure.place, "measure.load",
+                "\"graph\" has no servers, and task '%s' is one; remove one of them", task->name);
+  return PREM_ERR_UNAVAILABLE;
+}
 
 prem_status prem_cuda_judge_beside(const prem_free_part *part, prem_diag *diag) {
   for (int32_t t = 0; part && t < part->schedule->task_count; ++t) {
@@ -20,6 +50,8 @@ prem_status prem_cuda_judge_beside(const prem_free_part *part, prem_diag *diag) 
     char key[PREM_NAME_BYTES + 16];
     if (prem_task_is_cuda_graph(task)) /* the gate holds all of it */
       continue;
+    if (task->server.capacity > 0 && judge_server(part, task, diag) != PREM_OK)
+      return PREM_ERR_UNAVAILABLE;
     if (!task->definition->compatible && part->ahead_ns[t * PREM_PHASE_COUNT + PREM_COMPUTE] == 0)
       continue;
     snprintf(key, sizeof key, "tasks.%s.compute", task->name);

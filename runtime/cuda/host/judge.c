@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "prem/base/numbers.h"
+#include "runtime/core/best_effort.h"
 #include "runtime/core/words.h"
 #include "runtime/cuda/device/executive.h"
 
@@ -320,7 +321,9 @@ static cudaError_t ask_company(const prem_cuda *cuda, const void *variant,
 /* The critical blocks choose first. */
 static cudaError_t choose_two(prem_cuda *cuda, bool *fits) {
   prem_executive *const executive = executive_for(cuda->program->schedule, OF_RUNS);
-  prem_executive *const gated = executive_for(cuda->beside->program->schedule, OF_BEST_EFFORT);
+  prem_executive *const gated =
+      cuda->beside->part->errands ? prem_executive_serving
+                                  : executive_for(cuda->beside->program->schedule, OF_BEST_EFFORT);
   int32_t max_threads = 0, max_beside = 0;
   *fits = false;
   for (int32_t c = 0; (cuda->executive = executive(c, &max_threads)); ++c)

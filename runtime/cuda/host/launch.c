@@ -229,6 +229,9 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   bool has_spare_sm = false;
   if (request->sentinel)
     CUDA_TRY(find_spare_sm(cuda, &has_spare_sm));
+  status = prem_cuda_servers_begin(cuda->beside, request, trace->best_effort, diag);
+  if (status != PREM_OK)
+    goto done;
   CUDA_TRY(cudaDeviceSynchronize());
   void *arguments[] = {&launch};
   const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
@@ -278,6 +281,8 @@ fail:
   if (cuda->sentinel)
     prem_sentinel_end(cuda->sentinel, false);
 done:
+  besides = prem_cuda_servers_end(cuda->beside, trace->best_effort, status, diag);
+  status = status == PREM_OK ? besides : status;
   prem_cuda_beside_free(&beside);
   free(blocks);
   return status;

@@ -134,6 +134,7 @@ static void ports_fill(const prem_task *task, const prem_cuda_arrays *arrays, de
   for (int32_t p = 0; p < task->definition->port_count; ++p) {
     unsigned char *map = tables->maps[tables->port_count + p];
     if (!task->definition->compatible && task->windows[p].aim == 0 &&
+        !prem_cuda_is_of_errands(arrays->host, task->arrays[p]) &&
         prem_tensor_map_make(&arrays->arrays[task->arrays[p]], &task->windows[p],
                              task->layout[p].row_bytes, map))
       ports[p].map = map;
@@ -346,17 +347,21 @@ static uint32_t window_of(const prem_record *record) {
   return window_ns < UINT32_MAX ? (uint32_t)window_ns : UINT32_MAX;
 }
 
+static void tile_index(const prem_task *task, int32_t tile, int32_t index[PREM_MAX_GRID]) {
+  const int32_t *grid = task->grid;
+  index[0] = tile / grid[2] / grid[1];
+  index[1] = tile / grid[2] % grid[1];
+  index[2] = tile % grid[2];
+}
+
 static prem_device_record device_record(const prem_program *program, const prem_cuda_program *to,
                                         const prem_record *from, const block_task *tasks) {
   const int32_t *gates = to->gates;
-  const int32_t *grid = program->schedule->tasks[from->task].grid;
   const bool follows = program->tasks[from->task].edge_count > 0;
   prem_device_record out = {.start_ns = from->planned_ns,
                             .job_release_ns =
                                 prem_job_release_ns(program, from->task, from->job, 0),
                             .window_ns = window_of(from),
-                            .index = {from->tile / grid[2] / grid[1],
-                                      from->tile / grid[2] % grid[1], from->tile % grid[2]},
                             .tile = from->tile,
                             .job = from->job,
                             .task = (uint16_t)tasks[from->task].number,
@@ -366,6 +371,7 @@ static prem_device_record device_record(const prem_program *program, const prem_
                             .out_buffer = from->out_buffer,
                             .at_memory = prem_record_is_at_memory(program->schedule, from) &&
                                          !(from->flags & PREM_SLOT_WARMUP)};
+  tile_index(&program->schedule->tasks[from->task], from->tile, out.index);
   if (gates && gates[from->task] > 0) {
     out.at_memory |= PREM_DEVICE_GATED;
     if (program->schedule->tasks[from->task].phase[PREM_WRITEBACK].exists)
@@ -382,6 +388,12 @@ static prem_device_record device_record(const prem_program *program, const prem_
   return out;
 }
 
+/* What the copies of a prefetch bring. */
+static int32_t move_bytes(const prem_device_move *move) {
+  const int32_t rows = move->rows * move->planes[0] * move->planes[1];
+  return rows * (move->box_at[0] < 0 ? move->width_bytes : move->scratch_pitch);
+}
+
 /* A memory phase and its copies. */
 static void memory_record(const prem_program *program, const prem_cuda_arrays *arrays,
                           const prem_cuda_program *out, const prem_record *from,
@@ -396,11 +408,32 @@ static void memory_record(const prem_program *program, const prem_cuda_arrays *a
     const prem_device_move move = device_move(task, port, tasks[from->task].first_port,
                                               out->mapped[from->task * PREM_MAX_PORTS + port],
                                               &arrays->arrays[task->arrays[port]], record->index);
-    const int32_t rows = move.rows * move.planes[0] * move.planes[1];
     if (access == PREM_IN)
-      record->fetch_bytes += rows * (move.box_at[0] < 0 ? move.width_bytes : move.scratch_pitch);
+      record->fetch_bytes += move_bytes(&move);
     moves[record->move_count++] = move;
   }
+}
+
+void prem_cuda_tile_make(const prem_program *program, const prem_cuda_arrays *arrays,
+                         const prem_cuda_program *to, int32_t task, int32_t tile,
+                         prem_device_record *record, prem_device_move *moves) {
+  const prem_task *of = &program->schedule->tasks[task];
+  const prem_block_program *block = &program->blocks[of->blocks[0]];
+  block_task at = {0}; /* on each of its blocks the same */
+  while (block->tasks[at.number].task != task)
+    at.first_port += view_count(&program->schedule->tasks[block->tasks[at.number++].task]);
+  *record = (prem_device_record){.tile = tile, .task = (uint16_t)at.number};
+  tile_index(of, tile, record->index);
+  int32_t count = 0;
+  for (int side = 0; side < 2; ++side)
+    for (int32_t port = 0; port < of->definition->port_count; ++port) {
+      if ((of->definition->ports[port].access == PREM_OUT) != (side == 1))
+        continue;
+      moves[count] = device_move(of, port, at.first_port, to->mapped[task * PREM_MAX_PORTS + port],
+                                 &arrays->arrays[of->arrays[port]], record->index);
+      record->fetch_bytes += side ? 0 : move_bytes(&moves[count]);
+      ++count;
+    }
 }
 
 static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays,
@@ -614,7 +647,8 @@ cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_a
   CUDA_TRY(placement_upload(program, sm_count, out));
   CUDA_TRY(state_allocate(program, sm_count, out));
   prem_executive_lay_out(&out->launch, gates  ? prem_executive_live_bytes()
-                                       : part ? prem_executive_gated_bytes()
+                                       : part ? part->errands ? prem_executive_serving_bytes()
+                                                              : prem_executive_gated_bytes()
                                               : prem_executive_bytes());
   if (gates)
     lay_out_gates(program, out);

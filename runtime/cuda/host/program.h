@@ -10,7 +10,7 @@
 /** The parts of a launch that do not change from run to run. */
 typedef struct prem_cuda_program {
   prem_launch launch;    /* with every pointer but those of one run */
-  void *allocations[28]; /* all that was allocated */
+  void *allocations[64]; /* all that was allocated */
   int32_t allocation_count;
   int64_t end_words;     /* of launch.ends */
   int32_t blocks_per_sm; /* the most plan blocks of one SM */
@@ -40,6 +40,12 @@ cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_a
                                   int32_t sm_count, const int32_t *gates,
                                   const struct prem_free_part *part, prem_cuda_program *out);
 void prem_cuda_program_free(prem_cuda_program *program);
+
+/** Any tile of a server, whose errands' arrays are the first one's: a record, and the moves of
+ *  inputs, then of outputs. */
+void prem_cuda_tile_make(const prem_program *program, const prem_cuda_arrays *arrays,
+                         const prem_cuda_program *to, int32_t task, int32_t tile,
+                         prem_device_record *record, prem_device_move *moves);
 
 /** What views of a task's windows are made from, of its work area last; those of a compatible
  *  interval lie in the arrays. @return how many, at most PREM_MAX_PORTS */

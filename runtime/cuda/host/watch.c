@@ -62,6 +62,7 @@ prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *reque
   for (;;) {
     const cudaError_t error = cudaStreamQuery(cuda->stream);
     prem_sentinel_tell(cuda->sentinel);
+    prem_cuda_servers_look(cuda);
     if (error == cudaSuccess)
       return stopped ? PREM_ERR_INTERRUPTED : PREM_OK;
     if (error != cudaErrorNotReady)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Servers as the GPU reads them: shared by the host part (C) and the executive (CUDA C++). */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_SERVER_H
+#define TTPREM_RUNTIME_CUDA_DEVICE_SERVER_H
+
+#include "runtime/core/errand_words.h"
+#include "runtime/cuda/device/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An errand on the GPU. Written by the block that has found it, before it lets others claim. */
+typedef struct prem_device_room {
+  int64_t came_ns;
+  int64_t begin_ns; /* by the block that begins its first tile */
+  uint64_t number;
+  uint64_t left;    /* tiles that have not ended, where several blocks work it */
+  uint32_t expired; /* 1: its deadline was over before a tile began */
+  uint32_t reserved;
+} prem_device_room;
+
+/** A word that many blocks use, alone in its line. */
+typedef struct prem_device_line {
+  alignas(128) uint64_t word;
+} prem_device_line;
+
+/** Of a server, what changes: zeroed before each run. */
+typedef struct prem_device_server_state {
+  prem_device_line open;              /* tiles of the errand in work: prem_open_word() */
+  prem_device_line looks;             /* 1: a block looks for the next errand */
+  uint64_t asked;                     /* ticket of the next message: of the block that looks */
+  alignas(128) uint64_t tiles, bytes; /* that count */
+} prem_device_server_state;
+
+/** Of a server, what stays. A tile's entry: a record, which has in job_release_ns how many bytes
+ * the tile moves, then the moves of its prefetch, then those of its writeback; 16 bytes a lane. */
+typedef struct prem_device_server {
+  prem_device_server_state *state;
+  const uint64_t *asked; /* [places][PREM_MESSAGE_WORDS], the host's */
+  uint64_t *ended;       /* [ended_places][PREM_MESSAGE_WORDS], the host's: of all servers */
+  uint64_t *ended_ticket;
+  uint64_t places, ended_places;
+  prem_device_room *rooms;            /* [capacity] */
+  const unsigned char *entries;       /* [tile][entry_bytes] */
+  int64_t slot_bytes[PREM_MAX_PORTS]; /* of each move: from an errand's array to the next one's; 0:
+                                         all have one */
+  int64_t ahead_ns[PREM_PHASE_COUNT];
+  int64_t deadline_ns; /* 0: none */
+  int32_t entry_bytes, in_moves, out_moves;
+  int32_t blocks; /* that work for it */
+  int32_t task;   /* its number */
+  int32_t parts;  /* prem_claim_of() */
+} prem_device_server;
+
+static_assert(sizeof(prem_device_server) % 8 == 0, "servers are brought 8 bytes at a time");
+
+/** Between the host and one block of servers, in the host's memory. */
+typedef struct prem_server_talk {
+  alignas(128) uint64_t ping; /* counts the host's questions after the time */
+  alignas(128) uint64_t pong; /* message words of ticket `ping`, one place: the GPU's clock */
+  int64_t s_ns;               /* S on the GPU's clock; 0: not known yet */
+} prem_server_talk;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Many threads that send errands and collect them while runs come and go, on any backend. Each
+ *  errand that was sent is collected once, with its own data. */
+#ifndef TTPREM_TESTS_COMMON_CROWD_H
+#define TTPREM_TESTS_COMMON_CROWD_H
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "prem/base/random.h"
+#include "tests/common/running.h"
+#include "ttprem/errand.h"
+
+#ifndef CROWD_EACH /* one of a slower clock has its own */
+enum { CROWD_EACH = 300, CROWD_HYPERPERIODS = 20, CROWD_PERIOD_NS = 1000000, CROWD_CLOCK_NS = 1 };
+#endif
+enum {
+  SENDERS = 4,
+  EACH = CROWD_EACH,
+  ALL = SENDERS * EACH,
+  SIZE = 1000,
+  TILE = 100,
+  HYPERPERIODS = CROWD_HYPERPERIODS
+};
+
+static prem_schedule *filter_and_servers(int32_t blocks, const char *more) {
+  const long long period_ns = CROWD_PERIOD_NS, phase_ns = period_ns / 10, bound_ns = period_ns / 50;
+  return prepared_schedule(text(
+      "version = 1; name = \"t\"; platform: { blocks = %d; clock_step_ns = %dL; block_threads = "
+      "128; best_effort: { buffers = 2; block_threads = 128; }; };"
+      "arrays = ( { name = \"image\"; type = \"f32\"; shape = [ 32, 64 ]; fill = \"random\"; seed "
+      "= 7; }, { name = \"a\"; type = \"f32\"; shape = [ %d ]; }, { name = \"b\"; type = \"f32\"; "
+      "shape = [ %d ]; } ); tasks = ( { name = \"filter\"; kernel = \"conv2d\"; blocks = [ 0 ]; "
+      "tile = [ 32, 64 ]; arrays: { in = \"image\"; out = \"new\"; }; period_ns = %lldL;"
+      "  prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = %lldL; };"
+      "  writeback: { wcet_ns = %lldL; }; },"
+      "{ name = \"s\"; kernel = \"vector_increment\"; class = \"best_effort\"; blocks = \"1-%d\";"
+      "  tile = [ %d ]; args: { increment = 1.0; }; arrays: { in = \"a\"; out = \"new\"; };"
+      "  server: { capacity = 8; }; prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = 20000L; "
+      "}; writeback: { wcet_ns = %lldL; }; %s },"
+      "{ name = \"r\"; kernel = \"vector_increment\"; class = \"best_effort\"; blocks = \"1-%d\";"
+      "  tile = [ %d ]; args: { increment = 2.0; }; arrays: { in = \"b\"; out = \"new\"; };"
+      "  server: { capacity = 3; }; prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = 20000L; "
+      "}; writeback: { wcet_ns = %lldL; }; } );",
+      blocks + 1, (int)CROWD_CLOCK_NS, SIZE, SIZE, period_ns, phase_ns, phase_ns, phase_ns, blocks,
+      TILE, bound_ns, bound_ns, more, blocks, TILE, bound_ns, bound_ns));
+}
+
+static prem_trace *trace_of(const prem_session *session) {
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_session_trace_new(session, HYPERPERIODS, 1000, &trace), PREM_OK);
+  return trace;
+}
+
+/* ---- senders --------------------------------------------------------------------------------- */
+
+/** What all senders share. */
+typedef struct crowd {
+  prem_session *session;
+  _Atomic int32_t collected[ALL];         /* [tag]: so often */
+  _Atomic int32_t ends[PREM_ERRAND_ENDS]; /* all of them */
+  _Atomic int32_t wrong, refused, sending, left;
+} crowd;
+
+typedef struct sender {
+  crowd *of;
+  pthread_t thread;
+  int32_t number;
+} sender;
+
+static float input_of(const prem_errand *errand, int32_t k) {
+  return (float)((int32_t)errand->tag * 7 + k);
+}
+
+/* One that has ended, of whomever. */
+static void collect(crowd *of, int64_t timeout_ns) {
+  prem_errand errand;
+  prem_errand_view view;
+  if (prem_errand_collect(of->session, timeout_ns, &errand) != PREM_OK)
+    return;
+  ++of->collected[errand.tag];
+  ++of->ends[errand.end];
+  of->wrong += errand.end_ns < errand.arrival_ns;
+  if (prem_errand_port(of->session, &errand, "out", &view) != PREM_OK)
+    ++of->wrong;
+  for (int32_t k = errand.first_tile * TILE;
+       errand.end == PREM_ERRAND_DONE && k < (errand.first_tile + errand.tile_count) * TILE; ++k)
+    of->wrong += ((const float *)view.data)[k] != input_of(&errand, k) + (float)errand.task;
+  of->wrong += prem_errand_release(of->session, &errand) != PREM_OK;
+  --of->left;
+}
+
+static void *send(void *argument) {
+  const sender *own = argument;
+  crowd *of = own->of;
+  uint64_t random = (uint64_t)own->number;
+  for (int32_t i = 0; i < EACH;) {
+    prem_errand errand;
+    prem_errand_view view;
+    if (prem_errand_acquire(of->session, prem_random_below(&random, 4) ? 1 : 2, &errand) !=
+        PREM_OK) {
+      ++of->refused;
+      collect(of, 100000);
+      continue;
+    }
+    errand.tag = (uint64_t)(own->number * EACH + i++);
+    errand.first_tile = (int32_t)prem_random_below(&random, 10);
+    errand.tile_count = 1 + (int32_t)prem_random_below(&random, 10 - errand.first_tile);
+    of->wrong += prem_errand_port(of->session, &errand, "in", &view) != PREM_OK;
+    for (int32_t k = 0; k < SIZE; ++k)
+      ((float *)view.data)[k] = input_of(&errand, k);
+    prem_status status;
+    while ((status = prem_errand_send(of->session, &errand)) == PREM_ERR_FULL)
+      ++of->refused; /* a run is just ending */
+    of->wrong += status != PREM_OK;
+  }
+  --of->sending;
+  while (of->left > 0)
+    collect(of, 1000000);
+  return NULL;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static void send_from_many_threads(const char *backend, int32_t blocks) {
+  OWNED(prem_schedule) *schedule = filter_and_servers(blocks, "");
+  OWNED(prem_session) *session = open_on(backend, schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  crowd *of = calloc(1, sizeof *of);
+  sender senders[SENDERS];
+  int64_t counted[PREM_ERRAND_ENDS] = {0}, sent = 0;
+  of->session = session;
+  of->sending = SENDERS;
+  of->left = ALL;
+  for (int32_t i = 0; i < SENDERS; ++i) {
+    senders[i] = (sender){.of = of, .number = i};
+    ck_assert_int_eq(pthread_create(&senders[i].thread, NULL, send, &senders[i]), 0);
+  }
+  for (int run = 0; of->left > 0; ++run) {
+    OWNED(prem_diag) *diag = prem_diag_new();
+    const prem_run_request request = {.mode = run % 3 ? PREM_MODE_TT : PREM_MODE_FREE,
+                                      .hyperperiods = HYPERPERIODS};
+    ck_assert_int_lt(run, 3000);
+    if (prem_session_run(session, &request, trace, diag) != PREM_OK)
+      abort_with("run", diag);
+    for (int32_t t = 0; t < 2; ++t) {
+      const prem_errand_counts *errands = &trace->best_effort->counts[t].errands;
+      sent += errands->sent;
+      for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+        counted[e] += errands->ended[e];
+    }
+  }
+  for (int32_t i = 0; i < SENDERS; ++i)
+    ck_assert_int_eq(pthread_join(senders[i].thread, NULL), 0);
+  ck_assert_int_eq(of->wrong, 0);
+  ck_assert_int_eq(sent, ALL);
+  for (int32_t i = 0; i < ALL; ++i)
+    ck_assert_int_eq(of->collected[i], 1);
+  for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+    ck_assert_int_eq(of->ends[e], counted[e]);
+  ck_assert_int_gt(of->ends[PREM_ERRAND_DONE], ALL / 4);
+  ck_assert_int_gt(of->refused, 0);
+  free(of);
+}
+
+#endif
