@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "experiments/common/experiment.h"
+#include "experiments/common/scenario.h"
 #include "experiments/machine/errands/launches.h"
 #include "prem/base/numbers.h"
 #include "report/findings/tables.h"
 #include "ttprem/errand.h"
 #include "ttprem/measure.h"
-#include "ttprem/prepare.h"
 
 enum { SERVER = 1 /* the task */, STORM_THREADS = 4, TEXT_BYTES = 8192, SERVER_SMS = 8 };
 
@@ -161,18 +160,16 @@ static bool goes_on(errands_run *run) {
 }
 
 static prem_status open_run(errands_study *study, const errands_case *of, int64_t hyperperiods,
-                            double seconds, errands_run *run) {
+                            errands_run *run) {
   char text[TEXT_BYTES];
   *run = (errands_run){.study = study,
-                       .end_ns = prem_host_clock_ns() + (int64_t)(seconds * 1e9),
                        .request = {.mode = PREM_MODE_TT, .hyperperiods = hyperperiods}};
   run->request.stop = &run->stop;
   if (prem_experiment_stopped(study->context))
     return PREM_ERR_INTERRUPTED;
   write_schedule(study, of, text);
-  prem_status status = prem_schedule_load_text(of->name, text, &run->schedule, study->diag);
-  if (status == PREM_OK)
-    status = prem_prepare(run->schedule, prem_registry_builtin(), NULL, NULL, study->diag);
+  const prem_scenario_request request = {.context = study->context, .text = text};
+  prem_status status = prem_scenario_prepare(&request, &run->schedule, study->diag);
   if (status == PREM_OK)
     status = prem_session_open(study->context->backend, run->schedule, &run->session, study->diag);
   if (status == PREM_OK)
@@ -180,7 +177,8 @@ static prem_status open_run(errands_study *study, const errands_case *of, int64_
   return status;
 }
 
-static prem_status begin_run(errands_run *run) {
+static prem_status begin_run(errands_run *run, double seconds) {
+  run->end_ns = prem_host_clock_ns() + (int64_t)(seconds * 1e9);
   return pthread_create(&run->thread, NULL, run_schedule, run) == 0 ? PREM_OK : PREM_ERR_MEMORY;
 }
 
@@ -273,9 +271,9 @@ static int64_t send_one_by_one(errands_run *run, int64_t *host_ns, int64_t *own_
 static prem_status measure_server(errands_study *study, int64_t *host_ns, int64_t *own_ns) {
   const errands_case of = case_of(study, "latency");
   errands_run run;
-  prem_status status = open_run(study, &of, 100000, 10 * study->amount.seconds, &run);
+  prem_status status = open_run(study, &of, 100000, &run);
   if (status == PREM_OK)
-    status = begin_run(&run);
+    status = begin_run(&run, 10 * study->amount.seconds);
   if (status == PREM_OK) {
     const int64_t count = send_one_by_one(&run, host_ns, own_ns);
     status = end_run(&run, of.name);
@@ -352,9 +350,9 @@ static prem_status measure_rate(errands_study *study, int32_t per_sm) {
   for (int32_t i = 0, used = 0; i < per_sm; ++i) /* none on the filter's SM */
     used += snprintf(of.server_blocks + used, sizeof of.server_blocks - (size_t)used, "%s%d-%d",
                      i ? "," : "", sms * i + 1, sms * (i + 1) - 1);
-  prem_status status = open_run(study, &of, 100000, study->amount.seconds, &run);
+  prem_status status = open_run(study, &of, 100000, &run);
   if (status == PREM_OK)
-    status = begin_run(&run);
+    status = begin_run(&run, study->amount.seconds);
   if (status == PREM_OK) {
     keep_busy(&run);
     status = end_run(&run, name);
@@ -422,9 +420,9 @@ static prem_status measure_beside(errands_study *study, const char *name, int th
   of.filter_copy = study->gpu ? 4000 : of.filter_copy;
   of.copy = study->gpu ? 12000 : of.copy;
   of.distance = 0;
-  prem_status status = open_run(study, &of, study->amount.jobs, 10 * study->amount.seconds, &run);
+  prem_status status = open_run(study, &of, study->amount.jobs, &run);
   if (status == PREM_OK)
-    status = begin_run(&run);
+    status = begin_run(&run, 10 * study->amount.seconds);
   if (status == PREM_OK) {
     while (started < threads && pthread_create(&senders[started], NULL, send_all_it_can, &run) == 0)
       ++started;
