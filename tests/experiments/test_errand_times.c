@@ -45,7 +45,7 @@ static void assert_ended(const prem_table *ends) {
   for (int64_t row = 0; row < prem_table_rows(ends); ++row) {
     const bool is_idle = strcmp(prem_table_value(ends, row, 0)->text, "idle_server") == 0;
     const double done = number_at(ends, row, "done"), aborted = number_at(ends, row, "aborted");
-    ck_assert((done > 0) == !is_idle);
+    ck_assert(is_idle ? done + aborted == 0 : done + aborted > 0);
     ck_assert(number_at(ends, row, "sent") == done + aborted);
     ck_assert(number_at(ends, row, "sum_ok") == 1);
     ck_assert(number_at(ends, row, "output_ok") == 1);
@@ -61,7 +61,7 @@ static void assert_times(const prem_table *table, int64_t rows) {
   }
 }
 
-static void assert_all_there(const char *backend, int64_t rates) {
+static void assert_all_there(const char *backend) {
   enum { LOAD = 1, IDLE, STORM, CASES };
   stop_after = 0;
   prem_findings *findings = findings_on(backend, PREM_OK);
@@ -72,16 +72,15 @@ static void assert_all_there(const char *backend, int64_t rates) {
   assert_times(storm, CASES);
   ck_assert(number_at(storm, LOAD, "sent") + number_at(storm, IDLE, "sent") == 0);
   ck_assert(number_at(storm, STORM, "sent") > 0 && number_at(storm, STORM, "refused") > 0);
-  ck_assert_int_eq(prem_table_rows(of_rates), rates);
-  for (int64_t row = 0; row < rates; ++row)
-    ck_assert(number_at(of_rates, row, "tiles") > 0 && number_at(of_rates, row, "tiles_per_s") > 0);
-  ck_assert_int_eq(prem_table_rows(ends), 3 + rates);
+  ck_assert_int_eq(prem_table_rows(of_rates), 1);
+  ck_assert(number_at(of_rates, 0, "tiles") > 0 && number_at(of_rates, 0, "tiles_per_s") > 0);
+  ck_assert_int_eq(prem_table_rows(ends), 4);
   assert_ended(ends);
   prem_findings_free(findings);
 }
 
 START_TEST(a_quick_look_has_all_rows) {
-  assert_all_there("cpu", 1);
+  assert_all_there("cpu");
 }
 END_TEST
 
@@ -98,7 +97,7 @@ END_TEST
 
 #ifdef EMULATED_GPU
 START_TEST(a_quick_look_at_a_gpu_has_all_rows) {
-  assert_all_there("cuda", 3);
+  assert_all_there("cuda");
 }
 END_TEST
 

@@ -23,12 +23,14 @@ __global__ void work_tile(const float *in, float *out) {
 }
 
 cudaError_t launch(const launch_room &room, bool copies) {
+  const float *in = copies ? room.device_in : room.in;
+  float *out = copies ? room.device_out : room.out;
+  void *arguments[] = {&in, &out};
   cudaError_t error = cudaSuccess;
   if (copies)
     NEXT(cudaMemcpyAsync(room.device_in, room.in, BYTES, cudaMemcpyHostToDevice, room.stream));
-  work_tile<<<1, ERRAND_THREADS, 0, room.stream>>>(copies ? room.device_in : room.in,
-                                                   copies ? room.device_out : room.out);
-  NEXT(cudaGetLastError());
+  NEXT(cudaLaunchKernel((const void *)work_tile, dim3(1), dim3(ERRAND_THREADS), arguments, 0,
+                        room.stream));
   if (copies)
     NEXT(cudaMemcpyAsync(room.out, room.device_out, BYTES, cudaMemcpyDeviceToHost, room.stream));
   NEXT(cudaStreamSynchronize(room.stream));
