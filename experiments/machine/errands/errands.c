@@ -475,7 +475,7 @@ static void tell(const errands_study *study) {
 static errands_amount choose_amount(const errands_study *study) {
   if (study->context->quick)
     return (errands_amount){
-        200, 500, study->gpu ? 3 : 0.3, 3, study->gpu ? 256 : 64, study->gpu ? 10 : 1};
+        200, 500, study->gpu ? 3 : 1, 3, study->gpu ? 256 : 64, study->gpu ? 10 : 1};
   return study->gpu ? (errands_amount){20000, 15000, 1, 10, 65536, 1}
                     : (errands_amount){5000, 2000, 1, 10, 1024, 1};
 }
