@@ -266,7 +266,7 @@ step_experiments() {
   gpu_state "after the thesis"
   mv thesis.log thesis.txt
   local name
-  for name in block_placement precedence memory_pause intruders; do
+  for name in block_placement precedence memory_pause intruders execution_models queue_kinds task_queue errands; do
     limit "$name" 150 ttprem experiment "$name" --backend cuda -o .
   done
   gpu_state "after the experiments"

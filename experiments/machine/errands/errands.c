@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errands: how soon a server has done one, how many tiles it gets through, and what a critical task
+ * notices of it. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "experiments/common/scenario.h"
+#include "experiments/machine/errands/launches.h"
+#include "prem/base/numbers.h"
+#include "report/findings/tables.h"
+#include "ttprem/errand.h"
+#include "ttprem/measure.h"
+
+enum { SERVER = 1 /* the task */, STORM_THREADS = 4, TEXT_BYTES = 8192, SERVER_SMS = 8 };
+
+/** How often, and how long at most. */
+typedef struct errands_amount {
+  int64_t errands, jobs; /* of latency; of the critical task beside a storm */
+  double seconds, limit; /* of a row of `rates`; of any other run, at most */
+  int32_t tiles;         /* of an errand of `rates` */
+  int32_t slower;        /* periods are so many times as long */
+} errands_amount;
+
+/** A filter once in a period, and what runs beside it. Times in ns. */
+typedef struct errands_case {
+  const char *name;
+  int32_t blocks, filter_blocks; /* all; the filter's, the first ones */
+  char server_blocks[64];
+  int32_t tile, tiles, threads;
+  int32_t capacity; /* 0: a load */
+  int32_t beside;   /* tasks: 0, 1; 2: the input is nobody's own, and lies in the GPU's memory */
+  int64_t period, filter_copy, filter_compute, copy, compute, distance;
+} errands_case;
+
+typedef struct errands_study {
+  const prem_experiment_context *context;
+  prem_findings *findings;
+  prem_diag *diag;
+  bool gpu;
+  int32_t cores;
+  errands_amount amount;
+  prem_table *latency, *rates, *storm, *ends;
+  int64_t done, all, server_ns, launch_ns, alone_ns, storm_ns; /* rows; medians; longest */
+} errands_study;
+
+/** A session whose schedule another thread runs. */
+typedef struct errands_run {
+  errands_study *study;
+  prem_schedule *schedule;
+  prem_session *session;
+  prem_trace *trace;
+  prem_run_request request;
+  volatile sig_atomic_t stop;
+  _Atomic bool is_over;
+  prem_status status;
+  pthread_t thread;
+  int64_t end_ns; /* then it is stopped */
+  int64_t wrong;  /* outputs that the application found wrong */
+} errands_run;
+
+/* ---- schedules ------------------------------------------------------------------------------- */
+
+static int write_platform(const errands_study *study, const errands_case *of, char *text,
+                          size_t bytes) {
+  char gpu[256] = "guard_ns = 5000L; late_ns = 5000L;";
+  if (study->gpu)
+    snprintf(gpu, sizeof gpu,
+             "sms = %d; clock_step_ns = %" PRId64 "L; block_threads = 320; guard_ns = 64L; "
+             "late_ns = 64L; scratch_bytes = 98304L;",
+             of->blocks < study->cores ? of->blocks : study->cores,
+             prem_max_i64(study->context->machine->clock_step_ns, 1));
+  return snprintf(text, bytes,
+                  "version = 1; name = \"%s\"; platform: { blocks = %d; %s"
+                  " resources = ( { name = \"memory\"; capacity = %d; } );",
+                  of->name, of->blocks, gpu, of->filter_blocks);
+}
+
+static int write_server(const errands_case *of, int32_t number, char *text, size_t bytes) {
+  char server[96] = "", distance[48] = "";
+  if (of->distance > 0)
+    snprintf(distance, sizeof distance, " distance_ns = %" PRId64 "L;", of->distance);
+  if (of->capacity > 0)
+    snprintf(server, sizeof server, " server: { capacity = %d;%s };",
+             number == 0 ? of->capacity : 1, distance);
+  return snprintf(text, bytes,
+                  ", { name = \"s%d\"; kernel = \"vector_increment\"; class = \"best_effort\";"
+                  " blocks = \"%s\"; tile = [ %d ]; args: { increment = 1.0; };"
+                  " arrays: { in = \"a\"; out = \"new\"; };%s prefetch: { wcet_ns = %" PRId64
+                  "L; }; compute: { wcet_ns = %" PRId64 "L; }; writeback: { wcet_ns = %" PRId64
+                  "L; }; }",
+                  number, of->server_blocks, of->tile, server, of->copy, of->compute, of->copy);
+}
+
+static void write_schedule(const errands_study *study, const errands_case *of, char *text) {
+  char vector[160] = "", beside[96] = "", *end = text + TEXT_BYTES;
+  if (of->beside > 0)
+    snprintf(vector, sizeof vector,
+             ", { name = \"a\"; type = \"f32\"; shape = [ %d ]; fill = \"random\"; seed = 8; }",
+             of->tile * of->tiles);
+  if (of->beside > 0 && study->gpu)
+    snprintf(beside, sizeof beside, " best_effort: { buffers = 1; block_threads = %d; };",
+             of->threads);
+  text += write_platform(study, of, text, (size_t)(end - text));
+  text += snprintf(
+      text, (size_t)(end - text),
+      "%s }; arrays = ( { name = \"image\"; type = \"f32\"; shape = [ %d, 64 ]; fill = "
+      "\"random\"; seed = 7; }%s ); tasks = ( { name = \"filter\"; kernel = \"conv2d\"; blocks = "
+      "\"0-%d\"; tile = [ 32, 64 ]; arrays: { in = \"image\"; out = \"new\"; }; period_ns = "
+      "%" PRId64 "L; prefetch: { wcet_ns = %" PRId64 "L; }; compute: { wcet_ns = %" PRId64
+      "L; }; writeback: { wcet_ns = %" PRId64 "L; }; }",
+      beside, 32 * of->filter_blocks, vector, of->filter_blocks - 1,
+      of->period * study->amount.slower, of->filter_copy, of->filter_compute, of->filter_copy);
+  for (int32_t i = 0; i < of->beside; ++i)
+    text += write_server(of, i, text, (size_t)(end - text));
+  snprintf(text, (size_t)(end - text), " );");
+}
+
+/** A filter on one block, a server on another; phases of a GPU, or of a CPU that others use. */
+static errands_case case_of(const errands_study *study, const char *name) {
+  errands_case of = {.name = name,
+                     .blocks = 2,
+                     .filter_blocks = 1,
+                     .server_blocks = "1",
+                     .tile = ERRAND_FLOATS,
+                     .tiles = 1,
+                     .threads = ERRAND_THREADS,
+                     .capacity = 8,
+                     .beside = 1,
+                     .period = 10000000,
+                     .filter_copy = 3008,
+                     .filter_compute = 6016,
+                     .copy = 8000,
+                     .compute = 3008,
+                     .distance = 40000};
+  if (!study->gpu) {
+    of.filter_copy = of.filter_compute = 50000;
+    of.copy = of.compute = 20000;
+    of.distance = 200000;
+  }
+  return of;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static void *run_schedule(void *argument) {
+  errands_run *run = argument;
+  run->status = prem_session_run(run->session, &run->request, run->trace, run->study->diag);
+  run->is_over = true;
+  return NULL;
+}
+
+/** Asked by the thread that runs the experiment, now and then. */
+static bool goes_on(errands_run *run) {
+  if (prem_experiment_stopped(run->study->context) || prem_host_clock_ns() > run->end_ns)
+    run->stop = 1;
+  return !run->is_over && !run->stop;
+}
+
+static prem_status open_run(errands_study *study, const errands_case *of, int64_t hyperperiods,
+                            errands_run *run) {
+  char text[TEXT_BYTES];
+  *run = (errands_run){.study = study,
+                       .request = {.mode = PREM_MODE_TT, .hyperperiods = hyperperiods}};
+  run->request.stop = &run->stop;
+  if (prem_experiment_stopped(study->context))
+    return PREM_ERR_INTERRUPTED;
+  write_schedule(study, of, text);
+  const prem_scenario_request request = {.context = study->context, .text = text};
+  prem_status status = prem_scenario_prepare(&request, &run->schedule, study->diag);
+  if (status == PREM_OK)
+    status = prem_session_open(study->context->backend, run->schedule, &run->session, study->diag);
+  if (status == PREM_OK)
+    status = prem_session_trace_new(run->session, hyperperiods, 0, &run->trace);
+  return status;
+}
+
+static prem_status begin_run(errands_run *run, double seconds) {
+  run->end_ns = prem_host_clock_ns() + (int64_t)(seconds * 1e9);
+  return pthread_create(&run->thread, NULL, run_schedule, run) == 0 ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+/** Wait for its end, and count how its errands ended. */
+static prem_status end_run(errands_run *run, const char *name) {
+  errands_study *study = run->study;
+  const struct timespec nap = {.tv_nsec = 1000000};
+  prem_errand errand;
+  prem_verdict verdict = {0};
+  while (goes_on(run))
+    nanosleep(&nap, NULL);
+  pthread_join(run->thread, NULL);
+  if (run->status != PREM_OK && run->status != PREM_ERR_INTERRUPTED)
+    return run->status;
+  const prem_status status = prem_session_verify(run->session, &verdict);
+  if (status != PREM_OK)
+    return status;
+  while (prem_errand_collect(run->session, 0, &errand) == PREM_OK)
+    prem_errand_release(run->session, &errand);
+  const bool compared = run->trace->hyperperiods > 0; /* else nobody has made outputs */
+  bool ok = run->wrong == 0 && (verdict.ok || !compared);
+  const prem_best_effort_trace *beside = run->trace->best_effort;
+  if (beside && run->schedule->tasks[SERVER].server.capacity > 0) {
+    const prem_errand_counts *counts = &beside->counts[0].errands;
+    const int64_t *ended = counts->ended;
+    const bool sums = counts->sent == ended[PREM_ERRAND_DONE] + ended[PREM_ERRAND_EXPIRED] +
+                                          ended[PREM_ERRAND_FAULT] + ended[PREM_ERRAND_ABORTED];
+    prem_table_row(study->ends, TEXT(name), INT(counts->sent), INT(ended[PREM_ERRAND_DONE]),
+                   INT(ended[PREM_ERRAND_EXPIRED]), INT(ended[PREM_ERRAND_FAULT]),
+                   INT(ended[PREM_ERRAND_ABORTED]), INT(sums), INT_IF(compared, ok));
+    ok = ok && sums;
+  }
+  if (compared || !ok)
+    prem_findings_output(study->findings, ok);
+  prem_experiment_progress(study->context, ++study->done, study->all);
+  return prem_experiment_stopped(study->context) ? PREM_ERR_INTERRUPTED : PREM_OK;
+}
+
+static void close_run(errands_run *run) {
+  prem_trace_free(run->trace);
+  prem_session_close(run->session);
+  prem_schedule_free(run->schedule);
+}
+
+/* ---- latency --------------------------------------------------------------------------------- */
+
+static int64_t tell_latency(errands_study *study, const char *way, int64_t *ns, int64_t count) {
+  prem_summary of;
+  if (count == 0)
+    return 0;
+  prem_summarise(ns, count, &of);
+  prem_table_row(study->latency, TEXT(way), INT(count), INT(of.p50), KNOWN(of.p99), KNOWN(of.p999),
+                 INT(of.max));
+  return of.p50;
+}
+
+/** One errand, sent again and again: by the host's clock, and by the machine's. @return so many */
+static int64_t send_one_by_one(errands_run *run, int64_t *host_ns, int64_t *own_ns) {
+  enum { PATIENCE_NS = 50000000 };
+  prem_errand errand;
+  prem_errand_view in, out;
+  int64_t count = 0;
+  if (prem_errand_acquire(run->session, SERVER, &errand) != PREM_OK)
+    return 0;
+  for (int64_t i = 0; count < run->study->amount.errands && goes_on(run); ++i) {
+    prem_errand_port(run->session, &errand, "in", &in);
+    prem_errand_port(run->session, &errand, "out", &out);
+    float *input = in.data;
+    const float *output = out.data;
+    input[0] = (float)i;
+    const int64_t begin_ns = prem_host_clock_ns();
+    if (prem_errand_send(run->session, &errand) != PREM_OK)
+      break;
+    prem_status status;
+    do /* a run that ends ends its errands */
+      status = prem_errand_collect(run->session, PATIENCE_NS, &errand);
+    while (status == PREM_ERR_TIMEOUT && goes_on(run));
+    const int64_t end_ns = prem_host_clock_ns();
+    if (status != PREM_OK || errand.end != PREM_ERRAND_DONE)
+      break;
+    run->wrong +=
+        output[0] != (float)i + 1 || output[ERRAND_FLOATS - 1] != input[ERRAND_FLOATS - 1] + 1;
+    if (i < ERRAND_WARM_UP / run->study->amount.slower)
+      continue;
+    host_ns[count] = end_ns - begin_ns;
+    own_ns[count++] = errand.end_ns - errand.arrival_ns;
+  }
+  run->stop = 1;
+  return count;
+}
+
+static prem_status measure_server(errands_study *study, int64_t *host_ns, int64_t *own_ns) {
+  const errands_case of = case_of(study, "latency");
+  errands_run run;
+  prem_status status = open_run(study, &of, 100000, &run);
+  if (status == PREM_OK)
+    status = begin_run(&run, study->amount.limit);
+  if (status == PREM_OK) {
+    const int64_t count = send_one_by_one(&run, host_ns, own_ns);
+    status = end_run(&run, of.name);
+    study->server_ns = tell_latency(study, "server, host to host", host_ns, count);
+    tell_latency(study, "server, from arrival to end by the machine's clock", own_ns, count);
+  }
+  close_run(&run);
+  return status;
+}
+
+static prem_status measure_launches(errands_study *study, int64_t *ns) {
+  prem_status status = PREM_OK;
+#ifdef TTPREM_CUDA
+  for (int copies = 0; study->gpu && copies < 2 && status == PREM_OK; ++copies) {
+    errand_launches launches = {
+        .copies = copies, .stop = study->context->stop, .count = study->amount.errands};
+    status = prem_gpu_errand_launches(&launches, ns, study->diag);
+    if (status != PREM_OK)
+      break;
+    const int64_t p50 = tell_latency(study,
+                                     copies ? "launch and synchronize, copies to the GPU and back"
+                                            : "launch and synchronize, the host's memory",
+                                     ns, launches.count);
+    study->launch_ns = copies ? study->launch_ns : p50;
+    prem_findings_output(study->findings, launches.right);
+  }
+#else
+  (void)study, (void)ns;
+#endif
+  return status;
+}
+
+static prem_status measure_latency(errands_study *study) {
+  int64_t *ns = calloc((size_t)(2 * study->amount.errands), sizeof *ns);
+  prem_status status = ns ? measure_server(study, ns, ns + study->amount.errands) : PREM_ERR_MEMORY;
+  if (status == PREM_OK)
+    status = measure_launches(study, ns);
+  free(ns);
+  return status;
+}
+
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+/** As many errands under way as there is room for. */
+static void keep_busy(errands_run *run) {
+  prem_errand errand;
+  while (goes_on(run)) {
+    while (prem_errand_acquire(run->session, SERVER, &errand) == PREM_OK)
+      if (prem_errand_send(run->session, &errand) != PREM_OK) {
+        prem_errand_release(run->session, &errand);
+        break;
+      }
+    while (goes_on(run) && prem_errand_collect(run->session, 100000, &errand) == PREM_OK)
+      if (prem_errand_send(run->session, &errand) != PREM_OK)
+        prem_errand_release(run->session, &errand);
+  }
+}
+
+static prem_status measure_rate(errands_study *study, int32_t per_sm) {
+  const int32_t sms = study->gpu ? study->cores : 2;
+  char name[32];
+  errands_run run;
+  snprintf(name, sizeof name, "rate_%d", per_sm);
+  errands_case of = case_of(study, name);
+  of.blocks = sms * per_sm;
+  of.tile = 4;
+  of.tiles = study->amount.tiles;
+  of.threads = 128;
+  of.capacity = 16;
+  of.beside = 2;
+  of.distance = 0;
+  of.copy = of.filter_copy = of.filter_compute = study->gpu ? 20000 : of.filter_copy;
+  of.compute = 8000;
+  for (int32_t i = 0, used = 0; i < per_sm; ++i) /* none on the filter's SM */
+    used += snprintf(of.server_blocks + used, sizeof of.server_blocks - (size_t)used, "%s%d-%d",
+                     i ? "," : "", sms * i + 1, sms * (i + 1) - 1);
+  prem_status status = open_run(study, &of, 100000, &run);
+  if (status == PREM_OK)
+    status = begin_run(&run, study->amount.seconds);
+  if (status == PREM_OK) {
+    keep_busy(&run);
+    status = end_run(&run, name);
+    const prem_best_effort_trace *beside = run.trace->best_effort;
+    prem_table_row(study->rates, INT(per_sm), INT(beside->counts[0].tiles),
+                   REAL_IF(beside->length_ns > 0,
+                           (double)beside->counts[0].tiles * 1e9 / (double)beside->length_ns));
+  }
+  close_run(&run);
+  return status;
+}
+
+/* ---- storm ----------------------------------------------------------------------------------- */
+
+static void *send_all_it_can(void *argument) {
+  errands_run *run = argument;
+  prem_errand errand;
+  while (!run->is_over) {
+    if (prem_errand_acquire(run->session, SERVER, &errand) == PREM_OK &&
+        prem_errand_send(run->session, &errand) != PREM_OK)
+      prem_errand_release(run->session, &errand);
+    if (prem_errand_collect(run->session, 0, &errand) == PREM_OK)
+      prem_errand_release(run->session, &errand);
+  }
+  return NULL;
+}
+
+static prem_status tell_storm(const errands_run *run, const errands_case *of, int64_t *longest_ns) {
+  enum { DISCARD = 10 };
+  const prem_trace *trace = run->trace;
+  const prem_best_effort_trace *beside = trace->best_effort;
+  const prem_errand_counts none = {0};
+  const prem_errand_counts *errands = beside ? &beside->counts[0].errands : &none;
+  int64_t *ns = calloc((size_t)trace->hyperperiods + 1, sizeof *ns), count = 0;
+  prem_summary summary;
+  if (!ns)
+    return PREM_ERR_MEMORY;
+  for (int64_t h = trace->hyperperiods > 2 * DISCARD ? DISCARD : 0; h < trace->hyperperiods; ++h)
+    if (trace->job_end_ns[h * trace->job_count] >= 0)
+      ns[count++] =
+          trace->job_end_ns[h * trace->job_count] - h * of->period * run->study->amount.slower;
+  if (count > 0) {
+    prem_summarise(ns, count, &summary);
+    *longest_ns = summary.max;
+    prem_table_row(run->study->storm, TEXT(of->name), INT(count), INT(summary.p50),
+                   INT(summary.max), INT(errands->sent), INT(errands->full));
+  }
+  free(ns);
+  return PREM_OK;
+}
+
+static prem_status measure_beside(errands_study *study, const char *name, int threads,
+                                  int64_t *longest_ns) {
+  errands_run run;
+  pthread_t senders[STORM_THREADS];
+  int started = 0;
+  errands_case of = case_of(study, name);
+  of.filter_blocks = study->gpu ? prem_max_i32(study->cores - SERVER_SMS, 1) : 1;
+  of.blocks = study->gpu ? prem_max_i32(study->cores, 2) : 2;
+  snprintf(of.server_blocks, sizeof of.server_blocks, "%d-%d", of.filter_blocks, of.blocks - 1);
+  of.tiles = SERVER_SMS;
+  of.capacity = strcmp(name, "load") == 0 ? 0 : 64;
+  of.beside = strcmp(name, "nothing") != 0;
+  of.period = study->gpu ? 200000 : 2000000;
+  of.filter_copy = study->gpu ? 4000 : of.filter_copy;
+  of.copy = study->gpu ? 12000 : of.copy;
+  of.distance = 0;
+  prem_status status = open_run(study, &of, study->amount.jobs, &run);
+  if (status == PREM_OK)
+    status = begin_run(&run, study->amount.limit);
+  if (status == PREM_OK) {
+    while (started < threads && pthread_create(&senders[started], NULL, send_all_it_can, &run) == 0)
+      ++started;
+    status = end_run(&run, name);
+    for (int i = 0; i < started; ++i)
+      pthread_join(senders[i], NULL);
+    const prem_status told = tell_storm(&run, &of, longest_ns);
+    status = status == PREM_OK ? told : status;
+  }
+  close_run(&run);
+  return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void begin_tables(errands_study *study) {
+  prem_findings *findings = study->findings;
+  study->latency =
+      prem_table_begin(findings, "latency", "One tile, there and back", NULL,
+                       "way; jobs; p50_ns [ns]; p99_ns [ns]; p999_ns [ns]; longest_ns [ns]");
+  study->rates = prem_table_begin(findings, "rates", "Errands of small tiles", NULL,
+                                  "blocks_per_sm; tiles; tiles_per_s");
+  study->storm = prem_table_begin(findings, "storm", "Responses of the filter", NULL,
+                                  "beside; jobs; p50_ns [ns]; longest_ns [ns]; sent; refused");
+  study->ends = prem_table_begin(findings, "ends", "How errands ended", NULL,
+                                 "run; sent; done; expired; fault; aborted; sum_ok; output_ok");
+  prem_chart_add(findings, PREM_CHART_BARS, "latency", "One tile, there and back", "way", "p50_ns",
+                 NULL, 0);
+}
+
+static void tell(const errands_study *study) {
+  char launched[96] = "";
+  if (study->launch_ns > 0)
+    snprintf(launched, sizeof launched, ", %.2f times launch and synchronize",
+             (double)study->server_ns / (double)study->launch_ns);
+  if (study->storm_ns > 0 && study->alone_ns > 0)
+    prem_findings_verdict(study->findings,
+                          "An errand is back after %" PRId64 " ns at the median%s; a storm of them "
+                          "makes the filter's longest response %.3f times what it is alone.",
+                          study->server_ns, launched,
+                          (double)study->storm_ns / (double)study->alone_ns);
+  else
+    prem_findings_verdict(study->findings,
+                          "An errand is back after %" PRId64 " ns at the median%s.",
+                          study->server_ns, launched);
+}
+
+static errands_amount choose_amount(const errands_study *study) {
+  if (study->context->quick)
+    return (errands_amount){
+        200, 500, study->gpu ? 3 : 1, 3, study->gpu ? 256 : 64, study->gpu ? 10 : 1};
+  return study->gpu ? (errands_amount){20000, 15000, 1, 10, 65536, 1}
+                    : (errands_amount){5000, 2000, 1, 10, 1024, 1};
+}
+
+static prem_status measure_all(errands_study *study) {
+  const int32_t first = study->gpu ? 2 : 1, last = study->gpu && !study->context->quick ? 4 : first;
+  int64_t unused_ns;
+  prem_status status = measure_latency(study);
+  for (int32_t per_sm = first; per_sm <= last && status == PREM_OK; ++per_sm)
+    status = measure_rate(study, per_sm);
+  if (status == PREM_OK)
+    status = measure_beside(study, "nothing", 0, &study->alone_ns);
+  if (status == PREM_OK)
+    status = measure_beside(study, "load", 0, &unused_ns);
+  if (status == PREM_OK)
+    status = measure_beside(study, "idle_server", 0, &unused_ns);
+  if (status == PREM_OK)
+    status = measure_beside(study, "storm", STORM_THREADS, &study->storm_ns);
+  return status;
+}
+
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
+                       prem_diag *diag) {
+  errands_study study = {.context = context, .findings = findings, .diag = diag};
+  study.gpu = prem_is_gpu(context->backend);
+  study.cores = prem_max_i32(context->machine->cores, 2);
+  study.amount = choose_amount(&study);
+  study.all = study.gpu && !context->quick ? 8 : 6;
+  begin_tables(&study);
+  prem_experiment_progress(context, 0, study.all);
+  const prem_status status = measure_all(&study);
+  if (study.server_ns > 0)
+    tell(&study);
+  return status;
+}
+
+const prem_experiment prem_errands_experiment = {
+    .name = "errands",
+    .title = "Work that comes while a plan runs",
+    .question = "How soon is an errand done, how many tiles does a server get through, and what "
+                "does a planned task notice?",
+    .backends = "cuda cpu",
+    .run = run,
+};
