@@ -680,7 +680,8 @@ static void list_layouts(const prem_schedule *schedule, prem_fit *result) {
 /* The kernels of its tasks, each of which is bound. free() its `kernels`. */
 static prem_registry registry_of(const prem_schedule *schedule) {
   prem_registry own = {0};
-  const prem_kernel **kernels = calloc((size_t)schedule->task_count + 1, sizeof *kernels);
+  const prem_kernel **kernels =
+      (const prem_kernel **)calloc((size_t)schedule->task_count + 1, sizeof(void *));
   own.kernels = kernels;
   for (int32_t t = 0; kernels && t < schedule->task_count; ++t)
     if (schedule->tasks[t].definition &&

@@ -37,7 +37,10 @@ END_TEST
 START_TEST(tasks_differ) {
   const product_run run = run_of(PRODUCT_LOOP);
   for (uint32_t task = 1; task < PRODUCT_TASKS; ++task) {
-    ck_assert_int_ne(memcmp(run.right[task], run.right[task - 1], sizeof run.right[task]), 0);
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < PRODUCT_FLOATS; ++i)
+      same += run.right[task][i] == run.right[task - 1][i];
+    ck_assert_uint_lt(same, PRODUCT_FLOATS);
     ck_assert_int_ne(product_extra(task, 5), product_extra(task - 1, 5));
   }
 }
