@@ -792,6 +792,8 @@ static prem_status deal_anew(fitting *all, prem_condition condition, prem_profil
     tell(all, "open blocks are dealt anew, by the times");
   }
   all->diag = whole;
+  if (status != PREM_OK)
+    add_problems(all->diag, found);
   if (again)
     *seen = again; /* the other one is the schedule's */
   prem_diag_free(found);

@@ -643,8 +643,7 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
 
 /* ---- anew ------------------------------------------------------------------------------------ */
 
-/* As it was read. What arrays imply of its phases stays: they will imply the same. */
-static void unbind_task(prem_task *task) {
+void prem_task_forget_binding(prem_task *task) {
   free(task->windows);
   free(task->arrays);
   free(task->layout);
@@ -654,6 +653,11 @@ static void unbind_task(prem_task *task) {
   task->layout = NULL;
   task->params = NULL;
   task->definition = NULL;
+}
+
+/* As it was read. What arrays imply of its phases stays: they will imply the same. */
+static void unbind_task(prem_task *task) {
+  prem_task_forget_binding(task);
   task->broken = false;
   if (task->port_count > 0)
     task->tile_count = 0;

@@ -25,6 +25,8 @@ const char *prem_schedule_intern(prem_schedule *schedule, const char *file);
 prem_schedule *prem_schedule_new(void);
 /** The entry of `profiles` of this name; NULL: there is none. */
 const prem_profile_ref *prem_schedule_find_profile(const prem_schedule *schedule, const char *name);
+/** What bind gave a task: its kernel, parameters, windows, arrays. */
+void prem_task_forget_binding(prem_task *task);
 /** Does one of its bound kernel's ports read or write the array? */
 bool prem_task_uses(const prem_task *task, int32_t array, prem_access access);
 /** Of each array the server that alone uses it, so that each of its errands has one of its own;

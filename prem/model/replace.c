@@ -25,16 +25,8 @@ static bool add_array(prem_schedule *schedule, int32_t number, const char *port,
   return true;
 }
 
-static void forget_binding(prem_task *task) {
-  free(task->windows);
-  free(task->arrays);
-  free(task->params);
-  free(task->layout);
-  task->windows = NULL;
-  task->arrays = NULL;
-  task->params = NULL;
-  task->layout = NULL;
-  task->definition = NULL;
+static void forget_kernel(prem_task *task) {
+  prem_task_forget_binding(task);
   for (int32_t i = 0; i < task->arg_count; ++i) {
     free(task->args[i].values);
     free(task->args[i].ints);
@@ -71,7 +63,7 @@ prem_status prem_schedule_replace(prem_schedule *schedule, int32_t number, const
                                   prem_diag *diag) {
   prem_task *task = &schedule->tasks[number];
   const int32_t tiles = task->tile_count;
-  forget_binding(task);
+  forget_kernel(task);
   snprintf(task->kernel, sizeof task->kernel, "%s", kernel);
   task->tile_rank = 1;
   memset(task->tile, 0, sizeof task->tile);

@@ -157,7 +157,9 @@ START_TEST(runs_end_and_errands_with_them) {
   }
   ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_ERR_FULL);
   ck_assert_int_eq(prem_errand_collect(session, 1000000, &errand), PREM_ERR_TIMEOUT);
-  ck_assert_int_eq(prem_session_run(session, &stops, trace, NULL), PREM_ERR_INTERRUPTED);
+  /* it may be over before anybody has seen the stop */
+  const prem_status stop = prem_session_run(session, &stops, trace, NULL);
+  ck_assert(stop == PREM_ERR_INTERRUPTED || stop == PREM_OK);
   assert_counted(trace);
   for (int32_t i = 0; i < 8; ++i) {
     ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
