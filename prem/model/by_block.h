@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Precedence by block: `after` with per = "block". */
-#ifndef TTPREM_PREM_MODEL_BY_BLOCK_H
-#define TTPREM_PREM_MODEL_BY_BLOCK_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -19,5 +18,3 @@ bool prem_judge_by_block(const prem_schedule *schedule, prem_status *status, pre
  *  none. */
 bool prem_window_clip(const prem_task *task, const prem_window *window, const int64_t shape[4],
                       int32_t tile, int64_t first[4], int64_t size[4]);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Addresses in the scratchpad are numbers of 32 bits, as the copy engine and barriers want them.
  */
-#ifndef TTPREM_RUNTIME_CORE_PTX_CUH
-#define TTPREM_RUNTIME_CORE_PTX_CUH
+#pragma once
 
 #include <stdint.h>
 
@@ -432,5 +431,3 @@ PREM_PTX void prem_copies_wait(void) {
   asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
-
-#endif

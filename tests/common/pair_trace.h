@@ -3,8 +3,7 @@
  * For tests: a trace of tests/common/compared.h's pair, with ends made by hand. a is released at 0
  * and 400, b at 100, all of them in hyperperiods of 800.
  */
-#ifndef TTPREM_TESTS_COMMON_PAIR_TRACE_H
-#define TTPREM_TESTS_COMMON_PAIR_TRACE_H
+#pragma once
 
 #include "runtime/core/program.h"
 #include "tests/common/compared.h"
@@ -31,5 +30,3 @@ static void tear_down_trace(void) {
   prem_program_free(program);
   tear_down();
 }
-
-#endif

@@ -13,8 +13,7 @@
  * A group is a test case of Check: it begins where its line stands, and goes on where that stands
  * again. This header has main().
  */
-#ifndef TTPREM_TESTS_COMMON_SUITE_H
-#define TTPREM_TESTS_COMMON_SUITE_H
+#pragma once
 
 #include <check.h>
 #include <errno.h>
@@ -93,5 +92,3 @@ int main(void) {
   srunner_free(runner);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests of the checker: what it says of a schedule text. */
-#ifndef TTPREM_TESTS_COMMON_VERDICT_H
-#define TTPREM_TESTS_COMMON_VERDICT_H
+#pragma once
 
 #include "tests/common/schedule_text.h"
 
@@ -79,5 +78,3 @@ static inline int run_suite(Suite *suite) {
   srunner_free(runner);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
-
-#endif
