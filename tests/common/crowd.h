@@ -4,7 +4,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "prem/base/random.h"
 #include "tests/common/running.h"

@@ -2,7 +2,6 @@
 /** For tests: texts of which letters are missing, more or others, the same ones for each state. */
 #pragma once
 
-#include <stdio.h>
 #include <string.h>
 
 #include "tests/common/planted.h"

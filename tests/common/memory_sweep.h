@@ -8,7 +8,6 @@
 #include "tests/common/failing_memory.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "tests/common/running.h"
 

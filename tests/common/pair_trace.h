@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "runtime/core/program.h"
 #include "tests/common/compared.h"
 
 enum { HYPERPERIODS = 2, A0 = 0, A1, B, JOBS };

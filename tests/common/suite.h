@@ -17,7 +17,6 @@
 
 #include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/common/owned.h"

@@ -3,8 +3,6 @@
 /* An application's own CUDA graph as best effort: begun whole between closed windows, counted, and
  * refused where it cannot be. Exit status 77 without a GPU, or in a build without the backend. */
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
 #include "tests/common/has_gpu.h"

@@ -4,8 +4,6 @@
  * passes the gate, counts what it does, and ends with the run. Exit status 77 without a GPU, or in
  * a build without the backend. */
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
 #include "runtime/core/best_effort.h"

@@ -4,8 +4,6 @@
  * stopped runs end, and a graph that is launched before its start waits for it. Exit status 77
  * without a GPU, or in a build without the backend. */
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
 #include "runtime/core/best_effort.h"

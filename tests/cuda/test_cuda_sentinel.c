@@ -5,7 +5,6 @@
  * Exit status 77 without a GPU, or in a build without the backend. */
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
 

@@ -5,7 +5,6 @@
  * sanitizer, without a race.
  */
 /* ctest: threads */
-#include "tests/common/lane_threads.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
@@ -23,11 +22,8 @@
 #pragma GCC pop_options
 #pragma GCC diagnostic pop
 
-#include <stdlib.h>
-
 #include "examples/tracker/plain.h"
 #include "tests/common/lane_crew.h"
-#include "tests/common/running.h"
 #include "tests/common/suite.h"
 #include "tests/examples/track_kernels.h"
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of a tracker: cases worked out by hand, and random ones counted once more; its logs and
  * the ground truth, which come back as they were. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "examples/tracker/instants.h"

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Videos made of numbers, P5 pictures in all their pieces, and programs that misbehave in ffmpeg's
  * place: a stub on the PATH, so that these need no ffmpeg. */
-#include <check.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

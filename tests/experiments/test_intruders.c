@@ -4,7 +4,6 @@
 
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "tests/common/running.h"
 

@@ -3,8 +3,6 @@
 /* ctest: threads */
 #include "experiments/machine/memory_pause/pauses.h"
 
-#include <string.h>
-
 #include "tests/common/running.h"
 
 enum {

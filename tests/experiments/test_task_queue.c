@@ -4,8 +4,6 @@
 /* ctest: threads */
 #include "experiments/machine/task_queue/products.h"
 
-#include <string.h>
-
 #include "tests/common/running.h"
 
 static product_run run_of(int way) {

@@ -11,7 +11,6 @@
 #include "tests/common/rounds.h"
 #include "tests/common/suite.h"
 #include "ttprem/report.h"
-#include "ttprem/ttprem_measure.h"
 
 enum { SEEDS = ROUNDS(80) };
 

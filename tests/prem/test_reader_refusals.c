@@ -3,7 +3,6 @@
 #include "tests/common/schedule_text.h"
 #include "tests/common/suite.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 
 /* A file without an error; the cases change one piece of it. */

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings: built without checks, written as JSON, printed, drawn. */
-#include <check.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "report/findings/distribution.h"
 #include "report/findings/parts.h"
-#include "ttprem/ttprem.h"
 
 #include "tests/common/suite.h"
 

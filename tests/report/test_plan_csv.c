@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as CSV: what goes out comes back, slot by slot, of every kind of plan that there is. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ttprem/kernel.h"
 #include "ttprem/plan_file.h"

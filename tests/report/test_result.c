@@ -3,17 +3,12 @@
 #include "report/provenance.h"
 #include "report/result_phases.h"
 #include "tests/common/golden.h"
-#include "tests/common/running.h"
 #include "tests/common/suite.h"
-#include "ttprem/ttprem_measure.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <jansson.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const char camera[] =
     "version = 1; name = \"camera\"; platform: { blocks = 2; clock_step_ns = 1L; };\n"

@@ -3,7 +3,6 @@
  */
 /* ctest: threads */
 #include <dlfcn.h>
-#include <errno.h>
 
 #include "runtime/cpu/cpu.h"
 #include "tests/common/live.h"

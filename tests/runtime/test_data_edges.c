@@ -4,11 +4,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "runtime/core/arrays.h"
 #include "runtime/core/backend.h"
-#include "runtime/core/program.h"
 #include "tests/common/cpu_fixture.h"
-#include "tests/common/plan_order.h"
 #include "tests/common/random_schedule.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"

@@ -5,7 +5,6 @@
  * with any number of lanes; under the thread sanitizer, without a race.
  */
 /* ctest: threads */
-#include "tests/common/lane_threads.h"
 
 typedef struct float2 {
   _Alignas(8) float x;
@@ -60,7 +59,6 @@ static inline int32_t min(int32_t a, int32_t b) {
 
 #include "runtime/core/windows.h"
 #include "tests/common/lane_crew.h"
-#include "tests/common/running.h"
 #include "tests/common/suite.h"
 
 /* ---- a tile by lanes ------------------------------------------------------------------------- */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Best-effort tasks in the simulator: no memory phase of theirs in a closed window, whatever the
  * tasks, the clock's step, the times within the bounds and the delay from reading to copy. */
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Array files: round trips, every flavour of picture, and everything that can be wrong with one. */
-#include <check.h>
 #include <dirent.h>
 #include <math.h>
 #include <png.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every kernel, tile by tile through windows and scratchpad, against its untiled reference, bit for
  * bit; and what its bind refuses. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "runtime/core/windows.h"
 #include "tests/common/golden.h"

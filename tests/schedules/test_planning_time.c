@@ -5,7 +5,6 @@
  */
 /* ctest: timing release */
 #include <dlfcn.h>
-#include <inttypes.h>
 #include <math.h>
 #include <time.h>
 
