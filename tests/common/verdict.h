@@ -70,11 +70,3 @@ static inline const char *file_of(const char *platform, const char *tasks, const
       "version = 1;\nname = \"test\";\nplatform: { %s };\ntasks = (\n%s\n);\nplan: { %s };\n",
       platform, tasks, plan);
 }
-
-static inline int run_suite(Suite *suite) {
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
