@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the reader makes of good files. */
+#include "tests/common/folder.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 
@@ -8,25 +9,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
-
-static char folder[] = "/tmp/ttprem-test-XXXXXX";
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void remove_folder(void) {
-  ck_assert_int_eq(system(text("rm -r %s", folder)), 0);
-}
-
-static const char *put(const char *name, const char *content) {
-  const char *path = text("%s/%s", folder, name);
-  FILE *file = fopen(path, "w");
-  ck_assert_ptr_nonnull(file);
-  fputs(content, file);
-  ck_assert_int_eq(fclose(file), 0);
-  return path;
-}
 
 static prem_schedule *loaded(const char *path, const char *profile) {
   prem_schedule *schedule = NULL;
