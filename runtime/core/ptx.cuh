@@ -7,7 +7,8 @@
  *
  * Addresses in the scratchpad are numbers of 32 bits, as the copy engine and barriers want them.
  */
-#pragma once
+#ifndef TTPREM_RUNTIME_CORE_PTX_CUH
+#define TTPREM_RUNTIME_CORE_PTX_CUH
 
 #include <stdint.h>
 
@@ -431,3 +432,5 @@ PREM_PTX void prem_copies_wait(void) {
   asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
+
+#endif
