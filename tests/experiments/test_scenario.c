@@ -288,11 +288,10 @@ TEST(disturbed_runs_have_no_times) {
   ck_assert(isnan(prem_makespan_at(outcome, 0.5)));
   ck_assert(isnan(prem_of_runs(outcome->row, 0)));
   prem_measured_free(&measured);
-  char *said = printed();
+  FREED char *said = printed();
   ck_assert_ptr_nonnull(strstr(said,
                                "free: of 3 runs all were disturbed: the operating system took "
                                "a core away, for 2.500 ms at most"));
-  free(said);
 }
 
 TEST(an_experiment_without_a_run_has_no_verdict) {
@@ -303,9 +302,8 @@ TEST(an_experiment_without_a_run_has_no_verdict) {
   context.backend = &busy;
   context.quick = true;
   ck_assert_int_eq(prem_experiment_start(experiment, &context, findings, diag), PREM_OK);
-  char *said = printed();
+  FREED char *said = printed();
   ck_assert_ptr_nonnull(strstr(said, "No verdict: of some runs none counted"));
   const char *nan_at = strstr(said, " nan"), *zero_at = strstr(said, " 0.0 us");
   ck_assert_msg(!nan_at && !zero_at, "%.300s", nan_at ? nan_at : zero_at);
-  free(said);
 }

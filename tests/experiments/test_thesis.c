@@ -55,7 +55,7 @@ TESTS(every_original_is_a_whole_table_with_its_source, FILES) {
 TEST(table_4_1_is_the_published_one) {
   static const double mean_ms[] = {0.657, 2.675, 2.397, 2.670, 2.874};
   static const double jitter_pct[] = {1.84, 6.47, 1.47, 0.15, 0.04};
-  prem_findings *findings = prem_findings_new("f", "F", "?");
+  OWNED(prem_findings) *findings = prem_findings_new("f", "F", "?");
   prem_original_add(findings, "table_4_1", NULL);
   const prem_table *table = prem_find_table(findings, "table_4_1");
   ck_assert_int_eq(prem_table_rows(table), 5);
@@ -68,7 +68,6 @@ TEST(table_4_1_is_the_published_one) {
                             jitter_pct[row], 0.006);
   }
   ck_assert_ptr_null(prem_original_add(findings, "fig_9_9", NULL));
-  prem_findings_free(findings);
 }
 
 /* ---- walks over elements -------------------------------------------------------------------- */
@@ -295,7 +294,7 @@ TEST(experiments_are_found_by_name) {
 }
 
 TEST(tables_are_written_a_row_at_a_time) {
-  prem_findings *findings = prem_findings_new("f", "F", "?");
+  OWNED(prem_findings) *findings = prem_findings_new("f", "F", "?");
   prem_table *table = prem_findings_table(findings, "t", "T", NULL);
   prem_table_columns(table, "mode; largest - mean [ns]; share [% of all]");
   ck_assert_int_eq(table->column_count, 3);
@@ -309,5 +308,4 @@ TEST(tables_are_written_a_row_at_a_time) {
   ck_assert_int_eq(prem_table_value(table, 0, 0)->kind, PREM_VALUE_TEXT);
   ck_assert_int_eq(prem_table_value(table, 0, 1)->kind, PREM_VALUE_INT);
   ck_assert_int_eq(prem_table_value(table, 0, 2)->kind, PREM_VALUE_REAL);
-  prem_findings_free(findings);
 }

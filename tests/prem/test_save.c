@@ -197,11 +197,10 @@ static void assert_not_saved(const prem_schedule *schedule, prem_status status, 
 }
 
 TEST(settings_behind_the_plan) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       loaded(put("in.cfg", HEAD "plan: { hyperperiod_ns = 5L; };\nmeasure: { runs = 5; };"));
   assert_not_saved(schedule, PREM_ERR_INVALID, 10,
                    "settings stand behind the plan and would be lost; make it the last group");
-  prem_schedule_free(schedule);
 }
 
 TEST(plan_of_another_file) {

@@ -270,7 +270,8 @@ TEST(a_page_carries_styles_and_scripts_in_order) {
                                       "timeline.js",   "lateness.js", "report.js"};
   write_json(make_result("a", 1), "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  char *page = write_page(), *at = page;
+  FREED char *page = write_page();
+  char *at = page;
   for (int i = 0; i < 7; ++i) {
     FREED char *asset = asset_text(names[i]);
     const char *element = i < 2 ? "style" : "script";
@@ -284,7 +285,6 @@ TEST(a_page_carries_styles_and_scripts_in_order) {
     ck_assert_int_eq(strncmp(at, end, strlen(end)), 0);
     ck_assert_ptr_null(strstr(at, asset));
   }
-  free(page);
 }
 
 /* Undisturbed jobs of runs that had disturbed ones as well are in the result alone: its samples are

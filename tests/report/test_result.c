@@ -449,7 +449,7 @@ TEST(phases_of_the_worst_run_come_first) {
  * then the task's first ones. */
 TEST(phases_are_those_of_the_latest_blocks) {
   enum { BLOCKS = 100, LATEST = 16, CHOSEN = 64 };
-  prem_schedule *wide =
+  OWNED(prem_schedule) *wide =
       prepared_schedule("version = 1; name = \"wide\"; platform: { blocks = 100;"
                         " resources = ( { name = \"memory\"; capacity = 100; } ); };"
                         "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 100; tiles = 100;"
@@ -474,7 +474,6 @@ TEST(phases_are_those_of_the_latest_blocks) {
     ck_assert_int_eq(phases.chosen[b], is_late || others <= CHOSEN - LATEST);
   }
   prem_phases_free(&phases);
-  prem_schedule_free(wide);
 }
 
 /* The first block that finds no room is the last one that is asked, though a smaller one behind it
@@ -482,7 +481,7 @@ TEST(phases_are_those_of_the_latest_blocks) {
 TESTS(phases_end_at_the_block_without_room, 2) {
   enum { FIRST = 15000, MOST = 20000 };
   const int64_t second = MOST - FIRST + _i, all = FIRST + second + 1;
-  prem_schedule *narrow =
+  OWNED(prem_schedule) *narrow =
       prepared_schedule("version = 1; name = \"narrow\"; platform: { blocks = 3;"
                         " resources = ( { name = \"memory\"; capacity = 3; } ); };"
                         "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 3; tiles = 3;"
@@ -503,7 +502,6 @@ TESTS(phases_end_at_the_block_without_room, 2) {
   ck_assert_int_eq(phases.chosen[1], _i == 0);
   ck_assert(!phases.chosen[2]);
   prem_phases_free(&phases);
-  prem_schedule_free(narrow);
 }
 
 TEST(without_records_there_are_no_phases) {
@@ -585,13 +583,13 @@ TEST(the_table_shows_no_spread_of_a_copy) {
   strcpy(row->label, "copy");
   row->output_checked = false;
   row->padded.at[PREM_PADDING_LONGEST].published_ns = -1;
-  char *table = printed(), *line = strstr(table, "\ncopy ");
+  FREED char *table = printed();
+  char *line = strstr(table, "\ncopy ");
   char lateness[8], late[8], overruns[8], violations[8], spread[8];
   ck_assert_ptr_nonnull(line);
   ck_assert_int_eq(
       sscanf(line, " copy %7s %7s %7s %7s %7s", lateness, late, overruns, violations, spread), 5);
   ck_assert_str_eq(spread, "-");
-  free(table);
 }
 
 /* The unit is that of the widest of all rows. */
