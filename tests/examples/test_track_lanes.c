@@ -5,6 +5,7 @@
  * sanitizer, without a race.
  */
 /* ctest: threads */
+#include "tests/common/lane_threads.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
