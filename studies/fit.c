@@ -843,20 +843,23 @@ static prem_status make_first(fitting *all) {
 /* For the modes that there is time for: tt and free at least; false: for none. */
 static bool choose_comparison(const fitting *all, prem_compare_options *compare) {
   prem_sampling *sampling = &compare->sampling;
+  const double part_s = all->options->time_limit_s * compare_part;
+  const double may_take_s = fmax(left_s(all), part_s); /* its part, however long others took */
   double least_s = compare_cost_s(all, all->best.turn, compare->mode_count);
-  if (least_s > left_s(all) && compare->mode_count > 2) {
+  if (least_s > may_take_s && compare->mode_count > 2) {
     tell(all, "no time to compare the plan with ordinary kernels (--time-limit)");
     least_s = compare_cost_s(all, all->best.turn, compare->mode_count = 2);
   }
-  const double room_s =
-      fmin(all->options->time_limit_s * compare_part, left_s(all)) - all->costs.open_s;
+  const double room_s = part_s - all->costs.open_s;
   const double launch_s = all->costs.launch_s * compare->mode_count;
   if (sampling->scenario == PREM_RESIDENT && launch_s > 0)
     sampling->launches = prem_max_i64((int64_t)fmin(room_s * waste_part / launch_s, 10), 1);
   if (room_s < 2 * (least_s - all->costs.open_s))
     sampling->discard = 0;
   sampling->duration_s = fmax(room_s, 1e-3);
-  return least_s <= left_s(all);
+  if (least_s > may_take_s)
+    tell(all, "no time to compare the plan (--time-limit)");
+  return least_s <= may_take_s;
 }
 
 /* No plan is the worse for a mode that is not possible, or for which there is no time: it is left
@@ -882,11 +885,15 @@ static prem_status compare(fitting *all) {
     return PREM_OK;
   }
   begin(all, "comparing");
+  const double began_s = passed_s(all);
   prem_status status = prem_session_open(all->backend, all->schedule, &session, found);
   if (status == PREM_OK)
     status = prem_compare(session, prem_session_critical(session), all->backend, &options,
                           &all->result->comparison, found);
   prem_session_close(session);
+  tell(all,
+       "comparing the plan took %.1f s, with what it takes to choose launches of ordinary kernels",
+       passed_s(all) - began_s);
   if (status == PREM_ERR_UNAVAILABLE) /* the comparison says of which modes, and why */
     status = PREM_OK;
   if (status != PREM_OK)
