@@ -74,6 +74,7 @@ typedef struct prem_after {
   int64_t lag_ns; /* its end to our first phase, at least; the guard and precedence_ns as well */
   bool latest;
   bool per_block; /* each block waits for its own part of the predecessor's job alone */
+  bool per_open;  /* the file does not say; bind decides where blocks are open */
   prem_place place;
 } prem_after;
 
