@@ -245,7 +245,7 @@ static int run_one(const prem_experiment *experiment, prem_experiment_context *c
   shown->findings = options->folder && !context->part ? findings : NULL;
   shown->machine = context->machine;
   shown->folder = options->folder;
-  shown->kept_ns = prem_host_clock_ns();
+  shown->kept_ns = prem_host_clock_ns() - KEEP_NS; /* at once when there is something */
   progress_begin(&shown->line);
   show_progress(shown, 0, 0);
   prem_budget quick = {.end_ns = prem_host_clock_ns() + QUICK_NS};
