@@ -776,10 +776,11 @@ static prem_status compare(prem_fitting *all) {
     status = prem_compare(session, prem_session_critical(session), all->backend, &options,
                           &all->result->comparison, found);
   prem_session_close(session);
-  prem_fit_tell(
-      all,
-      "comparing the plan took %.1f s, with what it takes to choose launches of ordinary kernels",
-      prem_fit_passed_s(all) - began_s);
+  if (options.mode_count > 2)
+    prem_fit_tell(
+        all,
+        "comparing the plan took %.1f s, with what it takes to choose launches of ordinary kernels",
+        prem_fit_passed_s(all) - began_s);
   if (status == PREM_ERR_UNAVAILABLE) /* the comparison says of which modes, and why */
     status = PREM_OK;
   if (status != PREM_OK)

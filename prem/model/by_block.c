@@ -228,6 +228,12 @@ bool prem_judge_by_block(const prem_schedule *schedule, prem_status *status, pre
   return good;
 }
 
+static bool is_same_window(const prem_window *a, const prem_window *b) {
+  return memcmp(a->base, b->base, sizeof a->base) == 0 &&
+         memcmp(a->step, b->step, sizeof a->step) == 0 &&
+         memcmp(a->extent, b->extent, sizeof a->extent) == 0 && a->aim == b->aim;
+}
+
 bool prem_reads_tile_by_tile(const prem_task *task, const prem_task *before) {
   bool reads = false;
   if (!task->definition || !before->definition || task->definition->compatible ||
@@ -237,8 +243,7 @@ bool prem_reads_tile_by_tile(const prem_task *task, const prem_task *before) {
     for (int32_t q = 0; q < before->definition->port_count; ++q) {
       if (task->arrays[p] != before->arrays[q] || !(is_output(task, p) || is_output(before, q)))
         continue;
-      if (is_output(task, p) ||
-          memcmp(&task->windows[p], &before->windows[q], sizeof *task->windows) != 0)
+      if (is_output(task, p) || !is_same_window(&task->windows[p], &before->windows[q]))
         return false;
       reads = true;
     }

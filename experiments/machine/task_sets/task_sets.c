@@ -175,8 +175,7 @@ static prem_status fit_set(sets_run *run, int32_t number, double fit_s) {
   if (status == PREM_OK && !fit->comparison)
     prem_findings_note(run->findings, "%s: no time was left to compare the plan.", schedule->name);
   if (has_ended)
-    note_end(run, schedule ? schedule->name : rows[number - run->all->graphs - run->all->different],
-             status, found);
+    note_end(run, schedule ? schedule->name : kind_of(run->all, number), status, found);
   prem_diag_free(found);
   prem_fit_free(fit);
   prem_schedule_free(schedule);
