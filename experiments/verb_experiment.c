@@ -13,7 +13,6 @@
 #include "experiments/experiment_list.h"
 #include "experiments/sweep/sweep.h"
 #include "prem/base/clock.h"
-#include "report/findings/parts.h"
 #include "ttprem/output.h"
 
 /* The group that repeats a thesis, chapter by chapter. */
@@ -183,10 +182,8 @@ static void keep_so_far(experiment_progress *shown) {
   shown->kept_ns = now_ns;
   char *path = output_path(shown->folder, shown->name, "json");
   prem_diag *diag = prem_diag_new();
-  shown->findings->incomplete = true;
   if (path)
     prem_findings_write(shown->findings, shown->machine, command_line, path, diag);
-  shown->findings->incomplete = false;
   prem_diag_free(diag);
   free(path);
 }
@@ -242,6 +239,7 @@ static int run_one(const prem_experiment *experiment, prem_experiment_context *c
   if (context->quick)
     prem_findings_note(findings, "A quick look: fewer points and repetitions than a measurement.");
   shown->name = experiment->name;
+  prem_findings_incomplete(findings); /* until it ends */
   shown->findings = options->folder && !context->part ? findings : NULL;
   shown->machine = context->machine;
   shown->folder = options->folder;
@@ -256,8 +254,8 @@ static int run_one(const prem_experiment *experiment, prem_experiment_context *c
   progress_end(&shown->line);
   tell_budget(own.budget, findings);
   int ended = tell(status, diag, experiment->name);
-  if (status == PREM_ERR_INTERRUPTED)
-    prem_findings_incomplete(findings);
+  if (status != PREM_ERR_INTERRUPTED)
+    prem_findings_complete(findings);
   if (!context->part && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))
     ended = join_status(ended, keep(findings, experiment, context->machine, options));
   if (report && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))

@@ -855,6 +855,7 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
     snprintf(schedule->policy.objective, sizeof schedule->policy.objective, "%s",
              options->objective);
   prem_schedule_set_plan(schedule, NULL);
+  prem_schedule_keep_references(schedule); /* of sessions there are many */
   prem_status status = options->quick || is_sim(&all) ? PREM_OK : prem_fit_choose_layout(&all);
   if (status == PREM_OK)
     status = keep_file(&all);
