@@ -16,6 +16,9 @@ struct prem_schedule_private {
   int32_t *tile_blocks;  /* [task] while bind works: of the blocks, those for which it has tiles */
   int32_t *block_in;     /* made by bind: the largest input buffer of the tasks on a block */
   int32_t *block_out;
+  bool keeps_references;
+  void *references; /* of the first session, one array's after the other; NULL: none yet */
+  size_t references_bytes;
 };
 
 /** The schedule's own copy of a file name; NULL when out of memory. */

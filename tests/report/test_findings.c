@@ -99,6 +99,8 @@ TEST(a_gpu_is_named) {
 TEST(doubts_are_written) {
   OWNED(prem_findings) *findings = some_findings();
   prem_findings_incomplete(findings);
+  prem_findings_complete(findings);
+  prem_findings_incomplete(findings);
   prem_findings_output(findings, true);
   ck_assert(!prem_findings_wrong(findings));
   json_t *root = written(findings);

@@ -42,6 +42,7 @@ struct prem_native {
   void *copied;                    /* of a copy: source and destination; else NULL */
   prem_launch_search launch_search;
   bool told_late, lost;
+  bool is_crowded; /* some gates could not run until others were open */
 };
 
 /** One hyperperiod, or a part of it. */
