@@ -728,20 +728,20 @@ static prem_status make_first(prem_fitting *all) {
 /* For the modes that there is time for: tt and free at least; false: for none. */
 static bool choose_comparison(const prem_fitting *all, prem_compare_options *compare) {
   prem_sampling *sampling = &compare->sampling;
-  const double part_s = all->options->time_limit_s * compare_part;
-  const double may_take_s = fmax(left_s(all), part_s); /* its part, however long others took */
+  const double room_s = all->options->time_limit_s * compare_part;
+  /* however long others took */
+  const double may_take_s = fmax(left_s(all), all->options->time_limit_s * left_part);
   double least_s = compare_cost_s(all, all->best.turn, compare->mode_count);
   if (least_s > may_take_s && compare->mode_count > 2) {
     prem_fit_tell(all, "no time to compare the plan with ordinary kernels (--time-limit)");
     least_s = compare_cost_s(all, all->best.turn, compare->mode_count = 2);
   }
-  const double room_s = part_s - all->costs.open_s;
   const double launch_s = all->costs.launch_s * compare->mode_count;
   if (sampling->scenario == PREM_RESIDENT && launch_s > 0)
     sampling->launches = prem_max_i64((int64_t)fmin(room_s * waste_part / launch_s, 10), 1);
   if (room_s < 2 * (least_s - all->costs.open_s))
     sampling->discard = 0;
-  sampling->duration_s = fmax(room_s, 1e-3);
+  sampling->duration_s = room_s;
   if (least_s > may_take_s)
     prem_fit_tell(all, "no time to compare the plan (--time-limit)");
   return least_s <= may_take_s;
