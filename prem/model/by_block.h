@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Precedence by block: `after` with per = "block". */
-#ifndef TTPREM_PREM_MODEL_BY_BLOCK_H
-#define TTPREM_PREM_MODEL_BY_BLOCK_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -29,5 +28,3 @@ void prem_join_by_block(const prem_schedule *schedule, prem_task *task);
  *  none. */
 bool prem_window_clip(const prem_task *task, const prem_window *window, const int64_t shape[4],
                       int32_t tile, int64_t first[4], int64_t size[4]);
-
-#endif

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "prem/model/private.h"
-#include "runtime/core/elements.h"
 #include "runtime/core/image.h"
 
 enum { STORAGE_ALIGNMENT = 128, PITCH_ALIGNMENT = 16 };

@@ -4,8 +4,6 @@
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 
-#include <unistd.h>
-
 #define HEAD                                                                                       \
   "version = 1; name = \"open\"; platform: { blocks = %d; buffers = %s; scratch_bytes = %dL; };\n" \
   "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ %d, %d ]; } );\n"                          \

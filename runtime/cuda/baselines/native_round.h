@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Of ordinary kernels: the parts of a prem_native, and one hyperperiod of launches. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_ROUND_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_ROUND_H
+#pragma once
 
 #include "runtime/core/untiled_order.h"
 #include "runtime/cuda/baselines/native.h"
@@ -85,5 +84,3 @@ prem_native_gate prem_native_gate_until(const prem_native *native, const long lo
 long long *prem_native_ends_of(const prem_native *native, int64_t number);
 /** A device error as a problem; PREM_OK for cudaSuccess. */
 prem_status prem_native_report(cudaError_t error, prem_diag *diag);
-
-#endif
