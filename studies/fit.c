@@ -672,7 +672,10 @@ static prem_status plan_by(prem_fitting *all, prem_condition condition, prem_fit
   prem_fit_begin(all,
                  times == PREM_FIT_ALONE ? "measuring each task alone" : "measuring all tasks");
   const bool is_quick = all->options->quick;
-  prem_status status = prem_fit_look(all, condition, 1, &seen);
+  /* a session takes longer to open than a few short hyperperiods of one launch */
+  const bool is_short =
+      prem_fit_scenario(all) == PREM_RESIDENT && all->schedule->period_lcm_ns == 0;
+  prem_status status = prem_fit_look(all, condition, is_short ? PREM_FIT_PILOTS : 1, &seen);
   if (status == PREM_OK)
     status = prem_fit_measure_more(all, condition, PREM_FIT_PILOTS, &seen);
   if (status == PREM_OK && !is_quick && has_open_blocks(all->schedule))
