@@ -117,7 +117,7 @@ static prem_status keep_file(prem_fitting *all) {
   return PREM_OK;
 }
 
-static prem_status take_times(prem_fitting *all, prem_profile *profile) {
+prem_status prem_fit_take_times(prem_fitting *all, prem_profile *profile) {
   prem_schedule *schedule = all->schedule;
   schedule->policy.open_share = all->open_share;
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -448,7 +448,7 @@ static prem_status restore_best(prem_fitting *all) {
     prem_profile *worse = all->now.profile == all->best.profile ? NULL : all->now.profile;
     all->now.profile = all->best.profile;
     prem_profile_free(worse);
-    status = take_times(all, all->best.profile);
+    status = prem_fit_take_times(all, all->best.profile);
   }
   prem_schedule_set_plan(all->schedule, all->best.plan);
   all->best.plan = NULL;
@@ -589,7 +589,7 @@ static prem_status take_turns(prem_fitting *all) {
       prem_profile_free(seen);
       break;
     }
-    status = take_times(all, seen);
+    status = prem_fit_take_times(all, seen);
     if (status == PREM_OK)
       status = plan(all, is_first ? PREM_FIT_ANEW : PREM_FIT_RAISED);
   }
@@ -640,7 +640,7 @@ static prem_status deal_anew(prem_fitting *all, prem_condition condition, prem_p
   prem_diag *whole = all->diag, *found = prem_diag_new();
   bool dealt_anew = false;
   prem_profile *again = NULL;
-  prem_status status = take_times(all, *seen);
+  prem_status status = prem_fit_take_times(all, *seen);
   all->diag = found;
   if (status == PREM_OK)
     status = deal(all, &dealt_anew, found);
@@ -653,9 +653,7 @@ static prem_status deal_anew(prem_fitting *all, prem_condition condition, prem_p
   if (status == PREM_ERR_INVALID || is_slower) {
     prem_profile_free(again);
     again = NULL;
-    for (int32_t t = 0; t < all->schedule->task_count; ++t)
-      for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-        all->schedule->tasks[t].phase[p].wcet_ns = 0;
+    prem_fit_forget_times(all->schedule);
     status = deal(all, &dealt_anew, found);
   } else if (status == PREM_OK && dealt_anew) {
     prem_fit_tell(all, "open blocks are dealt anew, by the times");
@@ -674,7 +672,10 @@ static prem_status plan_by(prem_fitting *all, prem_condition condition, prem_fit
   prem_fit_begin(all,
                  times == PREM_FIT_ALONE ? "measuring each task alone" : "measuring all tasks");
   const bool is_quick = all->options->quick;
-  prem_status status = prem_fit_look(all, condition, 1, &seen);
+  /* a session takes longer to open than a few short hyperperiods of one launch */
+  const bool is_short =
+      prem_fit_scenario(all) == PREM_RESIDENT && all->schedule->period_lcm_ns == 0;
+  prem_status status = prem_fit_look(all, condition, is_short ? PREM_FIT_PILOTS : 1, &seen);
   if (status == PREM_OK)
     status = prem_fit_measure_more(all, condition, PREM_FIT_PILOTS, &seen);
   if (status == PREM_OK && !is_quick && has_open_blocks(all->schedule))
@@ -682,7 +683,7 @@ static prem_status plan_by(prem_fitting *all, prem_condition condition, prem_fit
   if (status == PREM_OK && !is_quick)
     status = prem_fit_measure_more(all, condition, MAX_SAMPLES, &seen);
   if (status == PREM_OK)
-    status = take_times(all, seen);
+    status = prem_fit_take_times(all, seen);
   else if (seen != all->now.profile)
     prem_profile_free(seen);
   prem_schedule_set_plan(all->schedule, NULL); /* one that was refused */
@@ -728,20 +729,20 @@ static prem_status make_first(prem_fitting *all) {
 /* For the modes that there is time for: tt and free at least; false: for none. */
 static bool choose_comparison(const prem_fitting *all, prem_compare_options *compare) {
   prem_sampling *sampling = &compare->sampling;
-  const double part_s = all->options->time_limit_s * compare_part;
-  const double may_take_s = fmax(left_s(all), part_s); /* its part, however long others took */
+  const double room_s = all->options->time_limit_s * compare_part;
+  /* however long others took */
+  const double may_take_s = fmax(left_s(all), all->options->time_limit_s * left_part);
   double least_s = compare_cost_s(all, all->best.turn, compare->mode_count);
   if (least_s > may_take_s && compare->mode_count > 2) {
     prem_fit_tell(all, "no time to compare the plan with ordinary kernels (--time-limit)");
     least_s = compare_cost_s(all, all->best.turn, compare->mode_count = 2);
   }
-  const double room_s = part_s - all->costs.open_s;
   const double launch_s = all->costs.launch_s * compare->mode_count;
   if (sampling->scenario == PREM_RESIDENT && launch_s > 0)
     sampling->launches = prem_max_i64((int64_t)fmin(room_s * waste_part / launch_s, 10), 1);
   if (room_s < 2 * (least_s - all->costs.open_s))
     sampling->discard = 0;
-  sampling->duration_s = fmax(room_s, 1e-3);
+  sampling->duration_s = room_s;
   if (least_s > may_take_s)
     prem_fit_tell(all, "no time to compare the plan (--time-limit)");
   return least_s <= may_take_s;
@@ -856,9 +857,9 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
              options->objective);
   prem_schedule_set_plan(schedule, NULL);
   prem_schedule_keep_references(schedule); /* of sessions there are many */
-  prem_status status = options->quick || is_sim(&all) ? PREM_OK : prem_fit_choose_layout(&all);
-  if (status == PREM_OK)
-    status = keep_file(&all);
+  prem_status status = keep_file(&all);
+  if (status == PREM_OK && !options->quick && !is_sim(&all))
+    status = prem_fit_choose_layout(&all);
   if (status == PREM_OK) {
     prem_backend_measure(backend, &all.machine, NULL); /* what fails is not known, so not judged */
     status = fit(&all);

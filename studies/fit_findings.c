@@ -35,13 +35,14 @@ static void add_turns(prem_findings *findings, const prem_fit *fit) {
 }
 
 static void add_layouts(prem_findings *findings, const prem_fit *fit) {
-  prem_table *table =
-      prem_table_begin(findings, "layouts", "What was open: the shortest run in mode free", NULL,
-                       "buffers; tiles [%]; free [ns]; verdict");
+  prem_table *table = prem_table_begin(
+      findings, "layouts", "What was open: the shortest run in mode free, and a first plan", NULL,
+      "buffers; tiles [%]; free [ns]; planned [ns]; verdict");
   for (int32_t i = 0; i < fit->layout_count; ++i) {
     const prem_fit_layout *tried = &fit->layouts[i];
     prem_table_row(table, INT(tried->layout.buffers), INT(tried->layout.tile_pct),
                    INT_IF(tried->makespan_ns > 0, tried->makespan_ns),
+                   INT_IF(tried->planned_ns > 0, tried->planned_ns),
                    TEXT(i == fit->layout ? "taken" : ""));
   }
 }

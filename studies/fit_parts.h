@@ -57,7 +57,12 @@ prem_status prem_fit_look(prem_fitting *all, prem_condition times, int64_t sampl
 prem_status prem_fit_measure_more(prem_fitting *all, prem_condition times, int64_t most,
                                   prem_profile **seen);
 
-/** The schedule has the layout that is fastest in mode free; a quarter of the time is for that. */
+/** The schedule has the profile's times, and `all` the profile. */
+prem_status prem_fit_take_times(prem_fitting *all, prem_profile *profile);
+/** It has none, so that blocks are dealt by bytes. */
+void prem_fit_forget_times(prem_schedule *schedule);
+
+/** The schedule has the best layout; a quarter of the time is for that. */
 prem_status prem_fit_choose_layout(prem_fitting *all);
 
 /** What was chosen, and what it costs; NULL when out of memory. */

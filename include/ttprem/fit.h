@@ -57,6 +57,7 @@ typedef struct prem_fit_turn {
 typedef struct prem_fit_layout {
   prem_layout layout;
   int64_t makespan_ns; /* the shortest of a few runs in mode free; 0: not possible, or not tried */
+  int64_t planned_ns; /* hyperperiod of a first plan by the times of these runs; 0: there is none */
 } prem_fit_layout;
 
 enum { PREM_FIT_LAYOUTS = 8 };
@@ -84,7 +85,8 @@ PREM_EXTERN_C_BEGIN
  * Fit a schedule to a machine. On backend sim the times are the schedule's and stay; elsewhere all
  * of them are measured, whatever it says.
  *
- * First ways to lay out what the file leaves open are tried in mode free, and the fastest is taken.
+ * First ways to lay out what the file leaves open are tried in mode free, each with a first plan:
+ * the one is taken of which both are short, by their product.
  * Then all tasks run together, which is the worst company, and a plan is made by these times. Then
  * that plan is measured: by its times the next one is made, and from then on times only get longer,
  * until nothing does and no margin helps, or few enough releases are late. The best plan is the one
