@@ -23,15 +23,25 @@ enum { NONE, PREPARED, CLAIMED, BEGUN, GIVEN_BACK };
 
 /* Where each of them stands. */
 enum { MAKE_WISH, FILL, SEND };
-enum { LOOK, LOOK_EARLY, COMPARE, CLAIM, LOOK_AGAIN, STORE, PERMIT, TELL, LOOK_TWICE, PUT_DOWN };
+enum {
+  LOOK,
+  LOOK_EARLY,
+  COMPARE,
+  CLAIM,
+  LOOK_AGAIN,
+  STORE,
+  PERMIT,
+  SAY_TICKETS,
+  TELL,
+  LOOK_TWICE,
+  PUT_DOWN
+};
 enum {
   TOP,
   AWAIT_CLAIMED,
   SHOW,
   SHOW_WORD,
   HEAR,
-  PUT_TICKET,
-  PUT_SINK,
   PUT_RESULT,
   EXPECT,
   PUBLISH,
@@ -39,13 +49,11 @@ enum {
   TAKE_BACK_BLINDLY,
   WITHDRAW,
   AWAIT_BACK,
-  UNDO_TICKET,
-  UNDO_SINK,
+  UNDO,
   DECIDE_MODE,
   DECIDE_PERMIT,
   CARRY,
-  DECIDE_TICKET,
-  CLEAR_LATE
+  DECIDE_TICKET
 };
 enum { AWAIT_BEGIN, AWAIT_TICKET, READ, AWAIT_SINK, WRITE, END };
 enum { K_UNTIL, K_PLACE, K_LOOK, K_COPY, K_SHOW, K_CLEAR };
@@ -92,8 +100,7 @@ typedef struct state {
 
 typedef enum careless {
   CAREFUL,
-  CLEARS_NO_TICKETS,
-  CLEARS_TICKETS_LATE,
+  TAKES_ANY_TICKET,
   TAKES_BACK_BLINDLY,
   PERMITS_BEFORE_BYTES,
   LOOKS_AT_NO_WISH,
@@ -242,8 +249,15 @@ static void listener_step(state *s, const exploration *of) {
     s->frames[s->ahead.slot] = s->listener.value;
     s->listener.at = permits_first ? TELL : PERMIT;
     break;
-  case PERMIT:
+  case PERMIT: /* words of a line, in no order: blocks look at the number in each */
     s->permitted = s->ahead.begun;
+    s->mode[(s->ahead.begun - 1) % RING] = s->ahead.wish;
+    s->samples[(s->ahead.begun - 1) % RING] = s->ahead.sample;
+    s->listener.at = SAY_TICKETS;
+    break;
+  case SAY_TICKETS:
+    s->tickets[(s->ahead.begun - 1) % RING] = (ticket){s->ahead.begun, s->ahead.slot};
+    s->sinks[(s->ahead.begun - 1) % RING] = (ticket){s->ahead.begun, s->ahead.sink};
     s->listener.at = permits_first ? STORE : TELL;
     break;
   case TELL:
@@ -352,9 +366,9 @@ static bool decider_choose(state *s, int which, exploration *of) {
     s->ahead.sink = (uint8_t)free_slot(s);
     s->out_use |= (uint8_t)(1 << s->ahead.sink);
     s->decider.slot = (uint8_t)((s->decider.last_slot + 1) % SLOTS);
-    s->mode[s->decider.begun % RING] = s->decider.wish;
     s->ahead.is_put = 0;
-    s->decider.at = PUT_TICKET;
+    s->decider.at = EXPECT;
+    put_result(s, of);
     return true;
   case 3: /* a frame is there, or none came for long */
     if (s->decider.begun - s->decider.completed >= 3 || s->decider.next != s->decider.begun ||
@@ -463,16 +477,6 @@ static bool decider_step(state *s, int which, exploration *of) {
     s->decider.sample = s->heard_sample;
     s->decider.at = TOP;
     return true;
-  case PUT_TICKET:
-    s->tickets[row] = (ticket){job + 1, s->decider.slot};
-    s->samples[row] = s->ahead.sample = s->decider.sample;
-    s->decider.at = PUT_SINK;
-    return true;
-  case PUT_SINK:
-    s->sinks[row] = (ticket){job + 1, s->ahead.sink};
-    s->decider.at = EXPECT;
-    put_result(s, of);
-    return true;
   case PUT_RESULT: /* of what is prepared, behind one that was shown */
     if (s->ahead.state != NONE)
       put_result(s, of);
@@ -482,6 +486,7 @@ static bool decider_step(state *s, int which, exploration *of) {
     s->ahead.word = s->decider.first + 1;
     s->ahead.slot = s->decider.slot;
     s->ahead.wish = s->decider.wish;
+    s->ahead.sample = s->decider.sample;
     s->ahead.begun = job + 1;
     s->decider.at = PUBLISH;
     return true;
@@ -491,7 +496,7 @@ static bool decider_step(state *s, int which, exploration *of) {
     s->decider.at = TOP;
     return true;
   case TAKE_BACK:
-    s->decider.at = s->ahead.state == NONE ? DECIDE_MODE : UNDO_TICKET;
+    s->decider.at = s->ahead.state == NONE ? DECIDE_MODE : UNDO;
     if (s->ahead.state == PREPARED) {
       s->ahead.state = NONE;
       of->is_taken_back = true;
@@ -500,7 +505,7 @@ static bool decider_step(state *s, int which, exploration *of) {
     }
     return true;
   case WITHDRAW:
-    s->decider.at = s->ahead.state == PREPARED ? UNDO_TICKET : TOP;
+    s->decider.at = s->ahead.state == PREPARED ? UNDO : TOP;
     if (s->ahead.state == PREPARED)
       s->ahead.state = NONE;
     else
@@ -508,7 +513,7 @@ static bool decider_step(state *s, int which, exploration *of) {
     return true;
   case TAKE_BACK_BLINDLY: /* what it saw a step ago was PREPARED */
     s->ahead.state = NONE;
-    s->decider.at = UNDO_TICKET;
+    s->decider.at = UNDO;
     return true;
   case AWAIT_BACK:
     if (s->ahead.state == CLAIMED)
@@ -520,16 +525,9 @@ static bool decider_step(state *s, int which, exploration *of) {
     }
     of->is_given_back = true;
     s->ahead.state = NONE;
-    s->decider.at = UNDO_TICKET;
+    s->decider.at = UNDO;
     return true;
-  case UNDO_TICKET:
-    if (of->how != CLEARS_NO_TICKETS && of->how != CLEARS_TICKETS_LATE)
-      s->tickets[row] = (ticket){0, 0};
-    s->decider.at = UNDO_SINK;
-    return true;
-  case UNDO_SINK:
-    if (of->how != CLEARS_NO_TICKETS && of->how != CLEARS_TICKETS_LATE)
-      s->sinks[row] = (ticket){0, 0};
+  case UNDO:
     take_back_result(s, of);
     of->is_renewed |= s->decider.renews;
     s->decider.at = s->decider.renews ? TOP : DECIDE_MODE;
@@ -542,10 +540,6 @@ static bool decider_step(state *s, int which, exploration *of) {
     return true;
   case DECIDE_PERMIT:
     s->permitted = job + 1;
-    s->decider.at = of->how == CLEARS_TICKETS_LATE ? CLEAR_LATE : CARRY;
-    return true;
-  case CLEAR_LATE:
-    s->tickets[row] = s->sinks[row] = (ticket){0, 0};
     s->decider.at = CARRY;
     return true;
   case CARRY:
@@ -587,7 +581,7 @@ static bool block_step(state *s, exploration *of) {
     s->block.at = AWAIT_TICKET;
     return true;
   case AWAIT_TICKET:
-    if (s->tickets[row].job != job + 1)
+    if (s->tickets[row].job != job + 1 && of->how != TAKES_ANY_TICKET)
       return false;
     s->block.slot = s->tickets[row].slot;
     s->block.at = s->block.slot == NOTHING ? END : READ;

@@ -216,12 +216,14 @@ struct block_state {
 #if PREM_LIVE
   int32_t begins; /* to the compute warps, at a table's start: 0: no hyperperiod begins any more */
   prem_device_live live;
-  int64_t origins_ns[HYPERPERIODS];      /* of the last that have begun here, counted round */
-  uint64_t snapshots[HYPERPERIODS];      /* of arguments, likewise */
-  uint64_t snapshot;                     /* that the tasks of this block have */
-  uint8_t plans[HYPERPERIODS];           /* by which they are worked, likewise */
-  hyperperiod_number begun;              /* hyperperiods that have */
-  int32_t ended;                         /* 1: no more will */
+  int64_t origins_ns[HYPERPERIODS]; /* of the last that have begun here, counted round */
+  uint32_t tickets[HYPERPERIODS][PREM_DEVICE_STREAMS]; /* that came with their begin, likewise:
+                                                          TOLD | flags << 8 | slot; 0: none did */
+  uint64_t snapshots[HYPERPERIODS];                    /* of arguments, likewise */
+  uint64_t snapshot;                                   /* that the tasks of this block have */
+  uint8_t plans[HYPERPERIODS];                         /* by which they are worked, likewise */
+  hyperperiod_number begun;                            /* hyperperiods that have */
+  int32_t ended;                                       /* 1: no more will */
   uint8_t empty_fetch[RING];             /* by prefetches, counted round: its job is skipped */
   uint8_t empty_store[PREM_MAX_BUFFERS]; /* by output buffer, where it lies: the same */
   int64_t shift_bytes[PREM_MAX_PORTS];   /* of a compatible interval's ports: to their slots */
@@ -387,8 +389,6 @@ __device__ __forceinline__ int32_t plan_of(const block_state *own, hyperperiod_n
  */
 __device__ __forceinline__ bool plan_changes(const block_state *own,
                                              hyperperiod_number hyperperiod) {
-  if (own->live.plans == nullptr)
-    return false;
   const int32_t before = hyperperiod == 0 ? 0 : plan_of(own, hyperperiod - 1);
   return plan_of(own, hyperperiod) != before;
 }

@@ -5,8 +5,9 @@
  * else is to be done. So what is between a frame and its result is short, and done by warps that
  * wait for it:
  *
- *   - the decider prepares it: its row, the ticket of the frame that will come next, those of the
- *     newest samples, slots and tickets of its results; and it catches up when it has begun
+ *   - the decider prepares it: what blocks will find at its begin (prem_begin_line), which has the
+ *     tickets of the frame that will come next, of the newest samples and of its results; and it
+ *     catches up when it has begun
  *   - the listener begins it, where the frame is the one that was expected and nothing came with it
  *     that would have to be decided: a wish, newer arguments, a newer sample
  *   - the keeper shows its results as soon as their writer's job is over on all blocks
@@ -17,9 +18,8 @@
  *   - NONE -> PREPARED, the decider: what it has written to `ahead` is before it
  *   - PREPARED -> CLAIMED, the listener: it reads `ahead`, and begins
  *   - PREPARED -> NONE, the decider, before it decides the next hyperperiod otherwise, or prepares
- *     it with a newer sample: it clears the tickets, before it permits anything, and puts the slots
- *     back
- *   - CLAIMED -> BEGUN, the listener, behind `permitted`: the decider has to catch up
+ *     it with a newer sample: it puts the slots back
+ *   - CLAIMED -> BEGUN, the listener, when blocks may begin: the decider has to catch up
  *   - CLAIMED -> GIVEN_BACK, the listener, which has changed nothing: as if it were withdrawn
  *   - BEGUN, GIVEN_BACK -> NONE, the decider
  *
@@ -372,19 +372,23 @@ __device__ void result_take_back(const prem_courier *c, const prem_stream *sink)
   *(volatile uint64_t *)&handing.results[2 * place + (--ahead.filled[place] & 1)].begun = 0;
 }
 
-/** Tickets, which nobody looks at before the hyperperiod is permitted: that carries them. One lane.
+/** What blocks will find at its begin: the tickets of all streams that have one job, too. One lane.
  */
-__device__ void tickets_put_down(const prem_courier *c, int32_t frame_slot) {
-  const prem_stream *trigger = &c->streams[c->trigger];
-  prem_store_relaxed(next_ticket(trigger), word_of_ticket(trigger, prem_ticket{0, frame_slot}));
-  for (int32_t s = 0; s < c->source_count; ++s)
-    if (s != c->trigger)
-      prem_store_relaxed(next_ticket(&c->streams[s]),
-                         word_of_ticket(&c->streams[s], next_decision(&c->streams[s])->ticket));
-  for (int32_t s = c->source_count; s < c->stream_count; ++s)
-    if (is_once(&c->streams[s]))
-      prem_store_relaxed(next_ticket(&c->streams[s]),
-                         word_of_ticket(&c->streams[s], prem_ticket{0, ahead.slots[s]}));
+__device__ void begin_put_down(const prem_courier *c, int32_t frame_slot) {
+  uint32_t tickets = 0;
+  for (int32_t s = 0; s < c->stream_count; ++s) {
+    if (!is_once(&c->streams[s]))
+      continue;
+    prem_ticket ticket = {0, s == c->trigger ? frame_slot : ahead.slots[s]};
+    if (s != c->trigger && s < c->source_count)
+      ticket = next_decision(&c->streams[s])->ticket;
+    ahead.says[PREM_BEGIN_TICKETS + s] = ticket.flags << 8 | (uint32_t)ticket.slot;
+    tickets |= 1u << s;
+  }
+  ahead.says[PREM_BEGIN_SNAPSHOT] = (uint32_t)c->snapshot;
+  ahead.says[PREM_BEGIN_PLAN] = c->plan_of_mode[c->mode_begun] | tickets << 8;
+  ahead.words = c->begins[prem_courier_row(c, c->begun)].words;
+  ahead.begun = (uint64_t)c->begun + 1;
 }
 
 /** What is known of the trigger's frame, where its decision will be: all but its instant. One lane.
@@ -399,7 +403,6 @@ __device__ void trigger_put_down(const prem_stream *trigger) {
 __device__ void frame_expect(const prem_courier *c, int32_t slot) {
   const prem_stream *trigger = &c->streams[c->trigger];
   const prem_device_carry *carry = &own_carries[c->trigger];
-  const int64_t row = prem_courier_row(c, c->begun);
   ahead.wish = c->wish;
   ahead.newest = c->newest;
   ahead.from = carry->host + slot * carry->host_slot_bytes;
@@ -413,9 +416,6 @@ __device__ void frame_expect(const prem_courier *c, int32_t slot) {
       ahead.from_ns = max((long long)ahead.from_ns,
                           (long long)(ahead.earliest_ns + sampled_ns(&c->streams[s])));
   ahead.lead_ns = trigger->port.lead_ns;
-  ahead.epoch = &c->block_epochs_ns[row];
-  ahead.permitted = &c->near->permitted.value;
-  ahead.begun = (uint64_t)c->begun + 1;
   ahead.slot = slot;
   *(volatile uint64_t *)&ahead.trigger_word =
       (trigger->consumer.first + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)slot;
@@ -452,13 +452,12 @@ __device__ __noinline__ outlook prepare_next(prem_courier *c) {
   }
   const int32_t slot = next_slot(&c->streams[c->trigger]);
   trigger_put_down(&c->streams[c->trigger]);
-  tickets_put_down(c, slot);
+  begin_put_down(c, slot);
   for (int32_t i = 0; i < SHOWN_SINKS; ++i)
     ahead.is_put[i] = false;
   results_put_down(c);
   frame_expect(c, slot);
-  prem_block_fence(); /* the row, the tickets and `ahead` are before: whoever claims has seen them
-                       */
+  prem_block_fence(); /* the row and `ahead` are before: whoever claims has seen them */
   *(volatile uint32_t *)&ahead.state = AHEAD_PREPARED;
   return IS_PREPARED;
 }
@@ -472,17 +471,11 @@ __device__ __forceinline__ void results_go_on(const prem_courier *c) {
 /* ---- the decider: catching up, and taking back ------------------------------------------------
  */
 
-/** It is decided otherwise: as if it had not been prepared. Tickets are cleared before it is
- *  permitted, since the same lane permits it then, with a release. One lane. */
+/** It is decided otherwise: as if it had not been prepared. One lane. */
 __device__ void prepared_undo(prem_courier *c) {
-  for (int32_t s = 0; s < c->source_count; ++s)
-    prem_store_relaxed(next_ticket(&c->streams[s]), 0);
-  for (int32_t s = c->source_count; s < c->stream_count; ++s) {
-    if (!is_once(&c->streams[s]))
-      continue;
-    prem_store_relaxed(next_ticket(&c->streams[s]), 0);
-    result_take_back(c, &c->streams[s]);
-  }
+  for (int32_t s = c->source_count; s < c->stream_count; ++s)
+    if (is_once(&c->streams[s]))
+      result_take_back(c, &c->streams[s]);
   slots_put_back(c, c->stream_count);
   samples_put_back(c, c->source_count);
 }
@@ -612,15 +605,19 @@ __device__ __forceinline__ bool is_as_prepared(int32_t lane, bool is_trigger, ui
          word == ahead.samples[lane - STREAMS];
 }
 
-/** All lanes have stored the frame: permit. One lane.
- *  `permitted` carries to the blocks: the frame, the epoch, and what the decider had written before
- *  PREPARED. `state` carries what it leaves to the decider, `shown_until` the same to the keeper.
- */
-__device__ __forceinline__ void prepared_permit(int64_t captured_ns) {
-  const int64_t now_ns = prem_clock_ns() - zero_ns;
+/** All lanes have stored the frame, and have met: let blocks begin. Each word carries the frame to
+ *  them, and what the decider had written before PREPARED. `state` carries what it leaves to the
+ *  decider, `shown_until` the same to the keeper. One warp. */
+__device__ __forceinline__ void prepared_permit(int32_t lane, int64_t captured_ns) {
+  const int64_t now_ns = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0) - zero_ns;
   const int64_t epoch_ns = max((long long)ahead.earliest_ns, (long long)(now_ns + ahead.lead_ns));
-  *(volatile int64_t *)ahead.epoch = epoch_ns;
-  prem_word_set_near(ahead.permitted, ahead.begun);
+  uint32_t says = ahead.says[lane];
+  if (lane <= PREM_BEGIN_EPOCH_HIGH)
+    says = (uint32_t)(lane == PREM_BEGIN_EPOCH ? epoch_ns : epoch_ns >> 32);
+  prem_gpu_fence();
+  prem_store_relaxed(&ahead.words[lane], prem_begin_word((int64_t)ahead.begun - 1, says));
+  if (lane != 0)
+    return;
   ahead.epoch_ns = epoch_ns;
   ahead.captured_ns[ahead.begun & (CAPTURED - 1)] = captured_ns;
   prem_block_fence();
@@ -657,8 +654,7 @@ __device__ __forceinline__ bool prepared_begin(int32_t lane, const void *at, boo
   if (lane < NOTE_WORDS)
     ((uint64_t *)&ahead.frame)[lane] = note_word;
   __syncwarp();
-  if (lane == 0) /* its word of the note is the first */
-    prepared_permit((int64_t)note_word);
+  prepared_permit(lane, (int64_t)note_word); /* the first lane's word of the note is the first */
   __syncwarp();
   return true;
 }

@@ -104,10 +104,10 @@ struct prepared_hyperperiod {
   unsigned char *to;
   const prem_note *note;
   int64_t earliest_ns, lead_ns;
-  int64_t from_ns;      /* before that it is too early for its samples */
-  int64_t *epoch;       /* where blocks look */
-  prem_word *permitted; /* likewise; */
-  uint64_t begun;       /* what it becomes */
+  int64_t from_ns;                 /* before that it is too early for its samples */
+  uint64_t *words;                 /* where blocks look: of a prem_begin_line */
+  uint32_t says[PREM_BEGIN_WORDS]; /* what they have to find there, but for the epoch */
+  uint64_t begun;                  /* what `begun` becomes */
   int32_t bytes, slot;
   uint64_t samples[PREM_DEVICE_STREAMS];          /* [source]: the words of those that it has */
   uint8_t slots[PREM_DEVICE_STREAMS];             /* of results */

@@ -32,41 +32,63 @@ __device__ __noinline__ bool courier_look(hyperperiod_number hyperperiod) {
   return true;
 }
 
+constexpr uint32_t TOLD = 1u << 16; /* a ticket came with the begin of its hyperperiod */
+
+/** The starter waits for a hyperperiod's begin. @return a lane's word of its line; in `*is_there`
+ *  whether all words are. One warp. */
+__device__ __forceinline__ uint32_t begin_await(block_state *own, hyperperiod_number hyperperiod,
+                                                bool *is_there) {
+  constexpr uint32_t ALWAYS = (1u << PREM_BEGIN_TICKETS) - 1;
+  const prem_begin_line *line = &own->live.begins[row_of(own, hyperperiod)];
+  int64_t look_ns = prem_clock_ns() + LOOK_NS;
+  for (;;) {
+    const uint64_t word = prem_word_near(&line->words[lane_number()]);
+    const uint32_t says = (uint32_t)word;
+    const uint32_t there = __ballot_sync(FULL_WARP, word >> 32 == (uint32_t)(hyperperiod + 1));
+    const uint32_t tickets = __shfl_sync(FULL_WARP, says, PREM_BEGIN_PLAN) >> 8;
+    const uint32_t missing = (ALWAYS | tickets << PREM_BEGIN_TICKETS) & ~there;
+    *is_there = missing == 0;
+    if (missing == 0)
+      return lane_number() < PREM_BEGIN_TICKETS || there >> lane_number() & 1 ? says : 0;
+    bool is_over = false;
+    if (lane_number() == 0 && prem_clock_ns() >= look_ns) {
+      look_ns = prem_clock_ns() + LOOK_NS;
+      /* of hyperperiods that begin all are below `last` at the time that it is written */
+      is_over =
+          (uint64_t)hyperperiod >= prem_word_near(own->live.last) || courier_look(hyperperiod);
+    }
+    if (__any_sync(FULL_WARP, is_over))
+      return 0;
+  }
+}
+
 /** The starter, before a hyperperiod: wait until it may begin, and tell the compute warps.
  *  @return false: it never will, or the session is stopped. One warp. */
 __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
   block_state *own = shared();
-  bool begins = false;
-  if (lane_number() == 0) {
-    const uint64_t wanted = (uint64_t)hyperperiod;
-    int64_t look_ns = prem_clock_ns() + LOOK_NS;
-    while (!begins) {
-      begins = wanted < prem_word_near(own->live.permitted);
-      if (begins || prem_clock_ns() < look_ns)
-        continue;
-      look_ns = prem_clock_ns() + LOOK_NS;
-      /* `last` is never below `permitted` at the time that it is written */
-      if (wanted >= prem_word_near(own->live.last) || courier_look(hyperperiod))
-        break;
-    }
-    if (begins) {
-      const uint64_t row = wanted & (uint64_t)(own->live.rows - 1);
-      const uint64_t snapshot = *(const volatile uint64_t *)&own->live.snapshots[row];
-      const uint8_t plan =
-          own->live.plans == nullptr ? 0 : *(const volatile uint8_t *)&own->live.plans[row];
-      const int64_t epoch_ns = prem_load_acquire(&own->live.epoch_ns[row]);
-      *(volatile uint8_t *)&own->plans[hyperperiod & (HYPERPERIODS - 1)] = plan;
-      *(volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)] = snapshot;
-      *(volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)] =
-          own->start_ns + epoch_ns;
-      prem_block_fence();
-      *(volatile hyperperiod_number *)&own->begun = hyperperiod + 1;
-    } else {
-      prem_block_fence();
-      *(volatile int32_t *)&own->ended = 1;
-    }
+  const int32_t at = (int32_t)hyperperiod & (HYPERPERIODS - 1), lane = lane_number();
+  bool begins;
+  const uint32_t says = begin_await(own, hyperperiod, &begins);
+  const uint32_t plan = __shfl_sync(FULL_WARP, says, PREM_BEGIN_PLAN);
+  const uint32_t high = __shfl_sync(FULL_WARP, says, PREM_BEGIN_EPOCH_HIGH);
+  const uint32_t snapshot = __shfl_sync(FULL_WARP, says, PREM_BEGIN_SNAPSHOT);
+  const int32_t stream = lane - PREM_BEGIN_TICKETS;
+  if (begins && stream >= 0 && stream < PREM_DEVICE_STREAMS)
+    *(volatile uint32_t *)&own->tickets[at][stream] = plan >> 8 >> stream & 1 ? TOLD | says : 0;
+  __syncwarp();
+  if (lane == 0 && begins) {
+    *(volatile uint8_t *)&own->plans[at] = (uint8_t)plan;
+    *(volatile uint64_t *)&own->snapshots[at] = snapshot;
+    *(volatile int64_t *)&own->origins_ns[at] =
+        own->start_ns + (int64_t)((uint64_t)high << 32 | says);
+    prem_block_fence();
+    *(volatile hyperperiod_number *)&own->begun = hyperperiod + 1;
+  } else if (lane == 0) {
+    prem_block_fence();
+    *(volatile int32_t *)&own->ended = 1;
   }
-  return __any_sync(FULL_WARP, begins);
+  __syncwarp();
+  return begins;
 }
 
 /** The starter, before the first step of a hyperperiod, which stands in that slot: wait until it
@@ -183,6 +205,14 @@ __device__ __forceinline__ bool is_gated(const prem_device_record *record) {
   return (record->at_memory & PREM_DEVICE_GATED) != 0;
 }
 
+/** A lane's ticket, if it came with the hyperperiod's begin; else 0. */
+__device__ __forceinline__ uint32_t ticket_told(const block_state *own,
+                                                const prem_device_gate *gate,
+                                                hyperperiod_number hyperperiod) {
+  const volatile uint32_t *tickets = own->tickets[hyperperiod & (HYPERPERIODS - 1)];
+  return gate->stream < 0 ? 0 : tickets[gate->stream];
+}
+
 /** A lane's ticket. @return false: it is not written yet. */
 __device__ __forceinline__ bool ticket_look(const prem_device_gate *gate, int64_t job,
                                             uint32_t *flags, int32_t *slot) {
@@ -243,10 +273,11 @@ __device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record,
     /* of a version that nobody has made: the first of all */
     const int64_t job = max((long long)((int64_t)hyperperiod * gate->stream_jobs + job_of),
                             (long long)(gate->kind == PREM_DEVICE_GATE_STREAM ? INT64_MIN : 0));
-    uint32_t flags;
-    int32_t slot;
+    const uint32_t told = ticket_told(own, gate, hyperperiod);
+    uint32_t flags = told >> 8 & 0xFFu;
+    int32_t slot = (int32_t)(told & 0xFFu);
     int64_t look_ns = prem_clock_ns() + LOOK_NS;
-    while (__any_sync(FULL_WARP, !ticket_look(gate, job, &flags, &slot))) {
+    while (__any_sync(FULL_WARP, told == 0 && !ticket_look(gate, job, &flags, &slot))) {
       bool over = false;
       if (lane_number() == 0 && prem_clock_ns() >= look_ns) {
         look_ns = prem_clock_ns() + LOOK_NS;
