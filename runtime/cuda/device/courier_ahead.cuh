@@ -641,8 +641,8 @@ __device__ __forceinline__ bool prepared_begin(int32_t lane, const void *at, boo
   uint64_t note_word = 0;
   if (lane < NOTE_WORDS)
     note_word = prem_system_load_relaxed((const uint64_t *)ahead.note + lane);
-  const uint64_t again = at != nullptr ? prem_system_load_acquire(at) : 0;
-  *word = is_before_it ? again : *word;
+  if (is_before_it)
+    *word = prem_system_load_acquire(at);
   if (!__all_sync(WHOLE_WARP, is_as_prepared(lane, is_trigger, *word))) {
     if (lane == 0)
       *(volatile uint32_t *)&ahead.state = AHEAD_GIVEN_BACK;
