@@ -126,8 +126,9 @@ enum {
   PREM_BEGIN_EPOCH_HIGH,
   PREM_BEGIN_SNAPSHOT,
   PREM_BEGIN_PLAN,    /* its number | a bit << 8 for each ticket that stands here */
-  PREM_BEGIN_TICKETS, /* of each stream that has one job: flags << 8 | slot */
-  PREM_BEGIN_WORDS = 32
+  PREM_BEGIN_TICKETS, /* of each stream that has one job: PREM_BEGIN_TOLD | flags << 8 | slot */
+  PREM_BEGIN_WORDS = 32,
+  PREM_BEGIN_TOLD = 1 << 16
 };
 typedef struct prem_begin_line {
   prem_word words[PREM_BEGIN_WORDS];

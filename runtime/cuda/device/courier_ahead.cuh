@@ -382,7 +382,8 @@ __device__ void begin_put_down(const prem_courier *c, int32_t frame_slot) {
     prem_ticket ticket = {0, s == c->trigger ? frame_slot : ahead.slots[s]};
     if (s != c->trigger && s < c->source_count)
       ticket = next_decision(&c->streams[s])->ticket;
-    ahead.says[PREM_BEGIN_TICKETS + s] = ticket.flags << 8 | (uint32_t)ticket.slot;
+    ahead.says[PREM_BEGIN_TICKETS + s] =
+        PREM_BEGIN_TOLD | ticket.flags << 8 | (uint32_t)ticket.slot;
     tickets |= 1u << s;
   }
   ahead.says[PREM_BEGIN_SNAPSHOT] = (uint32_t)c->snapshot;
