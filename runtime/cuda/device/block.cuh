@@ -225,6 +225,7 @@ struct block_state {
   int32_t ended;                         /* 1: no more will */
   uint8_t empty_fetch[RING];             /* by prefetches, counted round: its job is skipped */
   uint8_t empty_store[PREM_MAX_BUFFERS]; /* by output buffer, where it lies: the same */
+  int32_t has_skipped;                   /* a compute, ever: else `empty_store` has nothing */
   int64_t shift_bytes[PREM_MAX_PORTS];   /* of a compatible interval's ports: to their slots */
   int32_t outputs_at, out_bytes; /* output buffers: behind the first input buffer; of each */
 #endif

@@ -390,7 +390,7 @@ using launch_company = prem_device_live;
 /** A block's state at the start of a session. One thread, before its tables are open; */
 __device__ __forceinline__ void company_begin(block_state *own, const prem_device_live &live) {
   own->live = live;
-  own->begun = own->ended = 0;
+  own->begun = own->ended = own->has_skipped = 0;
   own->snapshot = 0;
   for (int32_t i = 0; i < RING; ++i)
     own->empty_fetch[i] = 0;
@@ -490,12 +490,19 @@ __device__ __forceinline__ ticket_verdict fetch_verdict(const block_state *own,
   return is_empty ? TICKETS_SKIP : TICKETS_RUN;
 }
 
+/** Is there a job that was skipped, ever, on this block? */
+__device__ __forceinline__ bool has_skipped(const block_state *own) {
+  return *(const volatile int32_t *)&own->has_skipped != 0;
+}
+
 /** A gated compute begins: what the writer and the watcher have to know of it. One lane. */
 __device__ __noinline__ void compute_judge(const prem_device_record *record, in_flight_phase *of,
                                            bool skipped) {
   block_state *own = shared();
-  if (skipped)
+  if (skipped) {
     of->record.at_memory |= PREM_DEVICE_EMPTY;
+    *(volatile int32_t *)&own->has_skipped = 1;
+  }
   if (record->at_memory & PREM_DEVICE_STORES)
     *(volatile uint8_t *)&own
          ->empty_store[output_number(own, own->compute_table.out_at[record->out_buffer])] = skipped;
@@ -545,6 +552,9 @@ __device__ __forceinline__ constexpr uint64_t slot_shift_bytes(const block_state
 __device__ __forceinline__ void company_furnish(block_state *, const prem_device_block *) {}
 __device__ __forceinline__ void company_open(block_state *, const prem_device_block *) {}
 __device__ __forceinline__ void session_end(block_state *) {}
+__device__ __forceinline__ constexpr bool has_skipped(const block_state *) {
+  return false;
+}
 __device__ __forceinline__ void moves_aim(int32_t) {}
 __device__ __forceinline__ void views_aim(int32_t) {}
 __device__ __forceinline__ void writeback_judge(in_flight_phase *) {}
