@@ -12,15 +12,15 @@
  *     that would have to be decided: a wish, newer arguments, a newer sample
  *   - the keeper shows its results as soon as their writer's job is over on all blocks
  *
- * Whose it is says one word, `ahead.state`. Two of its steps can be taken by the listener and by
- * the decider, each by compare-and-swap, so that one of them takes it:
+ * Whose it is says one word, `ahead.state`. What is prepared is the listener's, all else the
+ * decider's, so each step has one who can take it:
  *
  *   - NONE -> PREPARED, the decider: what it has written to `ahead` is before it
- *   - PREPARED -> CLAIMED, the listener: it reads `ahead`, and begins
- *   - PREPARED -> NONE, the decider, before it decides the next hyperperiod otherwise, or prepares
- *     it with a newer sample: it puts the slots back
- *   - CLAIMED -> BEGUN, the listener, when blocks may begin: the decider has to catch up
- *   - CLAIMED -> GIVEN_BACK, the listener, which has changed nothing: as if it were withdrawn
+ *   - PREPARED -> BEGUN, the listener, before blocks may begin, so that who sees that they have
+ *     ended sees it: the decider has to catch up
+ *   - PREPARED -> GIVEN_BACK, the listener, which has changed nothing: the frame is not as it was
+ *     expected, or the decider recalls it, to decide the hyperperiod otherwise, or to prepare it
+ *     with a newer sample
  *   - BEGUN, GIVEN_BACK -> NONE, the decider
  *
  * All orders of their steps are gone through in tests/runtime/test_ahead.c.
@@ -124,6 +124,7 @@ __device__ bool has_plain_samples(const prem_courier *c) {
  *  One lane. */
 __device__ void ahead_set_up(const prem_courier *c) {
   ahead.state = AHEAD_NONE;
+  ahead.is_recalled = 0;
   ahead.trigger_word = 0;
   ahead.source_count = c->source_count;
   ahead.is_used = c->trigger >= 0 && is_once(&c->streams[c->trigger]) &&
@@ -432,15 +433,20 @@ enum outlook : int32_t { NOT_NOW, LACKS_SLOTS, IS_PREPARED };
 
 __device__ void prepared_undo(prem_courier *c);
 
-/** The decider's own step, where the listener has not claimed it. One lane. */
-__device__ __forceinline__ bool is_withdrawn(void) {
-  return atomicCAS(&ahead.state, (uint32_t)AHEAD_PREPARED, (uint32_t)AHEAD_NONE) == AHEAD_PREPARED;
+/** Have the listener give back what is prepared, in two looks at most, if it is there and has not
+ *  begun it. @return whether it has. One lane. */
+__device__ bool has_begun_recalled(void) {
+  *(volatile uint32_t *)&ahead.is_recalled = 1;
+  while (ahead_look() == AHEAD_PREPARED && *(volatile int32_t *)&is_leaving == 0)
+    (void)prem_look(&ahead.trigger_word);
+  *(volatile uint32_t *)&ahead.is_recalled = 0;
+  return ahead_look() == AHEAD_BEGUN;
 }
 
 /** Prepare the next hyperperiod, if a frame is all that it lacks; anew, if there is a newer sample.
  *  One lane. */
 __device__ __noinline__ outlook prepare_next(prem_courier *c) {
-  if (has_newer_sample(c) && is_withdrawn())
+  if (ahead_look() == AHEAD_PREPARED && has_newer_sample(c) && !has_begun_recalled())
     prepared_undo(c);
   if (ahead_look() != AHEAD_NONE)
     return NOT_NOW;
@@ -479,6 +485,7 @@ __device__ void prepared_undo(prem_courier *c) {
       result_take_back(c, &c->streams[s]);
   slots_put_back(c, c->stream_count);
   samples_put_back(c, c->source_count);
+  *(volatile uint32_t *)&ahead.state = AHEAD_NONE;
 }
 
 /** The samples that it has, as use_frame() does. One lane. */
@@ -526,32 +533,16 @@ __device__ __noinline__ void catch_up(prem_courier *c) {
   *(volatile uint32_t *)&ahead.state = AHEAD_NONE;
 }
 
-/** Where the listener has claimed it: until it has begun it or given it back, in two looks at most.
- *  One lane. */
-__device__ __forceinline__ uint32_t claimed_await(void) {
-  uint32_t state;
-  do {
-    (void)prem_look(&ahead.trigger_word);
-    state = ahead_look();
-  } while (state == AHEAD_CLAIMED);
-  return state;
-}
-
 /** Before the next hyperperiod is decided: it is not, if the listener has begun it. One lane. */
 __device__ bool has_begun_ahead(prem_courier *c) {
   if (ahead_look() == AHEAD_NONE)
     return false;
-  if (is_withdrawn()) {
-    prepared_undo(c);
-    return false;
-  }
-  if (claimed_await() == AHEAD_BEGUN) {
+  const bool has_begun = has_begun_recalled();
+  if (has_begun)
     catch_up(c);
-    return true;
-  }
-  prepared_undo(c);
-  *(volatile uint32_t *)&ahead.state = AHEAD_NONE;
-  return false;
+  else
+    prepared_undo(c);
+  return has_begun;
 }
 
 /** Does the keeper show the oldest result? Then it has, or will in a moment. One lane. */
@@ -577,59 +568,64 @@ __device__ bool is_shown_ahead(prem_courier *c, prem_stream *sink) {
 /** The trigger's lane: is it the word that is waited for? It is also asked where the word has not
  *  changed: it may have come before the hyperperiod was prepared. */
 __device__ __forceinline__ bool is_expected(uint64_t word) {
-  return word != 0 && word == *(const volatile uint64_t *)&ahead.trigger_word &&
-         ahead_look() == AHEAD_PREPARED;
+  if (ahead_look() != AHEAD_PREPARED)
+    return false;
+  prem_block_fence(); /* what the decider wrote before that is there */
+  return word == *(const volatile uint64_t *)&ahead.trigger_word;
 }
 
-/** The lanes: claim what is prepared. One warp. */
-__device__ __forceinline__ bool prepared_claim(bool is_expected_here) {
-  const bool has_claimed = is_expected_here && atomicCAS(&ahead.state, (uint32_t)AHEAD_PREPARED,
-                                                         (uint32_t)AHEAD_CLAIMED) == AHEAD_PREPARED;
-  const bool is_ours = __any_sync(WHOLE_WARP, has_claimed);
-  prem_block_fence(); /* what the decider wrote before PREPARED is there; */
-  __syncwarp();       /* for all lanes, and so is the frame, whose word one of them has acquired */
-  return is_ours;
+/** Nothing has come that begins what is prepared: give it back, if it is recalled. One lane, the
+ *  trigger's. */
+__device__ __forceinline__ void recall_answer(void) {
+  if (ahead_look() != AHEAD_PREPARED)
+    return;
+  prem_block_fence();
+  if (*(const volatile uint32_t *)&ahead.is_recalled != 0)
+    *(volatile uint32_t *)&ahead.state = AHEAD_GIVEN_BACK;
 }
 
-/** A lane's part of the second look: nothing came with the frame that would have to be decided. And
- *  it is the frame that is expected now: between the look at the word and the claim it may have
- *  been withdrawn, and another one prepared. Samples are taken now, so the hyperperiod may not have
- *  to wait until it is their time. */
+/** A lane's part of the second look: nothing came with the frame that would have to be decided.
+ *  Samples are taken now, so the hyperperiod may not have to wait until it is their time. */
 __device__ __forceinline__ bool is_as_prepared(int32_t lane, bool is_trigger, uint64_t word) {
   if (lane == WISH)
     return word == ahead.wish;
   if (lane == NEWEST)
     return word == ahead.newest;
   if (is_trigger)
-    return word == ahead.trigger_word && prem_clock_ns() - zero_ns >= ahead.from_ns;
+    return prem_clock_ns() - zero_ns >= ahead.from_ns;
   return lane < STREAMS || lane - STREAMS >= ahead.source_count ||
          word == ahead.samples[lane - STREAMS];
 }
 
 /** All lanes have stored the frame, and have met: let blocks begin. Each word carries the frame to
  *  them, and what the decider had written before PREPARED. `state` carries what it leaves to the
- *  decider, `shown_until` the same to the keeper. One warp. */
+ *  decider, `shown_until` the same to the keeper; what is prepared is no more the listener's then.
+ *  One warp. */
 __device__ __forceinline__ void prepared_permit(int32_t lane, int64_t captured_ns) {
   const int64_t now_ns = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0) - zero_ns;
   const int64_t epoch_ns = max((long long)ahead.earliest_ns, (long long)(now_ns + ahead.lead_ns));
   uint32_t says = ahead.says[lane];
   if (lane <= PREM_BEGIN_EPOCH_HIGH)
     says = (uint32_t)(lane == PREM_BEGIN_EPOCH ? epoch_ns : epoch_ns >> 32);
+  uint64_t *word = &ahead.words[lane];
+  const uint64_t begun = ahead.begun;
+  __syncwarp();
+  if (lane == 0) {
+    ahead.epoch_ns = epoch_ns;
+    ahead.captured_ns[begun & (CAPTURED - 1)] = captured_ns;
+    prem_block_fence();
+    *(volatile uint64_t *)&ahead.shown_until = begun;
+    *(volatile uint32_t *)&ahead.state = AHEAD_BEGUN;
+  }
+  __syncwarp();
   prem_gpu_fence();
-  prem_store_relaxed(&ahead.words[lane], prem_begin_word((int64_t)ahead.begun - 1, says));
-  if (lane != 0)
-    return;
-  ahead.epoch_ns = epoch_ns;
-  ahead.captured_ns[ahead.begun & (CAPTURED - 1)] = captured_ns;
-  prem_block_fence();
-  *(volatile uint64_t *)&ahead.shown_until = ahead.begun;
-  *(volatile uint32_t *)&ahead.state = AHEAD_BEGUN;
+  prem_store_relaxed(word, prem_begin_word((int64_t)begun - 1, says));
 }
 
 /**
- * What is prepared is claimed: the second look, the frame and its note at the same time; then it
- * begins, or is given back. That the frame is there the first look has seen: the loads are behind
- * it. One warp.
+ * The frame has come that is expected: the second look, the frame and its note at the same time;
+ * then it begins, or is given back. That the frame is there the first look has seen: the loads are
+ * behind it. One warp.
  * @param is_before_it  the lane's word is said before a frame: it is looked at once more
  * @param word          the lane's word, which becomes the newer one
  * @return whether it has begun

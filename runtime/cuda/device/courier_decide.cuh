@@ -256,13 +256,13 @@ __device__ __forceinline__ void frame_start(prem_courier *c, int32_t lane, uint6
     host_tell(c, lane, own);
 }
 
-/** The listener has begun a hyperperiod, or is about to: catch up with it. What of its results has
+/** The listener has begun a hyperperiod: catch up with it. What of its results has
  *  several jobs waits for the decider. One warp. @return whether there was one. */
 __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_t now_ns,
                                            decided *own) {
   const uint64_t word = *(const volatile uint64_t *)&ahead.trigger_word;
   bool has_begun = false;
-  if (lane == 0 && ahead_look() >= AHEAD_CLAIMED && claimed_await() == AHEAD_BEGUN) {
+  if (lane == 0 && ahead_look() == AHEAD_BEGUN) {
     c->now_ns = now_ns;
     catch_up(c);
     step_versions(c); /* what the next one finds */
@@ -326,7 +326,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       beat_ns = now;
     }
     if (c->completed < c->begun && blocks_look(c, lane)) {
-      /* Of the hyperperiod that the listener begins, too: who sees its end sees it claimed. */
+      /* Of the hyperperiod that the listener begins, too: who sees its end sees it begun. */
       begun_take(c, lane, now - s_ns, &own);
       over_show(c, lane, now - s_ns, &own);
     }

@@ -93,11 +93,18 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
     if (at != nullptr && (is_whole || is_trigger))
       word = prem_system_load_acquire(at);
     const bool has_changed = word != known, is_prepared = is_trigger && is_expected(word);
-    const bool has_come = __any_sync(WHOLE_WARP, is_prepared || (is_trigger && has_changed));
+    bool begins = __any_sync(WHOLE_WARP, is_prepared);
+    const bool has_come = begins || __any_sync(WHOLE_WARP, is_trigger && has_changed);
+    if (!begins && is_trigger)
+      recall_answer();
     if (!has_come && !is_whole)
       continue;
-    if (has_come &&
-        !(prepared_claim(is_prepared) && prepared_begin(lane, at, is_before_it, is_trigger, &word)))
+    if (begins) { /* what one lane has seen all of them do */
+      prem_block_fence();
+      __syncwarp();
+      begins = prepared_begin(lane, at, is_before_it, is_trigger, &word);
+    }
+    if (has_come && !begins)
       word = look_again(at, is_before_it, is_trigger && has_changed, word);
     /* the end is told a look later: all frames before it have been seen by then */
     const uint64_t told = when == SAID_LAST ? known : word;

@@ -83,21 +83,16 @@ static_assert(sizeof(shown_result) * 2 * SHOWN_SINKS <= sizeof(promised_word) * 
               "it takes no scratchpad of its own");
 
 /** The next hyperperiod, prepared ahead: courier_ahead.cuh says who writes what. */
-enum ahead_state : uint32_t {
-  AHEAD_NONE,
-  AHEAD_PREPARED,
-  AHEAD_CLAIMED,
-  AHEAD_BEGUN,
-  AHEAD_GIVEN_BACK
-};
+enum ahead_state : uint32_t { AHEAD_NONE, AHEAD_PREPARED, AHEAD_BEGUN, AHEAD_GIVEN_BACK };
 constexpr int32_t CAPTURED = 4; /* more than are open; a power of two */
 struct prepared_hyperperiod {
   /* constant: */
   bool is_used, shows_results;
   int32_t source_count;
-  /* whoever may: */
+  /* of PREPARED the listener's, else the decider's: */
   uint32_t state; /* ahead_state */
   /* the decider: */
+  uint32_t is_recalled;  /* 1: it wants it back */
   uint64_t trigger_word; /* that the host will write */
   uint64_t wish, newest; /* of the host, as they are known */
   const unsigned char *from;
