@@ -59,8 +59,10 @@ __device__ __forceinline__ job_end job_end_of(block_state *own, const in_flight_
 __device__ __noinline__ void job_tell(job_end job, int64_t end_ns) {
   const prem_launch &launch = shared()->launch;
   const long long from_start_ns = (long long)(end_ns - shared()->start_ns);
-  if (LIVE)
+  if (LIVE) {
     atomicMax(&launch.job_end_ns[job.host_at], from_start_ns);
+    prem_fence_async(); /* meanwhile */
+  }
   if (job.word >= 0) {
     prem_device_end *end = &launch.ends[job.word];
     if (job.keeps_end)
