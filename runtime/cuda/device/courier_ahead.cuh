@@ -731,7 +731,7 @@ __device__ void results_show(int32_t lane) {
       __nanosleep(NAP_NS);
       continue;
     }
-    bool is_over = is_open && is_part_over(&own_leaders[own->writer], part, own->job);
+    bool is_over = is_open && is_part_over(&own_leaders[own->writer], part, own->job, false);
     is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, 1) != 0;
     is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, 2) != 0;
     __syncwarp(); /* what one lane has acquired all of them see */

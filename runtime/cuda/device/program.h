@@ -122,6 +122,7 @@ static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes"
  */
 typedef struct prem_device_end {
   uint32_t blocks;  /* that have finished: this job, and those that had the word before */
+  uint32_t noted;   /* in a live session: likewise, whose ends job_end_ns has */
   long long end_ns; /* the latest end, on %globaltimer; kept where a follower has a lag */
   int64_t spare[2]; /* a sector of L2 each */
 } prem_device_end;

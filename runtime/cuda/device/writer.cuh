@@ -184,8 +184,7 @@ __device__ __forceinline__ void writeback_finish(block_state *own, in_flight_pha
     of->end_ns = end_ns;
     count_publish(own, PREM_WRITEBACK, number + 1u); /* the entry is the watcher's then */
     if (job.host_at >= 0) {
-      if (!LIVE)            /* there it is told in between */
-        prem_fence_async(); /* bulk copies of others may fetch it */
+      prem_fence_async(); /* bulk copies of others may fetch it */
       job_tell(job, end_ns);
     }
   }
