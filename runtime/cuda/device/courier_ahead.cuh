@@ -735,11 +735,12 @@ __device__ void results_show(int32_t lane) {
     is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, 1) != 0;
     is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, 2) != 0;
     __syncwarp(); /* what one lane has acquired all of them see */
-    for (int32_t other = 0; other < 2 * SHOWN_SINKS; ++other)
-      if (__shfl_sync(WHOLE_WARP, (int32_t)is_over, other * PREM_DEVICE_PARTS) != 0) {
-        result_show(&handing.results[other], lane);
-        is_turn ^= other >> 1 == place >> 1;
-      }
+    uint32_t left = __ballot_sync(WHOLE_WARP, is_over && part == 0);
+    for (; left != 0; left &= left - 1) {
+      const int32_t other = (63 - __clzll(left & (0 - left))) / PREM_DEVICE_PARTS;
+      result_show(&handing.results[other], lane);
+      is_turn ^= other >> 1 == place >> 1;
+    }
   }
 }
 static_assert(2 * SHOWN_SINKS * PREM_DEVICE_PARTS == 32, "a lane for each part");
