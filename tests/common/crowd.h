@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Many threads that send errands and collect them while runs come and go, on any backend. Each
  *  errand that was sent is collected once, with its own data. */
-#ifndef TTPREM_TESTS_COMMON_CROWD_H
-#define TTPREM_TESTS_COMMON_CROWD_H
+#pragma once
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "prem/base/random.h"
 #include "tests/common/running.h"
@@ -162,5 +160,3 @@ static void send_from_many_threads(const char *backend, int32_t blocks) {
   ck_assert_int_gt(of->refused, 0);
   free(of);
 }
-
-#endif
