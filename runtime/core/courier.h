@@ -118,6 +118,26 @@ typedef struct prem_courier_near {
   prem_live_word last;      /* so many there will be; UINT64_MAX: not known yet */
 } prem_courier_near;
 
+/** What a GPU's blocks have to know of a hyperperiod that begins. Each word has its number + 1 in
+ *  the upper half and what it says in the lower one: so all of it is there at one look, a lane a
+ *  word, and needs no order. */
+enum {
+  PREM_BEGIN_EPOCH,
+  PREM_BEGIN_EPOCH_HIGH,
+  PREM_BEGIN_SNAPSHOT,
+  PREM_BEGIN_PLAN,    /* its number | a bit << 8 for each ticket that stands here */
+  PREM_BEGIN_TICKETS, /* of each stream that has one job: PREM_BEGIN_TOLD | flags << 8 | slot */
+  PREM_BEGIN_WORDS = 32,
+  PREM_BEGIN_TOLD = 1 << 16
+};
+typedef struct prem_begin_line {
+  prem_word words[PREM_BEGIN_WORDS];
+} prem_begin_line;
+
+PREM_SHARED_CODE uint64_t prem_begin_word(int64_t hyperperiod, uint32_t says) {
+  return (uint64_t)(hyperperiod + 1) << 32 | says;
+}
+
 /** What they share of a task: far words. */
 typedef struct prem_task_face {
   alignas(PREM_LINE_BYTES) prem_word counts[PREM_TASK_COUNT_KINDS]; /* the courier's */
@@ -227,10 +247,8 @@ typedef struct prem_courier {
                 /* of the session, set before it begins: */
   int64_t *epoch_ns; /* [rows] */
   uint8_t *mode_of; /* [rows]: operating modes of hyperperiods, written before they are permitted */
-  uint64_t *snapshot_of;     /* [rows]: their snapshots, written before they are permitted */
-  uint64_t *block_snapshots; /* [rows]: the same where a GPU's blocks look; NULL: they look here */
-  int64_t *block_epochs_ns;  /* [rows]: epoch_ns likewise */
-  uint8_t *block_plans;      /* [rows]: numbers of plans likewise; NULL where there is one, too */
+  uint64_t *snapshot_of;   /* [rows]: their snapshots, written before they are permitted */
+  prem_begin_line *begins; /* [rows]: where a GPU's blocks look */
   unsigned char (*params)[PREM_PARAMS_BYTES]; /* [snapshot % PREM_SNAPSHOTS][task], the host's; of
                                                snapshot 0 the schedule has them */
   int64_t *job_end_ns;                        /* [rows][job_count] */

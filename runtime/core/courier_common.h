@@ -23,6 +23,11 @@ PREM_SHARED_CODE prem_note note_of(const prem_courier *c, const prem_stream *sou
 PREM_SHARED_CODE void send_frame(const prem_courier *c, const prem_stream *sink, int32_t slot) {
   (void)c, (void)sink, (void)slot;
 }
+/* A hyperperiod begins. */
+PREM_SHARED_CODE void tell_blocks(const prem_courier *c, int64_t hyperperiod, int64_t epoch_ns) {
+  (void)epoch_ns;
+  prem_word_set_near(&c->near->permitted.value, (uint64_t)hyperperiod + 1);
+}
 /* The next hyperperiod and its results, where others may have them in hand. */
 PREM_SHARED_CODE bool has_begun_ahead(const prem_courier *c) {
   (void)c;

@@ -45,8 +45,6 @@ PREM_SHARED_CODE void set_mode(prem_courier *c, int64_t hyperperiod, int64_t row
 /* The newest there is, for all tasks. */
 PREM_SHARED_CODE void set_snapshot(prem_courier *c, int64_t hyperperiod, int64_t row) {
   c->snapshot_of[row] = c->newest;
-  if (c->block_snapshots)
-    c->block_snapshots[row] = c->newest;
   if (c->newest == c->snapshot)
     return;
   c->snapshot = c->newest;
@@ -67,10 +65,6 @@ PREM_SHARED_CODE void make_ready(prem_courier *c) {
   c->ready = hyperperiod;
   c->mode_of[row] = (uint8_t)c->mode_begun;
   c->snapshot_of[row] = c->snapshot;
-  if (c->block_snapshots)
-    c->block_snapshots[row] = c->snapshot;
-  if (c->block_plans)
-    c->block_plans[row] = c->plan_of_mode[c->mode_begun];
   for (int64_t j = 0; j < c->job_count; ++j)
     prem_store_end_ns(&c->job_end_ns[row * c->job_count + j], -1);
 }
@@ -86,8 +80,6 @@ PREM_SHARED_CALL void begin_row(prem_courier *c, int64_t hyperperiod, int64_t ro
   set_snapshot(c, hyperperiod, row);
   for (int64_t j = 0; j < c->job_count; ++j)
     prem_store_end_ns(&c->job_end_ns[row * c->job_count + j], -1);
-  if (c->block_plans)
-    c->block_plans[row] = c->plan_of_mode[c->mode];
 }
 
 /* The next one begins there. */
@@ -101,10 +93,8 @@ PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
   const int64_t hyperperiod = c->begun, row = prem_courier_row(c, hyperperiod);
   if (!is_ready(c))
     begin_row(c, hyperperiod, row);
-  if (c->block_epochs_ns)
-    c->block_epochs_ns[row] = epoch_ns;
   count_begun(c, epoch_ns);
-  prem_word_set_near(&c->near->permitted.value, (uint64_t)c->begun);
+  tell_blocks(c, hyperperiod, epoch_ns);
 }
 
 /* Where the next one begins by the host's clock, a little nearer to it than the last one was, by

@@ -19,33 +19,40 @@
 enum { SLOTS = 2, RING = 4, MOST_FRAMES = 3, NOTHING = 15 };
 
 /* ahead.state */
-enum { NONE, PREPARED, CLAIMED, BEGUN, GIVEN_BACK };
+enum { NONE, PREPARED, BEGUN, GIVEN_BACK };
 
 /* Where each of them stands. */
 enum { MAKE_WISH, FILL, SEND };
-enum { LOOK, LOOK_EARLY, COMPARE, CLAIM, LOOK_AGAIN, STORE, PERMIT, TELL, LOOK_TWICE, PUT_DOWN };
+enum {
+  LOOK,
+  LOOK_EARLY,
+  COMPARE,
+  COMPARE_WORD,
+  LOOK_AGAIN,
+  STORE,
+  TELL,
+  PERMIT,
+  SAY_TICKETS,
+  LOOK_TWICE,
+  PUT_DOWN
+};
 enum {
   TOP,
-  AWAIT_CLAIMED,
+  CATCH_UP,
   SHOW,
   SHOW_WORD,
   HEAR,
-  PUT_TICKET,
-  PUT_SINK,
   PUT_RESULT,
   EXPECT,
   PUBLISH,
-  TAKE_BACK,
+  RECALL,
   TAKE_BACK_BLINDLY,
-  WITHDRAW,
   AWAIT_BACK,
-  UNDO_TICKET,
-  UNDO_SINK,
+  UNDO,
   DECIDE_MODE,
   DECIDE_PERMIT,
   CARRY,
-  DECIDE_TICKET,
-  CLEAR_LATE
+  DECIDE_TICKET
 };
 enum { AWAIT_BEGIN, AWAIT_TICKET, READ, AWAIT_SINK, WRITE, END };
 enum { K_UNTIL, K_PLACE, K_LOOK, K_COPY, K_SHOW, K_CLEAR };
@@ -66,7 +73,7 @@ typedef struct state {
   /* what warps share: */
   uint8_t heard, heard_slot, heard_wish, heard_sample;
   struct {
-    uint8_t state, word, slot, wish, sample, begun, sink, is_put, until;
+    uint8_t state, is_recalled, word, slot, wish, sample, begun, sink, is_put, until;
   } ahead;
   struct {
     uint8_t begun, job, number, slot;
@@ -75,7 +82,7 @@ typedef struct state {
     uint8_t at, slot, wishes[MOST_FRAMES], samples[MOST_FRAMES], taken;
   } host;
   struct {
-    uint8_t at, word, slot, known, value, wish, sample;
+    uint8_t at, word, slot, known, value, wish, sample, is_expected, begun, mode, newest, sink;
   } listener;
   struct {
     uint8_t at, begun, first, wish, completed, oldest, next, number, filled, kept, timeouts;
@@ -92,14 +99,14 @@ typedef struct state {
 
 typedef enum careless {
   CAREFUL,
-  CLEARS_NO_TICKETS,
-  CLEARS_TICKETS_LATE,
+  TAKES_ANY_TICKET,
   TAKES_BACK_BLINDLY,
   PERMITS_BEFORE_BYTES,
   LOOKS_AT_NO_WISH,
   LOOKS_AT_NO_SAMPLE,
   RENEWS_BLINDLY,
-  TRUSTS_ITS_FIRST_LOOK,
+  READS_WORD_FIRST,
+  TELLS_LATE,
   LOOKS_EARLY,
   SHOWS_WORD_FIRST,
   LEAVES_RESULTS_BEHIND,
@@ -174,13 +181,27 @@ static bool reader_step(state *s, exploration *of) {
 
 /* ---- the listener --------------------------------------------------------------------------- */
 
-/* A look that has brought nothing new ends there. */
-static void compare(state *s) {
-  if (s->ahead.state == PREPARED && s->listener.word == s->ahead.word &&
-      s->listener.slot == s->ahead.slot)
-    s->listener.at = CLAIM;
-  else
-    s->listener.at = s->listener.word != s->listener.known ? LOOK_TWICE : PUT_DOWN;
+/* Is it what is expected? Else it is given back, if it is recalled. A look that has brought nothing
+ * new ends there. */
+static bool is_expected(const state *s) {
+  return s->listener.word == s->ahead.word && s->listener.slot == s->ahead.slot;
+}
+
+static void compare(state *s, const exploration *of) {
+  const bool is_first = s->listener.at == COMPARE;
+  if ((of->how == READS_WORD_FIRST) == is_first)
+    s->listener.is_expected = is_expected(s);
+  if (is_first && (s->ahead.state == PREPARED || of->how == READS_WORD_FIRST)) {
+    s->listener.at = COMPARE_WORD;
+    return;
+  }
+  const bool is_ours = s->ahead.state == PREPARED;
+  s->listener.at = s->listener.word != s->listener.known ? LOOK_TWICE : PUT_DOWN;
+  if (is_ours && s->listener.is_expected)
+    s->listener.at = LOOK_AGAIN;
+  else if (is_ours && s->ahead.is_recalled)
+    s->ahead.state = GIVEN_BACK;
+  s->listener.is_expected = 0;
 }
 
 /* The second look and the frame, and what follows from them: of what it reads the wish and the
@@ -190,12 +211,17 @@ static void look_again(state *s, const exploration *of) {
     s->listener.wish = s->wish;
     s->listener.sample = s->sample;
   }
-  const bool is_other = s->listener.word != s->ahead.word || s->listener.slot != s->ahead.slot;
   const bool is_wished = s->listener.wish != s->ahead.wish && of->how != LOOKS_AT_NO_WISH;
   const bool is_newer = s->listener.sample != s->ahead.sample && of->how != LOOKS_AT_NO_SAMPLE;
   s->listener.value = s->bytes[s->ahead.slot];
-  s->listener.at = of->how == PERMITS_BEFORE_BYTES ? PERMIT : STORE;
-  if (is_wished || is_newer || (is_other && of->how != TRUSTS_ITS_FIRST_LOOK)) {
+  s->listener.begun = s->ahead.begun;
+  s->listener.mode = s->ahead.wish;
+  s->listener.newest = s->ahead.sample;
+  s->listener.sink = s->ahead.sink;
+  s->listener.at = of->how == PERMITS_BEFORE_BYTES || of->how == TELLS_LATE ? PERMIT : STORE;
+  if (of->how == TELLS_LATE)
+    s->frames[s->listener.slot] = s->listener.value;
+  if (is_wished || is_newer) {
     s->ahead.state = GIVEN_BACK;
     s->listener.at = PUT_DOWN;
   }
@@ -208,12 +234,13 @@ static void put_down(state *s, const exploration *of) {
   s->heard = s->listener.known = s->listener.word;
   s->heard_slot = s->listener.slot;
   s->listener.word = s->listener.slot = s->listener.value = s->listener.wish = 0;
-  s->listener.sample = 0;
+  s->listener.sample = s->listener.begun = s->listener.mode = s->listener.newest = 0;
+  s->listener.sink = 0;
   s->listener.at = of->how == LOOKS_EARLY ? LOOK_EARLY : LOOK;
 }
 
 static void listener_step(state *s, const exploration *of) {
-  const bool permits_first = of->how == PERMITS_BEFORE_BYTES;
+  const uint8_t row = (uint8_t)(s->listener.begun - 1) % RING;
   switch (s->listener.at) {
   case LOOK_EARLY:
     s->listener.wish = s->wish;
@@ -228,28 +255,33 @@ static void listener_step(state *s, const exploration *of) {
     s->listener.at = COMPARE;
     break;
   case COMPARE:
-    compare(s);
-    break;
-  case CLAIM:
-    s->listener.at = s->ahead.state == PREPARED ? LOOK_AGAIN : LOOK_TWICE;
-    if (s->ahead.state == PREPARED)
-      s->ahead.state = CLAIMED;
+  case COMPARE_WORD:
+    compare(s, of);
     break;
   case LOOK_AGAIN:
     look_again(s, of);
     break;
   case STORE:
-    s->frames[s->ahead.slot] = s->listener.value;
-    s->listener.at = permits_first ? TELL : PERMIT;
+    s->frames[s->listener.slot] = s->listener.value;
+    s->listener.at = TELL;
     break;
-  case PERMIT:
-    s->permitted = s->ahead.begun;
-    s->listener.at = permits_first ? STORE : TELL;
-    break;
-  case TELL:
-    s->ahead.until = s->ahead.begun;
+  case TELL: /* what is prepared is the decider's again */
+    s->ahead.until = s->listener.begun;
     s->ahead.state = BEGUN;
-    s->listener.at = PUT_DOWN;
+    s->listener.at = of->how == PERMITS_BEFORE_BYTES || of->how == TELLS_LATE ? PUT_DOWN : PERMIT;
+    break;
+  case PERMIT: /* words of a line, in no order: blocks look at the number in each */
+    s->permitted = s->listener.begun;
+    s->mode[row] = s->listener.mode;
+    s->samples[row] = s->listener.newest;
+    s->listener.at = SAY_TICKETS;
+    break;
+  case SAY_TICKETS:
+    s->tickets[row] = (ticket){s->listener.begun, s->listener.slot};
+    s->sinks[row] = (ticket){s->listener.begun, s->listener.sink};
+    s->listener.at = of->how == PERMITS_BEFORE_BYTES ? STORE
+                     : of->how == TELLS_LATE         ? TELL
+                                                     : PUT_DOWN;
     break;
   case LOOK_TWICE:
     if (of->how != LOOKS_EARLY) {
@@ -333,7 +365,7 @@ static bool decider_choose(state *s, int which, exploration *of) {
   case 0: /* look at the blocks */
     if (s->ended == s->decider.completed)
       return false;
-    s->decider.at = of->how == CATCHES_UP_TOO_LATE ? SHOW : AWAIT_CLAIMED;
+    s->decider.at = of->how == CATCHES_UP_TOO_LATE ? SHOW : CATCH_UP;
     return true;
   case 1: /* hear */
     if (s->heard == s->decider.came && s->heard_wish == s->decider.heard_wish &&
@@ -344,7 +376,7 @@ static bool decider_choose(state *s, int which, exploration *of) {
   case 2: /* prepare; anew, with a newer sample */
     if (s->ahead.state == PREPARED && s->ahead.sample != s->decider.sample) {
       s->decider.renews = 1;
-      s->decider.at = of->how == RENEWS_BLINDLY ? TAKE_BACK_BLINDLY : WITHDRAW;
+      s->decider.at = of->how == RENEWS_BLINDLY ? TAKE_BACK_BLINDLY : RECALL;
       return true;
     }
     if (!may_prepare(s, of) || s->decider.wish != s->decider.heard_wish)
@@ -352,9 +384,9 @@ static bool decider_choose(state *s, int which, exploration *of) {
     s->ahead.sink = (uint8_t)free_slot(s);
     s->out_use |= (uint8_t)(1 << s->ahead.sink);
     s->decider.slot = (uint8_t)((s->decider.last_slot + 1) % SLOTS);
-    s->mode[s->decider.begun % RING] = s->decider.wish;
     s->ahead.is_put = 0;
-    s->decider.at = PUT_TICKET;
+    s->decider.at = EXPECT;
+    put_result(s, of);
     return true;
   case 3: /* a frame is there, or none came for long */
     if (s->decider.begun - s->decider.completed >= 3 || s->decider.next != s->decider.begun ||
@@ -364,7 +396,7 @@ static bool decider_choose(state *s, int which, exploration *of) {
       ++s->decider.timeouts;
     s->decider.has_frame = has_new;
     s->decider.at =
-        of->how == TAKES_BACK_BLINDLY && s->ahead.state == PREPARED ? TAKE_BACK_BLINDLY : TAKE_BACK;
+        of->how == TAKES_BACK_BLINDLY && s->ahead.state == PREPARED ? TAKE_BACK_BLINDLY : RECALL;
     return true;
   default: { /* grant a slot */
     const int32_t slot = free_slot(s);
@@ -443,9 +475,7 @@ static bool decider_step(state *s, int which, exploration *of) {
   if (which > 0)
     return false;
   switch (s->decider.at) {
-  case AWAIT_CLAIMED:
-    if (s->ahead.state == CLAIMED)
-      return false;
+  case CATCH_UP:
     if (s->ahead.state == BEGUN)
       catch_up(s, of);
     s->decider.at = SHOW;
@@ -463,16 +493,6 @@ static bool decider_step(state *s, int which, exploration *of) {
     s->decider.sample = s->heard_sample;
     s->decider.at = TOP;
     return true;
-  case PUT_TICKET:
-    s->tickets[row] = (ticket){job + 1, s->decider.slot};
-    s->samples[row] = s->ahead.sample = s->decider.sample;
-    s->decider.at = PUT_SINK;
-    return true;
-  case PUT_SINK:
-    s->sinks[row] = (ticket){job + 1, s->ahead.sink};
-    s->decider.at = EXPECT;
-    put_result(s, of);
-    return true;
   case PUT_RESULT: /* of what is prepared, behind one that was shown */
     if (s->ahead.state != NONE)
       put_result(s, of);
@@ -482,6 +502,7 @@ static bool decider_step(state *s, int which, exploration *of) {
     s->ahead.word = s->decider.first + 1;
     s->ahead.slot = s->decider.slot;
     s->ahead.wish = s->decider.wish;
+    s->ahead.sample = s->decider.sample;
     s->ahead.begun = job + 1;
     s->decider.at = PUBLISH;
     return true;
@@ -490,47 +511,29 @@ static bool decider_step(state *s, int which, exploration *of) {
     s->decider.slot = 0;
     s->decider.at = TOP;
     return true;
-  case TAKE_BACK:
-    s->decider.at = s->ahead.state == NONE ? DECIDE_MODE : UNDO_TICKET;
-    if (s->ahead.state == PREPARED) {
-      s->ahead.state = NONE;
-      of->is_taken_back = true;
-    } else if (s->ahead.state != NONE) {
-      s->decider.at = AWAIT_BACK;
-    }
-    return true;
-  case WITHDRAW:
-    s->decider.at = s->ahead.state == PREPARED ? UNDO_TICKET : TOP;
-    if (s->ahead.state == PREPARED)
-      s->ahead.state = NONE;
-    else
-      s->decider.renews = 0;
+  case RECALL:
+    s->ahead.is_recalled = s->ahead.state == PREPARED;
+    s->decider.at = s->ahead.state == NONE ? DECIDE_MODE : AWAIT_BACK;
     return true;
   case TAKE_BACK_BLINDLY: /* what it saw a step ago was PREPARED */
-    s->ahead.state = NONE;
-    s->decider.at = UNDO_TICKET;
+    s->decider.at = UNDO;
     return true;
   case AWAIT_BACK:
-    if (s->ahead.state == CLAIMED)
+    if (s->ahead.state == PREPARED)
       return false;
+    of->is_taken_back |= s->ahead.is_recalled;
+    of->is_given_back |= !s->ahead.is_recalled && s->ahead.state == GIVEN_BACK;
+    s->ahead.is_recalled = 0;
+    s->decider.at = UNDO;
     if (s->ahead.state == BEGUN) {
       catch_up(s, of);
+      s->decider.renews = 0;
       s->decider.at = TOP;
-      return true;
     }
-    of->is_given_back = true;
-    s->ahead.state = NONE;
-    s->decider.at = UNDO_TICKET;
     return true;
-  case UNDO_TICKET:
-    if (of->how != CLEARS_NO_TICKETS && of->how != CLEARS_TICKETS_LATE)
-      s->tickets[row] = (ticket){0, 0};
-    s->decider.at = UNDO_SINK;
-    return true;
-  case UNDO_SINK:
-    if (of->how != CLEARS_NO_TICKETS && of->how != CLEARS_TICKETS_LATE)
-      s->sinks[row] = (ticket){0, 0};
+  case UNDO:
     take_back_result(s, of);
+    s->ahead.state = NONE;
     of->is_renewed |= s->decider.renews;
     s->decider.at = s->decider.renews ? TOP : DECIDE_MODE;
     s->decider.renews = 0;
@@ -542,10 +545,6 @@ static bool decider_step(state *s, int which, exploration *of) {
     return true;
   case DECIDE_PERMIT:
     s->permitted = job + 1;
-    s->decider.at = of->how == CLEARS_TICKETS_LATE ? CLEAR_LATE : CARRY;
-    return true;
-  case CLEAR_LATE:
-    s->tickets[row] = s->sinks[row] = (ticket){0, 0};
     s->decider.at = CARRY;
     return true;
   case CARRY:
@@ -587,7 +586,7 @@ static bool block_step(state *s, exploration *of) {
     s->block.at = AWAIT_TICKET;
     return true;
   case AWAIT_TICKET:
-    if (s->tickets[row].job != job + 1)
+    if (s->tickets[row].job != job + 1 && of->how != TAKES_ANY_TICKET)
       return false;
     s->block.slot = s->tickets[row].slot;
     s->block.at = s->block.slot == NOTHING ? END : READ;

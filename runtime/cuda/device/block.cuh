@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "runtime/core/courier.h"
 #include "runtime/cuda/device/clock.cuh"
 #include "runtime/cuda/device/engine.cuh"
 #include "ttprem/kernel.h"
@@ -215,14 +216,15 @@ struct block_state {
 #if PREM_LIVE
   int32_t begins; /* to the compute warps, at a table's start: 0: no hyperperiod begins any more */
   prem_device_live live;
-  int64_t origins_ns[HYPERPERIODS];      /* of the last that have begun here, counted round */
-  uint64_t snapshots[HYPERPERIODS];      /* of arguments, likewise */
-  uint64_t snapshot;                     /* that the tasks of this block have */
-  uint8_t plans[HYPERPERIODS];           /* by which they are worked, likewise */
+  /* of the last that have begun here, counted round: prem_begin_line; tickets that did not come
+   * with it are 0 */
+  alignas(8) uint32_t begun_with[HYPERPERIODS][PREM_BEGIN_WORDS];
+  uint32_t snapshot;                     /* of arguments, that the tasks of this block have */
   hyperperiod_number begun;              /* hyperperiods that have */
   int32_t ended;                         /* 1: no more will */
   uint8_t empty_fetch[RING];             /* by prefetches, counted round: its job is skipped */
   uint8_t empty_store[PREM_MAX_BUFFERS]; /* by output buffer, where it lies: the same */
+  int32_t has_skipped;                   /* a compute, ever: else `empty_store` has nothing */
   int64_t shift_bytes[PREM_MAX_PORTS];   /* of a compatible interval's ports: to their slots */
   int32_t outputs_at, out_bytes; /* output buffers: behind the first input buffer; of each */
 #endif
@@ -322,9 +324,14 @@ __device__ __forceinline__ int64_t row_of(const block_state *, hyperperiod_numbe
   return PREM_GATED ? hyperperiod & (PREM_DEVICE_ROWS - 1) : hyperperiod;
 }
 #else
+/** What has come with the begin of a hyperperiod, which begins with its epoch. */
+__device__ __forceinline__ const volatile uint32_t *begin_of(const block_state *own,
+                                                             hyperperiod_number hyperperiod) {
+  return own->begun_with[hyperperiod & (HYPERPERIODS - 1)];
+}
 __device__ __forceinline__ int64_t origin_of(const block_state *own,
                                              hyperperiod_number hyperperiod) {
-  return *(const volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)];
+  return own->start_ns + *(const volatile int64_t *)begin_of(own, hyperperiod);
 }
 __device__ __forceinline__ int64_t row_of(const block_state *own, hyperperiod_number hyperperiod) {
   return hyperperiod & (own->live.rows - 1);
@@ -379,15 +386,13 @@ __device__ __forceinline__ void ring_start(bool memory, int32_t count) {
 #if PREM_LIVE
 /** Number of the plan by which a hyperperiod is worked that has begun here, or the one before. */
 __device__ __forceinline__ int32_t plan_of(const block_state *own, hyperperiod_number hyperperiod) {
-  return ((const volatile uint8_t *)own->plans)[hyperperiod & (HYPERPERIODS - 1)];
+  return (int32_t)(begin_of(own, hyperperiod)[PREM_BEGIN_PLAN] & 0xFFu);
 }
 
 /** Is a hyperperiod worked by another plan than the one before? A session begins with the file's.
  */
 __device__ __forceinline__ bool plan_changes(const block_state *own,
                                              hyperperiod_number hyperperiod) {
-  if (own->live.plans == nullptr)
-    return false;
   const int32_t before = hyperperiod == 0 ? 0 : plan_of(own, hyperperiod - 1);
   return plan_of(own, hyperperiod) != before;
 }

@@ -351,7 +351,7 @@ __device__ __forceinline__ bool compute_begin(block_state *own, const prem_devic
                                               uint32_t fetched, int64_t ready_ns,
                                               int64_t start_ns) {
   const bool skips = LIVE && own->go == TICKETS_SKIP;
-  if (PREM_FIRST_LANE() && is_gated(record))
+  if (PREM_FIRST_LANE() && is_gated(record) && (skips || has_skipped(own)))
     compute_judge(record, of, skips);
   if (own->due_ns > 0)
     start_ns = prem_clock_await(own->due_ns);

@@ -5,22 +5,22 @@
  * else is to be done. So what is between a frame and its result is short, and done by warps that
  * wait for it:
  *
- *   - the decider prepares it: its row, the ticket of the frame that will come next, those of the
- *     newest samples, slots and tickets of its results; and it catches up when it has begun
+ *   - the decider prepares it: what blocks will find at its begin (prem_begin_line), which has the
+ *     tickets of the frame that will come next, of the newest samples and of its results; and it
+ *     catches up when it has begun
  *   - the listener begins it, where the frame is the one that was expected and nothing came with it
  *     that would have to be decided: a wish, newer arguments, a newer sample
  *   - the keeper shows its results as soon as their writer's job is over on all blocks
  *
- * Whose it is says one word, `ahead.state`. Two of its steps can be taken by the listener and by
- * the decider, each by compare-and-swap, so that one of them takes it:
+ * Whose it is says one word, `ahead.state`. What is prepared is the listener's, all else the
+ * decider's, so each step has one who can take it:
  *
  *   - NONE -> PREPARED, the decider: what it has written to `ahead` is before it
- *   - PREPARED -> CLAIMED, the listener: it reads `ahead`, and begins
- *   - PREPARED -> NONE, the decider, before it decides the next hyperperiod otherwise, or prepares
- *     it with a newer sample: it clears the tickets, before it permits anything, and puts the slots
- *     back
- *   - CLAIMED -> BEGUN, the listener, behind `permitted`: the decider has to catch up
- *   - CLAIMED -> GIVEN_BACK, the listener, which has changed nothing: as if it were withdrawn
+ *   - PREPARED -> BEGUN, the listener, before blocks may begin, so that who sees that they have
+ *     ended sees it: the decider has to catch up
+ *   - PREPARED -> GIVEN_BACK, the listener, which has changed nothing: the frame is not as it was
+ *     expected, or the decider recalls it, to decide the hyperperiod otherwise, or to prepare it
+ *     with a newer sample
  *   - BEGUN, GIVEN_BACK -> NONE, the decider
  *
  * All orders of their steps are gone through in tests/runtime/test_ahead.c.
@@ -124,6 +124,7 @@ __device__ bool has_plain_samples(const prem_courier *c) {
  *  One lane. */
 __device__ void ahead_set_up(const prem_courier *c) {
   ahead.state = AHEAD_NONE;
+  ahead.is_recalled = 0;
   ahead.trigger_word = 0;
   ahead.source_count = c->source_count;
   ahead.is_used = c->trigger >= 0 && is_once(&c->streams[c->trigger]) &&
@@ -372,19 +373,24 @@ __device__ void result_take_back(const prem_courier *c, const prem_stream *sink)
   *(volatile uint64_t *)&handing.results[2 * place + (--ahead.filled[place] & 1)].begun = 0;
 }
 
-/** Tickets, which nobody looks at before the hyperperiod is permitted: that carries them. One lane.
+/** What blocks will find at its begin: the tickets of all streams that have one job, too. One lane.
  */
-__device__ void tickets_put_down(const prem_courier *c, int32_t frame_slot) {
-  const prem_stream *trigger = &c->streams[c->trigger];
-  prem_store_relaxed(next_ticket(trigger), word_of_ticket(trigger, prem_ticket{0, frame_slot}));
-  for (int32_t s = 0; s < c->source_count; ++s)
-    if (s != c->trigger)
-      prem_store_relaxed(next_ticket(&c->streams[s]),
-                         word_of_ticket(&c->streams[s], next_decision(&c->streams[s])->ticket));
-  for (int32_t s = c->source_count; s < c->stream_count; ++s)
-    if (is_once(&c->streams[s]))
-      prem_store_relaxed(next_ticket(&c->streams[s]),
-                         word_of_ticket(&c->streams[s], prem_ticket{0, ahead.slots[s]}));
+__device__ void begin_put_down(const prem_courier *c, int32_t frame_slot) {
+  uint32_t tickets = 0;
+  for (int32_t s = 0; s < c->stream_count; ++s) {
+    if (!is_once(&c->streams[s]))
+      continue;
+    prem_ticket ticket = {0, s == c->trigger ? frame_slot : ahead.slots[s]};
+    if (s != c->trigger && s < c->source_count)
+      ticket = next_decision(&c->streams[s])->ticket;
+    ahead.says[PREM_BEGIN_TICKETS + s] =
+        PREM_BEGIN_TOLD | ticket.flags << 8 | (uint32_t)ticket.slot;
+    tickets |= 1u << s;
+  }
+  ahead.says[PREM_BEGIN_SNAPSHOT] = (uint32_t)c->snapshot;
+  ahead.says[PREM_BEGIN_PLAN] = c->plan_of_mode[c->mode_begun] | tickets << 8;
+  ahead.words = c->begins[prem_courier_row(c, c->begun)].words;
+  ahead.begun = (uint64_t)c->begun + 1;
 }
 
 /** What is known of the trigger's frame, where its decision will be: all but its instant. One lane.
@@ -399,7 +405,6 @@ __device__ void trigger_put_down(const prem_stream *trigger) {
 __device__ void frame_expect(const prem_courier *c, int32_t slot) {
   const prem_stream *trigger = &c->streams[c->trigger];
   const prem_device_carry *carry = &own_carries[c->trigger];
-  const int64_t row = prem_courier_row(c, c->begun);
   ahead.wish = c->wish;
   ahead.newest = c->newest;
   ahead.from = carry->host + slot * carry->host_slot_bytes;
@@ -413,9 +418,6 @@ __device__ void frame_expect(const prem_courier *c, int32_t slot) {
       ahead.from_ns = max((long long)ahead.from_ns,
                           (long long)(ahead.earliest_ns + sampled_ns(&c->streams[s])));
   ahead.lead_ns = trigger->port.lead_ns;
-  ahead.epoch = &c->block_epochs_ns[row];
-  ahead.permitted = &c->near->permitted.value;
-  ahead.begun = (uint64_t)c->begun + 1;
   ahead.slot = slot;
   *(volatile uint64_t *)&ahead.trigger_word =
       (trigger->consumer.first + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)slot;
@@ -431,15 +433,20 @@ enum outlook : int32_t { NOT_NOW, LACKS_SLOTS, IS_PREPARED };
 
 __device__ void prepared_undo(prem_courier *c);
 
-/** The decider's own step, where the listener has not claimed it. One lane. */
-__device__ __forceinline__ bool is_withdrawn(void) {
-  return atomicCAS(&ahead.state, (uint32_t)AHEAD_PREPARED, (uint32_t)AHEAD_NONE) == AHEAD_PREPARED;
+/** Have the listener give back what is prepared, in two looks at most, if it is there and has not
+ *  begun it. @return whether it has. One lane. */
+__device__ bool has_begun_recalled(void) {
+  *(volatile uint32_t *)&ahead.is_recalled = 1;
+  while (ahead_look() == AHEAD_PREPARED && *(volatile int32_t *)&is_leaving == 0)
+    (void)prem_look(&ahead.trigger_word);
+  *(volatile uint32_t *)&ahead.is_recalled = 0;
+  return ahead_look() == AHEAD_BEGUN;
 }
 
 /** Prepare the next hyperperiod, if a frame is all that it lacks; anew, if there is a newer sample.
  *  One lane. */
 __device__ __noinline__ outlook prepare_next(prem_courier *c) {
-  if (has_newer_sample(c) && is_withdrawn())
+  if (ahead_look() == AHEAD_PREPARED && has_newer_sample(c) && !has_begun_recalled())
     prepared_undo(c);
   if (ahead_look() != AHEAD_NONE)
     return NOT_NOW;
@@ -452,13 +459,12 @@ __device__ __noinline__ outlook prepare_next(prem_courier *c) {
   }
   const int32_t slot = next_slot(&c->streams[c->trigger]);
   trigger_put_down(&c->streams[c->trigger]);
-  tickets_put_down(c, slot);
+  begin_put_down(c, slot);
   for (int32_t i = 0; i < SHOWN_SINKS; ++i)
     ahead.is_put[i] = false;
   results_put_down(c);
   frame_expect(c, slot);
-  prem_block_fence(); /* the row, the tickets and `ahead` are before: whoever claims has seen them
-                       */
+  prem_block_fence(); /* the row and `ahead` are before: whoever claims has seen them */
   *(volatile uint32_t *)&ahead.state = AHEAD_PREPARED;
   return IS_PREPARED;
 }
@@ -472,19 +478,14 @@ __device__ __forceinline__ void results_go_on(const prem_courier *c) {
 /* ---- the decider: catching up, and taking back ------------------------------------------------
  */
 
-/** It is decided otherwise: as if it had not been prepared. Tickets are cleared before it is
- *  permitted, since the same lane permits it then, with a release. One lane. */
+/** It is decided otherwise: as if it had not been prepared. One lane. */
 __device__ void prepared_undo(prem_courier *c) {
-  for (int32_t s = 0; s < c->source_count; ++s)
-    prem_store_relaxed(next_ticket(&c->streams[s]), 0);
-  for (int32_t s = c->source_count; s < c->stream_count; ++s) {
-    if (!is_once(&c->streams[s]))
-      continue;
-    prem_store_relaxed(next_ticket(&c->streams[s]), 0);
-    result_take_back(c, &c->streams[s]);
-  }
+  for (int32_t s = c->source_count; s < c->stream_count; ++s)
+    if (is_once(&c->streams[s]))
+      result_take_back(c, &c->streams[s]);
   slots_put_back(c, c->stream_count);
   samples_put_back(c, c->source_count);
+  *(volatile uint32_t *)&ahead.state = AHEAD_NONE;
 }
 
 /** The samples that it has, as use_frame() does. One lane. */
@@ -532,32 +533,16 @@ __device__ __noinline__ void catch_up(prem_courier *c) {
   *(volatile uint32_t *)&ahead.state = AHEAD_NONE;
 }
 
-/** Where the listener has claimed it: until it has begun it or given it back, in two looks at most.
- *  One lane. */
-__device__ __forceinline__ uint32_t claimed_await(void) {
-  uint32_t state;
-  do {
-    (void)prem_look(&ahead.trigger_word);
-    state = ahead_look();
-  } while (state == AHEAD_CLAIMED);
-  return state;
-}
-
 /** Before the next hyperperiod is decided: it is not, if the listener has begun it. One lane. */
 __device__ bool has_begun_ahead(prem_courier *c) {
   if (ahead_look() == AHEAD_NONE)
     return false;
-  if (is_withdrawn()) {
-    prepared_undo(c);
-    return false;
-  }
-  if (claimed_await() == AHEAD_BEGUN) {
+  const bool has_begun = has_begun_recalled();
+  if (has_begun)
     catch_up(c);
-    return true;
-  }
-  prepared_undo(c);
-  *(volatile uint32_t *)&ahead.state = AHEAD_NONE;
-  return false;
+  else
+    prepared_undo(c);
+  return has_begun;
 }
 
 /** Does the keeper show the oldest result? Then it has, or will in a moment. One lane. */
@@ -583,55 +568,64 @@ __device__ bool is_shown_ahead(prem_courier *c, prem_stream *sink) {
 /** The trigger's lane: is it the word that is waited for? It is also asked where the word has not
  *  changed: it may have come before the hyperperiod was prepared. */
 __device__ __forceinline__ bool is_expected(uint64_t word) {
-  return word != 0 && word == *(const volatile uint64_t *)&ahead.trigger_word &&
-         ahead_look() == AHEAD_PREPARED;
+  if (ahead_look() != AHEAD_PREPARED)
+    return false;
+  prem_block_fence(); /* what the decider wrote before that is there */
+  return word == *(const volatile uint64_t *)&ahead.trigger_word;
 }
 
-/** The lanes: claim what is prepared. One warp. */
-__device__ __forceinline__ bool prepared_claim(bool is_expected_here) {
-  const bool has_claimed = is_expected_here && atomicCAS(&ahead.state, (uint32_t)AHEAD_PREPARED,
-                                                         (uint32_t)AHEAD_CLAIMED) == AHEAD_PREPARED;
-  const bool is_ours = __any_sync(WHOLE_WARP, has_claimed);
-  prem_block_fence(); /* what the decider wrote before PREPARED is there; */
-  __syncwarp();       /* for all lanes, and so is the frame, whose word one of them has acquired */
-  return is_ours;
+/** Nothing has come that begins what is prepared: give it back, if it is recalled. One lane, the
+ *  trigger's. */
+__device__ __forceinline__ void recall_answer(void) {
+  if (ahead_look() != AHEAD_PREPARED)
+    return;
+  prem_block_fence();
+  if (*(const volatile uint32_t *)&ahead.is_recalled != 0)
+    *(volatile uint32_t *)&ahead.state = AHEAD_GIVEN_BACK;
 }
 
-/** A lane's part of the second look: nothing came with the frame that would have to be decided. And
- *  it is the frame that is expected now: between the look at the word and the claim it may have
- *  been withdrawn, and another one prepared. Samples are taken now, so the hyperperiod may not have
- *  to wait until it is their time. */
+/** A lane's part of the second look: nothing came with the frame that would have to be decided.
+ *  Samples are taken now, so the hyperperiod may not have to wait until it is their time. */
 __device__ __forceinline__ bool is_as_prepared(int32_t lane, bool is_trigger, uint64_t word) {
   if (lane == WISH)
     return word == ahead.wish;
   if (lane == NEWEST)
     return word == ahead.newest;
   if (is_trigger)
-    return word == ahead.trigger_word && prem_clock_ns() - zero_ns >= ahead.from_ns;
+    return prem_clock_ns() - zero_ns >= ahead.from_ns;
   return lane < STREAMS || lane - STREAMS >= ahead.source_count ||
          word == ahead.samples[lane - STREAMS];
 }
 
-/** All lanes have stored the frame: permit. One lane.
- *  `permitted` carries to the blocks: the frame, the epoch, and what the decider had written before
- *  PREPARED. `state` carries what it leaves to the decider, `shown_until` the same to the keeper.
- */
-__device__ __forceinline__ void prepared_permit(int64_t captured_ns) {
-  const int64_t now_ns = prem_clock_ns() - zero_ns;
+/** All lanes have stored the frame, and have met: let blocks begin. Each word carries the frame to
+ *  them, and what the decider had written before PREPARED. `state` carries what it leaves to the
+ *  decider, `shown_until` the same to the keeper; what is prepared is no more the listener's then.
+ *  One warp. */
+__device__ __forceinline__ void prepared_permit(int32_t lane, int64_t captured_ns) {
+  const int64_t now_ns = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0) - zero_ns;
   const int64_t epoch_ns = max((long long)ahead.earliest_ns, (long long)(now_ns + ahead.lead_ns));
-  *(volatile int64_t *)ahead.epoch = epoch_ns;
-  prem_word_set_near(ahead.permitted, ahead.begun);
-  ahead.epoch_ns = epoch_ns;
-  ahead.captured_ns[ahead.begun & (CAPTURED - 1)] = captured_ns;
-  prem_block_fence();
-  *(volatile uint64_t *)&ahead.shown_until = ahead.begun;
-  *(volatile uint32_t *)&ahead.state = AHEAD_BEGUN;
+  uint32_t says = ahead.says[lane];
+  if (lane <= PREM_BEGIN_EPOCH_HIGH)
+    says = (uint32_t)(lane == PREM_BEGIN_EPOCH ? epoch_ns : epoch_ns >> 32);
+  uint64_t *word = &ahead.words[lane];
+  const uint64_t begun = ahead.begun;
+  __syncwarp();
+  if (lane == 0) {
+    ahead.epoch_ns = epoch_ns;
+    ahead.captured_ns[begun & (CAPTURED - 1)] = captured_ns;
+    prem_block_fence();
+    *(volatile uint64_t *)&ahead.shown_until = begun;
+    *(volatile uint32_t *)&ahead.state = AHEAD_BEGUN;
+  }
+  __syncwarp();
+  prem_gpu_fence();
+  prem_store_relaxed(word, prem_begin_word((int64_t)begun - 1, says));
 }
 
 /**
- * What is prepared is claimed: the second look, the frame and its note at the same time; then it
- * begins, or is given back. That the frame is there the first look has seen: the loads are behind
- * it. One warp.
+ * The frame has come that is expected: the second look, the frame and its note at the same time;
+ * then it begins, or is given back. That the frame is there the first look has seen: the loads are
+ * behind it. One warp.
  * @param is_before_it  the lane's word is said before a frame: it is looked at once more
  * @param word          the lane's word, which becomes the newer one
  * @return whether it has begun
@@ -644,8 +638,8 @@ __device__ __forceinline__ bool prepared_begin(int32_t lane, const void *at, boo
   uint64_t note_word = 0;
   if (lane < NOTE_WORDS)
     note_word = prem_system_load_relaxed((const uint64_t *)ahead.note + lane);
-  const uint64_t again = at != nullptr ? prem_system_load_acquire(at) : 0;
-  *word = is_before_it ? again : *word;
+  if (is_before_it)
+    *word = prem_system_load_acquire(at);
   if (!__all_sync(WHOLE_WARP, is_as_prepared(lane, is_trigger, *word))) {
     if (lane == 0)
       *(volatile uint32_t *)&ahead.state = AHEAD_GIVEN_BACK;
@@ -657,8 +651,7 @@ __device__ __forceinline__ bool prepared_begin(int32_t lane, const void *at, boo
   if (lane < NOTE_WORDS)
     ((uint64_t *)&ahead.frame)[lane] = note_word;
   __syncwarp();
-  if (lane == 0) /* its word of the note is the first */
-    prepared_permit((int64_t)note_word);
+  prepared_permit(lane, (int64_t)note_word); /* the first lane's word of the note is the first */
   __syncwarp();
   return true;
 }
@@ -738,15 +731,16 @@ __device__ void results_show(int32_t lane) {
       __nanosleep(NAP_NS);
       continue;
     }
-    bool is_over = is_open && is_part_over(&own_leaders[own->writer], part, own->job);
+    bool is_over = is_open && is_part_over(&own_leaders[own->writer], part, own->job, false);
     is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, 1) != 0;
     is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, 2) != 0;
     __syncwarp(); /* what one lane has acquired all of them see */
-    for (int32_t other = 0; other < 2 * SHOWN_SINKS; ++other)
-      if (__shfl_sync(WHOLE_WARP, (int32_t)is_over, other * PREM_DEVICE_PARTS) != 0) {
-        result_show(&handing.results[other], lane);
-        is_turn ^= other >> 1 == place >> 1;
-      }
+    uint32_t left = __ballot_sync(WHOLE_WARP, is_over && part == 0);
+    for (; left != 0; left &= left - 1) {
+      const int32_t other = (63 - __clzll(left & (0 - left))) / PREM_DEVICE_PARTS;
+      result_show(&handing.results[other], lane);
+      is_turn ^= other >> 1 == place >> 1;
+    }
   }
 }
 static_assert(2 * SHOWN_SINKS * PREM_DEVICE_PARTS == 32, "a lane for each part");

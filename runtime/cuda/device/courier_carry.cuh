@@ -150,6 +150,18 @@ __device__ __forceinline__ void put_word(uint64_t *word, uint64_t value) {
   words[word_count++] = put_down_word{word, value};
 }
 
+/** A hyperperiod begins: what was done before is before. One lane. */
+__device__ void tell_blocks(const prem_courier *c, int64_t hyperperiod, int64_t epoch_ns) {
+  const uint32_t says[PREM_BEGIN_TICKETS] = {(uint32_t)epoch_ns, (uint32_t)(epoch_ns >> 32),
+                                             (uint32_t)c->snapshot,
+                                             c->plan_of_mode[c->mode_begun]}; /* tickets follow */
+  uint64_t *words = c->begins[prem_courier_row(c, hyperperiod)].words;
+  prem_gpu_fence();
+#pragma unroll
+  for (int32_t i = 0; i < PREM_BEGIN_TICKETS; ++i)
+    prem_store_relaxed(&words[i], prem_begin_word(hyperperiod, says[i]));
+}
+
 __device__ __forceinline__ int32_t rows_of(const prem_device_carry *of) {
   return of->shape[0] * of->shape[1] * of->shape[2];
 }

@@ -202,6 +202,16 @@ __device__ __forceinline__ void host_tell(prem_courier *c, int32_t lane, decided
   __syncwarp();
 }
 
+/** Jobs are over, and their results shown: when the rest is decided. It takes as long as half an
+ *  event, so of two that follow each other it is decided once, where the second one can begin
+ *  without it. One warp. */
+__device__ __forceinline__ int64_t rest_after_end(const prem_courier *c, int32_t lane,
+                                                  int64_t now_ns) {
+  const bool can_wait = ahead.is_used && !c->has_last && !is_draining(c) &&
+                        c->begun - c->completed < OPEN_HYPERPERIODS - 1;
+  return can_wait && !is_short_of_slots(c, lane) ? now_ns + WAIT_NS : now_ns;
+}
+
 /** Jobs are over: show their results. The rest can be decided while the host looks at them. One
  *  warp. */
 __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t now_ns,
@@ -216,7 +226,7 @@ __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t
   }
   own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)wake_ns, 0);
   own->has_over = true;
-  own->rest_ns = now_ns;
+  own->rest_ns = min((long long)own->rest_ns, (long long)rest_after_end(c, lane, now_ns));
 }
 
 /** Does a frame begin a hyperperiod now? It goes before all that is left to do. One warp. */
@@ -256,13 +266,13 @@ __device__ __forceinline__ void frame_start(prem_courier *c, int32_t lane, uint6
     host_tell(c, lane, own);
 }
 
-/** The listener has begun a hyperperiod, or is about to: catch up with it. What of its results has
+/** The listener has begun a hyperperiod: catch up with it. What of its results has
  *  several jobs waits for the decider. One warp. @return whether there was one. */
 __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_t now_ns,
                                            decided *own) {
   const uint64_t word = *(const volatile uint64_t *)&ahead.trigger_word;
   bool has_begun = false;
-  if (lane == 0 && ahead_look() >= AHEAD_CLAIMED && claimed_await() == AHEAD_BEGUN) {
+  if (lane == 0 && ahead_look() == AHEAD_BEGUN) {
     c->now_ns = now_ns;
     catch_up(c);
     step_versions(c); /* what the next one finds */
@@ -326,7 +336,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       beat_ns = now;
     }
     if (c->completed < c->begun && blocks_look(c, lane)) {
-      /* Of the hyperperiod that the listener begins, too: who sees its end sees it claimed. */
+      /* Of the hyperperiod that the listener begins, too: who sees its end sees it begun. */
       begun_take(c, lane, now - s_ns, &own);
       over_show(c, lane, now - s_ns, &own);
     }

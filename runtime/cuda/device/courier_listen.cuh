@@ -7,6 +7,9 @@
 
 namespace {
 
+/** Of so many looks one is at all words, where there is a trigger. */
+constexpr uint32_t WHOLE_LOOKS = 4;
+
 /** In which order the host says things: wishes, arguments and frames of other inputs that belong to
  *  a trigger's frame come before it, and all frames before it asks for the end. */
 enum said : int32_t { SAID_FIRST, SAID_BEHIND, SAID_LAST, SAID_RANKS };
@@ -20,9 +23,9 @@ __device__ __forceinline__ said said_at(const prem_courier *c, int32_t lane) {
 /** The host's words have come: answer it, and see that it lives. One warp.
  *  @return false: the courier leaves. */
 __device__ __forceinline__ bool host_hear(const prem_courier_launch &launch, int32_t lane,
-                                          uint64_t word, bool has_changed, int64_t *heard_ns) {
+                                          uint64_t word, bool has_changed, uint32_t stops,
+                                          int64_t *heard_ns) {
   const int64_t now = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0);
-  const uint32_t stops = prem_load_relaxed(&launch.state->abort);
   const bool is_asked = __shfl_sync(WHOLE_WARP, has_changed, PING);
   const uint64_t ping = __shfl_sync(WHOLE_WARP, word, PING);
   const uint64_t leave = __shfl_sync(WHOLE_WARP, word, LEAVE);
@@ -61,37 +64,53 @@ __device__ __forceinline__ uint64_t look_again(const void *at, bool is_before_it
   if (is_frame)
     *(volatile uint64_t *)&trigger_seen = word;
   __syncwarp();
-  const uint64_t again = at != nullptr ? prem_system_load_acquire(at) : 0;
-  return is_before_it ? again : word;
+  return is_before_it ? prem_system_load_acquire(at) : word;
 }
 
 /**
- * The listener looks at the host's words, until the session is over. Of two words that it looks at
- * at the same time either can be the earlier one. So where a trigger's frame has come, it looks at
- * the others once more; and that the host wishes to end it tells a look later. One warp.
+ * The listener looks at the host's words, until the session is over; where there is a trigger, at
+ * its word alone most of the time, since that is sooner back. Of two words that it looks at at the
+ * same time either can be the earlier one. So where a trigger's frame has come, it looks at the
+ * others once more; and that the host wishes to end it tells a look later. One warp.
  */
 __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
   const prem_courier *c = own_courier;
   const void *at = host_word_at(launch, lane);
   const said when = said_at(c, lane);
   const bool is_trigger = when == SAID_BEHIND;
-  const bool is_before_it = lane >= WISH && when == SAID_FIRST;
+  const bool is_before_it = lane >= WISH && when == SAID_FIRST && at != nullptr;
   uint64_t known = 0;
   int64_t heard_ns = prem_clock_ns();
-  while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0)) {
-    /* one lane's, which all know before they look */
-    const uint32_t question = __shfl_sync(WHOLE_WARP, *(volatile uint32_t *)&asked, 0);
-    prem_block_fence();
-    uint64_t word = at != nullptr ? prem_system_load_acquire(at) : 0;
+  uint32_t question = 0, stops = 0;
+  for (uint32_t look = 0; !__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0); ++look) {
+    const bool is_whole = c->trigger < 0 || look % WHOLE_LOOKS == 0;
+    if (is_whole) {
+      question = __shfl_sync(WHOLE_WARP, *(volatile uint32_t *)&asked, 0); /* one lane's, which */
+      prem_block_fence();                              /* all know before they look */
+      stops = prem_load_relaxed(&launch.state->abort); /* comes with the words */
+    }
+    uint64_t word = known;
+    if (at != nullptr && (is_whole || is_trigger))
+      word = prem_system_load_acquire(at);
     const bool has_changed = word != known, is_prepared = is_trigger && is_expected(word);
-    if (__any_sync(WHOLE_WARP, is_prepared || (is_trigger && has_changed)) &&
-        !(prepared_claim(is_prepared) && prepared_begin(lane, at, is_before_it, is_trigger, &word)))
+    bool begins = __any_sync(WHOLE_WARP, is_prepared);
+    const bool has_come = begins || __any_sync(WHOLE_WARP, is_trigger && has_changed);
+    if (!begins && is_trigger)
+      recall_answer();
+    if (!has_come && !is_whole)
+      continue;
+    if (begins) { /* what one lane has seen all of them do */
+      prem_block_fence();
+      __syncwarp();
+      begins = prepared_begin(lane, at, is_before_it, is_trigger, &word);
+    }
+    if (has_come && !begins)
       word = look_again(at, is_before_it, is_trigger && has_changed, word);
     /* the end is told a look later: all frames before it have been seen by then */
     const uint64_t told = when == SAID_LAST ? known : word;
     known = word;
     put_down(lane, told, when, question);
-    if (!host_hear(launch, lane, word, has_changed, &heard_ns)) {
+    if (is_whole && !host_hear(launch, lane, word, has_changed, stops, &heard_ns)) {
       *(volatile int32_t *)&is_leaving = 1;
       return;
     }

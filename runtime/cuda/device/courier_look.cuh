@@ -47,15 +47,15 @@ __device__ __forceinline__ const void *host_word_at(const prem_courier_launch &l
 }
 static_assert(STREAMS + PREM_DEVICE_STREAMS <= 32, "a lane for each word of the host");
 
-/** Have a part of a task's blocks done job `over`? One lane. */
+/** Have a part of a task's blocks done job `over`? One lane. @param is_noted  and noted its end */
 __device__ __forceinline__ bool is_part_over(const prem_device_leader *leader, int32_t part,
-                                             int64_t over) {
+                                             int64_t over, bool is_noted) {
   if (leader->blocks[part] == 0)
     return true;
   const int64_t round = over >> leader->shift, word = over - (round << leader->shift);
   const prem_device_end *end = &leader->ends[((int64_t)part << leader->shift) + word];
   const uint32_t needed = (uint32_t)(round + 1) * (uint32_t)leader->blocks[part];
-  return (int32_t)(prem_load_acquire(&end->blocks) - needed) >= 0;
+  return (int32_t)(prem_load_acquire(is_noted ? &end->noted : &end->blocks) - needed) >= 0;
 }
 
 /** The lanes look at the tasks, one at each part of one's blocks, and at the next job of each
@@ -67,7 +67,7 @@ __device__ __forceinline__ bool blocks_look(const prem_courier *c, int32_t lane)
   bool has_changed = false;
   for (int32_t first = 0; first < c->task_count; first += AT_ONCE) {
     const int32_t t = first + own;
-    bool is_over = t < c->task_count && is_part_over(&own_leaders[t], part, c->over_now[t]);
+    bool is_over = t < c->task_count && is_part_over(&own_leaders[t], part, c->over_now[t], true);
     for (int32_t other = 1; other < PREM_DEVICE_PARTS; other *= 2)
       is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, other) != 0;
     if (part == 0 && is_over)

@@ -83,31 +83,26 @@ static_assert(sizeof(shown_result) * 2 * SHOWN_SINKS <= sizeof(promised_word) * 
               "it takes no scratchpad of its own");
 
 /** The next hyperperiod, prepared ahead: courier_ahead.cuh says who writes what. */
-enum ahead_state : uint32_t {
-  AHEAD_NONE,
-  AHEAD_PREPARED,
-  AHEAD_CLAIMED,
-  AHEAD_BEGUN,
-  AHEAD_GIVEN_BACK
-};
+enum ahead_state : uint32_t { AHEAD_NONE, AHEAD_PREPARED, AHEAD_BEGUN, AHEAD_GIVEN_BACK };
 constexpr int32_t CAPTURED = 4; /* more than are open; a power of two */
 struct prepared_hyperperiod {
   /* constant: */
   bool is_used, shows_results;
   int32_t source_count;
-  /* whoever may: */
+  /* of PREPARED the listener's, else the decider's: */
   uint32_t state; /* ahead_state */
   /* the decider: */
+  uint32_t is_recalled;  /* 1: it wants it back */
   uint64_t trigger_word; /* that the host will write */
   uint64_t wish, newest; /* of the host, as they are known */
   const unsigned char *from;
   unsigned char *to;
   const prem_note *note;
   int64_t earliest_ns, lead_ns;
-  int64_t from_ns;      /* before that it is too early for its samples */
-  int64_t *epoch;       /* where blocks look */
-  prem_word *permitted; /* likewise; */
-  uint64_t begun;       /* what it becomes */
+  int64_t from_ns;                 /* before that it is too early for its samples */
+  uint64_t *words;                 /* where blocks look: of a prem_begin_line */
+  uint32_t says[PREM_BEGIN_WORDS]; /* what they have to find there, but for the epoch */
+  uint64_t begun;                  /* what `begun` becomes */
   int32_t bytes, slot;
   uint64_t samples[PREM_DEVICE_STREAMS];          /* [source]: the words of those that it has */
   uint8_t slots[PREM_DEVICE_STREAMS];             /* of results */

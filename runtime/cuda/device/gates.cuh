@@ -4,7 +4,6 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_GATES_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_GATES_CUH
 
-#include "runtime/core/courier.h"
 #include "runtime/cuda/device/waits.cuh"
 
 #if PREM_LIVE
@@ -35,38 +34,41 @@ __device__ __noinline__ bool courier_look(hyperperiod_number hyperperiod) {
 /** The starter, before a hyperperiod: wait until it may begin, and tell the compute warps.
  *  @return false: it never will, or the session is stopped. One warp. */
 __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
+  constexpr uint32_t ALWAYS = (1u << PREM_BEGIN_TICKETS) - 1;
   block_state *own = shared();
-  bool begins = false;
-  if (lane_number() == 0) {
-    const uint64_t wanted = (uint64_t)hyperperiod;
-    int64_t look_ns = prem_clock_ns() + LOOK_NS;
-    while (!begins) {
-      begins = wanted < prem_word_near(own->live.permitted);
-      if (begins || prem_clock_ns() < look_ns)
-        continue;
-      look_ns = prem_clock_ns() + LOOK_NS;
-      /* `last` is never below `permitted` at the time that it is written */
-      if (wanted >= prem_word_near(own->live.last) || courier_look(hyperperiod))
-        break;
+  const uint64_t *words = own->live.begins[row_of(own, hyperperiod)].words;
+  const int32_t lane = lane_number();
+  int64_t look_ns = prem_clock_ns() + LOOK_NS;
+  for (;;) {
+    const uint64_t word = prem_word_near(&words[lane]);
+    const uint32_t there = __ballot_sync(FULL_WARP, word >> 32 == (uint32_t)(hyperperiod + 1));
+    const uint32_t plan = __shfl_sync(FULL_WARP, (uint32_t)word, PREM_BEGIN_PLAN);
+    const uint32_t needed = ALWAYS | plan >> 8 << PREM_BEGIN_TICKETS;
+    if ((there & needed) == needed) {
+      *(volatile uint32_t *)&own->begun_with[hyperperiod & (HYPERPERIODS - 1)][lane] =
+          needed >> lane & 1 ? (uint32_t)word : 0;
+      __syncwarp();
+      if (lane == 0) {
+        prem_block_fence();
+        *(volatile hyperperiod_number *)&own->begun = hyperperiod + 1;
+      }
+      return true;
     }
-    if (begins) {
-      const uint64_t row = wanted & (uint64_t)(own->live.rows - 1);
-      const uint64_t snapshot = *(const volatile uint64_t *)&own->live.snapshots[row];
-      const uint8_t plan =
-          own->live.plans == nullptr ? 0 : *(const volatile uint8_t *)&own->live.plans[row];
-      const int64_t epoch_ns = prem_load_acquire(&own->live.epoch_ns[row]);
-      *(volatile uint8_t *)&own->plans[hyperperiod & (HYPERPERIODS - 1)] = plan;
-      *(volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)] = snapshot;
-      *(volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)] =
-          own->start_ns + epoch_ns;
-      prem_block_fence();
-      *(volatile hyperperiod_number *)&own->begun = hyperperiod + 1;
-    } else {
-      prem_block_fence();
-      *(volatile int32_t *)&own->ended = 1;
+    bool is_over = false;
+    if (lane == 0 && prem_clock_ns() >= look_ns) {
+      look_ns = prem_clock_ns() + LOOK_NS;
+      /* those that begin are below `last` at the time that it is written */
+      is_over =
+          (uint64_t)hyperperiod >= prem_word_near(own->live.last) || courier_look(hyperperiod);
+    }
+    if (__any_sync(FULL_WARP, is_over)) {
+      if (lane == 0) {
+        prem_block_fence();
+        *(volatile int32_t *)&own->ended = 1;
+      }
+      return false;
     }
   }
-  return __any_sync(FULL_WARP, begins);
 }
 
 /** The starter, before the first step of a hyperperiod, which stands in that slot: wait until it
@@ -102,7 +104,7 @@ __device__ __forceinline__ bool hyperperiod_await(block_state *own,
 
 /** The parameters of this block's tasks, from a snapshot in the host's memory. All compute lanes.
  */
-__device__ __noinline__ void params_bring(uint64_t snapshot) {
+__device__ __noinline__ void params_bring(uint32_t snapshot) {
   enum { WORDS = PREM_PARAMS_BYTES / 16 };
   block_state *own = shared();
   const int32_t count = own->launch.blocks[own->plan_block].task_count;
@@ -116,9 +118,8 @@ __device__ __noinline__ void params_bring(uint64_t snapshot) {
 
 /** A hyperperiod begins: all its computes have the arguments of one snapshot. All compute lanes. */
 __device__ __forceinline__ void arguments_change(block_state *own, hyperperiod_number hyperperiod) {
-  const uint64_t wanted =
-      *(const volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)];
-  if (wanted == *(const volatile uint64_t *)&own->snapshot)
+  const uint32_t wanted = begin_of(own, hyperperiod)[PREM_BEGIN_SNAPSHOT];
+  if (wanted == *(const volatile uint32_t *)&own->snapshot)
     return;
   params_bring(wanted);
   PREM_SYNC();
@@ -183,14 +184,39 @@ __device__ __forceinline__ bool is_gated(const prem_device_record *record) {
   return (record->at_memory & PREM_DEVICE_GATED) != 0;
 }
 
-/** A lane's ticket. @return false: it is not written yet. */
+/** A lane's ticket, flags << 8 | slot. @return false: it is not written yet. */
 __device__ __forceinline__ bool ticket_look(const prem_device_gate *gate, int64_t job,
-                                            uint32_t *flags, int32_t *slot) {
+                                            uint32_t *ticket) {
   const uint64_t word = prem_word_near(&gate->tickets[(uint64_t)job & gate->ring_mask]);
-  const uint32_t high = (uint32_t)(word >> 8) & 0xFFu, low = (uint32_t)word & 0xFFu;
-  *flags = gate->kind == PREM_DEVICE_GATE_STREAM ? high : 0; /* of a version: another slot */
-  *slot = (int32_t)(gate->kind == PREM_DEVICE_GATE_WRITES ? high : low);
+  *ticket = (uint32_t)word & 0xFFFFu;
+  if (gate->kind != PREM_DEVICE_GATE_STREAM) /* of a version: two slots */
+    *ticket = gate->kind == PREM_DEVICE_GATE_WRITES ? *ticket >> 8 : *ticket & 0xFFu;
   return word >> 16 == ((uint64_t)job + 1) << 16 >> 16;
+}
+
+/** Tickets that did not come with the begin of their hyperperiod, a lane each. The courier decides
+ *  all of them in bounded time, or the session ends. @return false: stopped. One warp. */
+__device__ __noinline__ bool tickets_look(const prem_device_gate *gate, int32_t task_job,
+                                          hyperperiod_number hyperperiod, uint32_t *ticket) {
+  const int32_t job_of =
+      task_job < PREM_DEVICE_NEAR_JOBS ? gate->first_jobs_of[task_job] : gate->job_of[task_job];
+  /* of a version that nobody has made: the first of all */
+  const int64_t job = max((long long)((int64_t)hyperperiod * gate->stream_jobs + job_of),
+                          (long long)(gate->kind == PREM_DEVICE_GATE_STREAM ? INT64_MIN : 0));
+  bool is_there = *ticket != 0;
+  int64_t look_ns = prem_clock_ns() + LOOK_NS;
+  for (;;) {
+    is_there = is_there || ticket_look(gate, job, ticket);
+    if (__all_sync(FULL_WARP, is_there))
+      return true;
+    bool over = false;
+    if (lane_number() == 0 && prem_clock_ns() >= look_ns) {
+      look_ns = prem_clock_ns() + LOOK_NS;
+      over = courier_look(hyperperiod);
+    }
+    if (__any_sync(FULL_WARP, over))
+      return false;
+  }
 }
 
 /** How far a slot lies from the first. One lane. */
@@ -199,21 +225,22 @@ __device__ __forceinline__ int64_t slot_shift(const prem_device_gate *gate, int3
                                : slot * gate->slot_bytes;
 }
 
-/** A port's slot is known: its moves go so far. `moves` NULL: a compatible interval. One warp. */
+/** The slot of a gate's port is known: its moves go so far. `moves` NULL: a compatible interval.
+ * One warp. */
 __device__ __forceinline__ void port_place(block_state *own, const prem_device_task *task,
                                            const prem_device_record *record,
-                                           prem_device_move *moves, int32_t port,
-                                           int64_t shift_bytes, int32_t shift_planes) {
-  const int32_t lane = lane_number();
+                                           prem_device_move *moves, const prem_device_gate *gate,
+                                           int32_t slot) {
+  const int32_t lane = lane_number(), port = gate->port;
   if (port < 0)
     return;
   if (moves == nullptr) {
     if (lane == 0)
-      own->shift_bytes[port] = shift_bytes;
+      own->shift_bytes[port] = slot_shift(gate, slot);
   } else if (lane < record->move_count && moves[lane].port == task->first_port + port) {
-    moves[lane].array += shift_bytes;
+    moves[lane].array += slot_shift(gate, slot);
     if (moves[lane].box_at[0] >= 0)
-      moves[lane].box_at[3] += shift_planes;
+      moves[lane].box_at[3] += slot * gate->slot_planes;
   }
 }
 
@@ -221,7 +248,7 @@ enum ticket_verdict : int32_t { TICKETS_STOPPED, TICKETS_RUN, TICKETS_SKIP };
 
 /**
  * Wait for the tickets that a record needs, of sources or of sinks, a lane each, and place its
- * moves. The courier decides all of them in bounded time, or the session ends. One warp.
+ * moves. Those that came with the begin are at hand. One warp.
  * @param moves  of the record; NULL: a compatible interval
  */
 __device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record,
@@ -233,39 +260,25 @@ __device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record,
   const prem_device_live_task *of = live_task_at(own, record->task);
   const int32_t first = of->first_gate + (of_sinks ? of->sources : 0);
   const int32_t count = of_sinks ? of->sinks : of->sources;
+  /* of a task's own ticket it says that the job has been given up; of a sink's only that it is
+   * not shown */
+  const uint32_t leaves_out = (of_sinks ? PREM_TICKET_SKIP : PREM_TICKET_SKIP | PREM_TICKET_VOID)
+                              << 8;
   bool skips = false;
 #pragma unroll 1
   for (int32_t base = 0; base < count; base += 32) {
-    const bool is_one = base + lane_number() < count;
-    const prem_device_gate *gate = gate_at(own, first + (is_one ? base + lane_number() : base));
-    const int32_t job_of = record->job < PREM_DEVICE_NEAR_JOBS ? gate->first_jobs_of[record->job]
-                                                               : gate->job_of[record->job];
-    /* of a version that nobody has made: the first of all */
-    const int64_t job = max((long long)((int64_t)hyperperiod * gate->stream_jobs + job_of),
-                            (long long)(gate->kind == PREM_DEVICE_GATE_STREAM ? INT64_MIN : 0));
-    uint32_t flags;
-    int32_t slot;
-    int64_t look_ns = prem_clock_ns() + LOOK_NS;
-    while (__any_sync(FULL_WARP, !ticket_look(gate, job, &flags, &slot))) {
-      bool over = false;
-      if (lane_number() == 0 && prem_clock_ns() >= look_ns) {
-        look_ns = prem_clock_ns() + LOOK_NS;
-        over = courier_look(hyperperiod);
-      }
-      if (__any_sync(FULL_WARP, over))
-        return TICKETS_STOPPED;
-    }
-    /* of a task's own ticket it says that the job has been given up; of a sink's only that it is
-     * not shown */
-    const uint32_t leaves_out = of_sinks ? PREM_TICKET_SKIP : PREM_TICKET_SKIP | PREM_TICKET_VOID;
-    skips |= __any_sync(FULL_WARP, (flags & leaves_out) != 0);
-    const int64_t shift_bytes = gate->port < 0 ? 0 : slot_shift(gate, slot);
-    const int32_t shift_planes = slot * gate->slot_planes;
+    const int32_t own_one = base + lane_number() < count ? base + lane_number() : base;
+    const prem_device_gate *gate = gate_at(own, first + own_one);
+    uint32_t ticket =
+        gate->stream < 0 ? 0 : begin_of(own, hyperperiod)[PREM_BEGIN_TICKETS + gate->stream];
+    if (__any_sync(FULL_WARP, ticket == 0) &&
+        !tickets_look(gate, record->job, hyperperiod, &ticket))
+      return TICKETS_STOPPED;
+    skips |= __any_sync(FULL_WARP, (ticket & leaves_out) != 0);
 #pragma unroll 1
     for (int32_t lane = 0; lane < min(count - base, 32); ++lane)
-      port_place(own, task, record, moves, __shfl_sync(FULL_WARP, is_one ? gate->port : -1, lane),
-                 (int64_t)__shfl_sync(FULL_WARP, (long long)shift_bytes, lane),
-                 __shfl_sync(FULL_WARP, shift_planes, lane));
+      port_place(own, task, record, moves, gate_at(own, first + base + lane),
+                 (int32_t)(__shfl_sync(FULL_WARP, ticket, lane) & 0xFFu));
   }
   __syncwarp();
   return skips ? TICKETS_SKIP : TICKETS_RUN;
@@ -377,7 +390,7 @@ using launch_company = prem_device_live;
 /** A block's state at the start of a session. One thread, before its tables are open; */
 __device__ __forceinline__ void company_begin(block_state *own, const prem_device_live &live) {
   own->live = live;
-  own->begun = own->ended = 0;
+  own->begun = own->ended = own->has_skipped = 0;
   own->snapshot = 0;
   for (int32_t i = 0; i < RING; ++i)
     own->empty_fetch[i] = 0;
@@ -477,12 +490,19 @@ __device__ __forceinline__ ticket_verdict fetch_verdict(const block_state *own,
   return is_empty ? TICKETS_SKIP : TICKETS_RUN;
 }
 
+/** Is there a job that was skipped, ever, on this block? */
+__device__ __forceinline__ bool has_skipped(const block_state *own) {
+  return *(const volatile int32_t *)&own->has_skipped != 0;
+}
+
 /** A gated compute begins: what the writer and the watcher have to know of it. One lane. */
 __device__ __noinline__ void compute_judge(const prem_device_record *record, in_flight_phase *of,
                                            bool skipped) {
   block_state *own = shared();
-  if (skipped)
+  if (skipped) {
     of->record.at_memory |= PREM_DEVICE_EMPTY;
+    *(volatile int32_t *)&own->has_skipped = 1;
+  }
   if (record->at_memory & PREM_DEVICE_STORES)
     *(volatile uint8_t *)&own
          ->empty_store[output_number(own, own->compute_table.out_at[record->out_buffer])] = skipped;
@@ -532,6 +552,9 @@ __device__ __forceinline__ constexpr uint64_t slot_shift_bytes(const block_state
 __device__ __forceinline__ void company_furnish(block_state *, const prem_device_block *) {}
 __device__ __forceinline__ void company_open(block_state *, const prem_device_block *) {}
 __device__ __forceinline__ void session_end(block_state *) {}
+__device__ __forceinline__ constexpr bool has_skipped(const block_state *) {
+  return false;
+}
 __device__ __forceinline__ void moves_aim(int32_t) {}
 __device__ __forceinline__ void views_aim(int32_t) {}
 __device__ __forceinline__ void writeback_judge(in_flight_phase *) {}

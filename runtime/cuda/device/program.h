@@ -121,6 +121,7 @@ static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes"
  */
 typedef struct prem_device_end {
   uint32_t blocks;  /* that have finished: this job, and those that had the word before */
+  uint32_t noted;   /* in a live session: likewise, whose ends job_end_ns has */
   long long end_ns; /* the latest end, on %globaltimer; kept where a follower has a lag */
   int64_t spare[2]; /* a sector of L2 each */
 } prem_device_end;
@@ -352,7 +353,8 @@ typedef struct prem_device_gate {
   int32_t slot_planes; /* slot_bytes as the outermost coordinate of a tensor map; -1: slot_offsets
                           is valid, and there is no map */
   int32_t stream_jobs; /* in one hyperperiod */
-  int32_t port;        /* of the task, that takes its slot; -1: none */
+  int16_t port;        /* of the task, that takes its slot; -1: none */
+  int16_t stream;      /* its number, if it has one job in a hyperperiod; else -1 */
   int32_t kind;        /* prem_device_gate_kind */
 } prem_device_gate;
 
@@ -366,14 +368,12 @@ typedef struct prem_device_live_task {
 
 /** What the executive of a live session needs besides. */
 typedef struct prem_device_live {
-  const uint64_t *permitted, *last; /* words of the courier */
-  const uint64_t *beat;             /* its last reading of the clock */
-  const int64_t *epoch_ns;          /* [rows] from S */
-  const uint64_t *snapshots;        /* [rows]: of arguments; 0: as the tasks have them */
-  const uint8_t *plans;             /* [rows]: number of the plan; NULL: there is one */
-  int64_t asks_of_plan;             /* launch.asks has so many for each, launch.blocks all blocks */
+  const uint64_t *last;                 /* a word of the courier */
+  const uint64_t *beat;                 /* its last reading of the clock */
+  const struct prem_begin_line *begins; /* [rows] */
+  int64_t asks_of_plan; /* launch.asks has so many for each, launch.blocks all blocks */
   const unsigned char (*params)[PREM_PARAMS_BYTES]; /* as prem_courier's, in the host's memory */
-  int64_t rows;                                     /* of epoch_ns and job_end_ns: a power of two */
+  int64_t rows;                                     /* of begins and job_end_ns: a power of two */
   const prem_device_gate *gates;
   const prem_device_live_task *tasks; /* [task] */
   int32_t tasks_at, gates_at;         /* of a block's in its scratchpad: bytes before them */

@@ -53,21 +53,18 @@ __device__ __forceinline__ job_end job_end_of(block_state *own, const in_flight_
 
 /** It has ended: tell those who wait. Who wrote something has seen to it that bulk copies see it as
  * well, so that the others need no fence of their own. Then the host, for whom it need not be soon;
- * in a live session first: the courier counts by the same word, and reads the end then. One lane.
- */
+ * in a live session the courier, which reads the end when all blocks have noted it. One lane. */
 __device__ __noinline__ void job_tell(job_end job, int64_t end_ns) {
   const prem_launch &launch = shared()->launch;
-  const long long from_start_ns = (long long)(end_ns - shared()->start_ns);
-  if (LIVE)
-    atomicMax(&launch.job_end_ns[job.host_at], from_start_ns);
   if (job.word >= 0) {
     prem_device_end *end = &launch.ends[job.word];
     if (job.keeps_end)
       atomicMax(&end->end_ns, (long long)end_ns);
     prem_add_release(&end->blocks);
   }
-  if (!LIVE)
-    atomicMax(&launch.job_end_ns[job.host_at], from_start_ns);
+  atomicMax(&launch.job_end_ns[job.host_at], (long long)(end_ns - shared()->start_ns));
+  if (LIVE && job.word >= 0)
+    prem_add_release(&launch.ends[job.word].noted);
 }
 
 /** The same of a phase that the watcher has seen end. One lane. */

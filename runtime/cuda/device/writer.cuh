@@ -204,7 +204,7 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
       return;
     if (!order_due(of, number, &due_ns))
       return;
-    if (is_gated(&of->record))
+    if (is_gated(&of->record) && has_skipped(own))
       writeback_judge(of);
     const prem_device_move *moves = moves_of_store(own, launch, number);
     const store_request first = store_prepare(own, launch, of, moves);

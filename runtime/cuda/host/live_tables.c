@@ -198,10 +198,7 @@ static cudaError_t device_rows(prem_cuda_live *live, prem_courier *to) {
   atomic_init(&near.last.value, UINT64_MAX);
   cudaError_t error;
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->near, &near, sizeof near));
-  CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_epochs_ns, NULL, rows * sizeof(int64_t)));
-  CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_snapshots, NULL, rows * sizeof(uint64_t)));
-  if (from->plan_count > 1)
-    CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_plans, NULL, rows));
+  CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->begins, NULL, rows * sizeof *to->begins));
   if (from->kept_mode_of)
     CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_mode_of, NULL, kept));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_epoch_ns, NULL, kept * sizeof(int64_t)));
@@ -217,15 +214,17 @@ fail:
 
 /* ---- gates ----------------------------------------------------------------------------------- */
 
-static prem_device_gate device_gate(const prem_cuda_live *live, const prem_stream *stream,
-                                    int32_t port, const int32_t *job_of, int32_t jobs) {
+static prem_device_gate device_gate(const prem_cuda_live *live, const prem_courier *courier,
+                                    int32_t s, int32_t port, const int32_t *job_of, int32_t jobs) {
+  const prem_stream *stream = &courier->streams[s];
   const prem_device_array *array = &live->cuda->arrays.arrays[stream->port.array];
   prem_device_gate gate = {.tickets = (const uint64_t *)stream->tickets,
                            .ring_mask = stream->ring_mask,
                            .slot_bytes = array->slot_bytes,
                            .slot_planes = (int32_t)(array->slot_bytes / array->pitch_bytes[0]),
                            .stream_jobs = stream->jobs,
-                           .port = port};
+                           .port = (int16_t)port,
+                           .stream = (int16_t)(stream->jobs == 1 ? s : -1)};
   if (array->slot_offsets) {
     gate.slot_offsets = array->slot_offsets;
     gate.slot_planes = -1;
@@ -240,7 +239,8 @@ static prem_device_gate own_gate(const prem_live_task *task, const int32_t *job_
   prem_device_gate gate = {.tickets = (const uint64_t *)task->left_out->tickets,
                            .ring_mask = task->left_out->ring_mask,
                            .stream_jobs = task->jobs,
-                           .port = -1};
+                           .port = -1,
+                           .stream = -1};
   for (int32_t j = 0; j < task->jobs && j < PREM_DEVICE_NEAR_JOBS; ++j)
     gate.first_jobs_of[j] = job_of[j];
   return gate;
@@ -276,7 +276,8 @@ static cudaError_t version_gate(prem_cuda_live *live, const prem_courier *courie
                          .slot_bytes = there->slot_bytes,
                          .slot_planes = (int32_t)(there->slot_bytes / there->pitch_bytes[0]),
                          .stream_jobs = array->jobs,
-                         .port = use->port,
+                         .port = (int16_t)use->port,
+                         .stream = -1,
                          .kind = use->writes ? PREM_DEVICE_GATE_WRITES : PREM_DEVICE_GATE_READS};
   for (int32_t j = 0; j < jobs && j < PREM_DEVICE_NEAR_JOBS; ++j)
     gate->first_jobs_of[j] = job_of[j];
@@ -302,13 +303,14 @@ static cudaError_t source_gates(prem_cuda_live *live, const prem_courier *courie
   cudaError_t error = cudaSuccess;
   for (int32_t g = 0; g < task->gate_count && error == cudaSuccess; ++g) {
     const prem_gate *gate = &task->gates[g];
-    const prem_stream *stream = &courier->streams[gate->source];
     const int32_t first = out->sources;
     for (int32_t p = 0; gate->reads && p < PREM_MAX_PORTS; ++p)
       if (task->stream_of_port[p] == gate->source)
-        gates[out->sources++] = device_gate(live, stream, p, gate->job_of, task->jobs);
+        gates[out->sources++] =
+            device_gate(live, courier, gate->source, p, gate->job_of, task->jobs);
     if (!gate->reads)
-      gates[out->sources++] = device_gate(live, stream, -1, gate->job_of, task->jobs);
+      gates[out->sources++] =
+          device_gate(live, courier, gate->source, -1, gate->job_of, task->jobs);
     error = keep_jobs(live, gate->job_of, task->jobs, &gates[first], out->sources - first);
   }
   return error;
@@ -330,7 +332,7 @@ static cudaError_t like_gates(prem_cuda_live *live, const prem_courier *courier,
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
     if (task->stream_of_port[p] >= courier->source_count)
       gates[out->sources + out->sinks++] =
-          device_gate(live, &courier->streams[task->stream_of_port[p]], p, job_of, task->jobs);
+          device_gate(live, courier, task->stream_of_port[p], p, job_of, task->jobs);
   const cudaError_t error =
       keep_jobs(live, job_of, task->jobs, &gates[first], out->sources - first + out->sinks);
   free(job_of);
@@ -437,12 +439,9 @@ static cudaError_t tables_new(prem_cuda_live *live, prem_courier *courier) {
   CUDA_TRY(gates_new(live, courier));
   CUDA_TRY(image_new(live, courier));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&live->launch.beat, NULL, sizeof(uint64_t)));
-  live->tables.permitted = (const uint64_t *)&courier->near->permitted.value;
   live->tables.last = (const uint64_t *)&courier->near->last.value;
   live->tables.beat = live->launch.beat;
-  live->tables.epoch_ns = courier->block_epochs_ns;
-  live->tables.snapshots = courier->block_snapshots;
-  live->tables.plans = courier->block_plans;
+  live->tables.begins = courier->begins;
   live->tables.asks_of_plan = live->cuda->device.asks_of_plan;
   CUDA_TRY(cudaHostGetDevicePointer((void **)&live->tables.params, live->params, 0));
   live->tables.rows = courier->rows;
