@@ -5,6 +5,7 @@
 #define TTPREM_TESTS_COMMON_CROWD_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "prem/base/random.h"
@@ -50,6 +51,31 @@ static prem_trace *trace_of(const prem_session *session) {
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_session_trace_new(session, HYPERPERIODS, 1000, &trace), PREM_OK);
   return trace;
+}
+
+/* The same without a critical task: one server on two blocks. */
+static prem_schedule *server_alone(void) {
+  const long long bound_ns = CROWD_PERIOD_NS / 50;
+  return prepared_schedule(text(
+      "version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = %dL; best_effort: { "
+      "buffers = 2; block_threads = 128; }; };"
+      "arrays = ( { name = \"a\"; type = \"f32\"; shape = [ %d ]; } ); tasks = ( "
+      "{ name = \"s\"; kernel = \"vector_increment\"; class = \"best_effort\"; blocks = \"0-1\";"
+      "  tile = [ %d ]; args: { increment = 1.0; }; arrays: { in = \"a\"; out = \"new\"; };"
+      "  server: { capacity = 8; }; prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = "
+      "20000L; }; writeback: { wcet_ns = %lldL; }; } );",
+      (int)CROWD_CLOCK_NS, SIZE, TILE, bound_ns, bound_ns));
+}
+
+static void assert_counted(const prem_trace *trace) {
+  for (int32_t t = 0; t < trace->best_effort->trace->task_count; ++t) {
+    const prem_best_effort_counts *counts = &trace->best_effort->counts[t];
+    int64_t ended = 0;
+    for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+      ended += counts->errands.ended[e];
+    ck_assert_int_eq(counts->errands.sent, ended);
+    ck_assert_int_eq(counts->jobs, counts->errands.ended[PREM_ERRAND_DONE]);
+  }
 }
 
 /* ---- senders --------------------------------------------------------------------------------- */
@@ -161,6 +187,52 @@ static void send_from_many_threads(const char *backend, int32_t blocks) {
   ck_assert_int_gt(of->ends[PREM_ERRAND_DONE], ALL / 4);
   ck_assert_int_gt(of->refused, 0);
   free(of);
+}
+
+/* ---- cases of all backends --------------------------------------------------------------------
+ */
+
+static void send_all(prem_session *session, int32_t task) {
+  prem_errand errand;
+  while (prem_errand_acquire(session, task, &errand) == PREM_OK)
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+}
+
+/* What waits when a run ends is aborted; what is sent between two runs waits for the next one. */
+static void end_with_their_runs(const char *backend, prem_schedule *schedule, int32_t task) {
+  OWNED(prem_session) *session = open_on(backend, schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
+  const volatile sig_atomic_t stopped = 1;
+  prem_run_request stops = request;
+  prem_errand errand;
+  int64_t ended[PREM_ERRAND_ENDS] = {0};
+  stops.stop = &stopped;
+  send_all(session, task);
+  ck_assert_int_eq(prem_errand_collect(session, 1000000, &errand), PREM_ERR_TIMEOUT);
+  /* it may be over before anybody has seen the stop */
+  const prem_status stop = prem_session_run(session, &stops, trace, NULL);
+  ck_assert(stop == PREM_ERR_INTERRUPTED || stop == PREM_OK);
+  assert_counted(trace);
+  for (int32_t i = 0; i < 8; ++i) {
+    ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
+    ++ended[errand.end];
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK); /* again */
+  }
+  ck_assert_int_eq(ended[PREM_ERRAND_FAULT], 0);
+  ck_assert_int_eq(ended[PREM_ERRAND_DONE] + ended[PREM_ERRAND_ABORTED], 8);
+  ended[PREM_ERRAND_DONE] = 0;
+  while (ended[PREM_ERRAND_DONE] < 8) {
+    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+    assert_counted(trace);
+    while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
+      ++ended[errand.end];
+      if (errand.end == PREM_ERRAND_DONE)
+        ck_assert_int_eq(prem_errand_release(session, &errand), PREM_OK);
+      else
+        ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+    }
+  }
 }
 
 #endif

@@ -194,6 +194,25 @@ TEST(servers_take_turns) {
   ck_assert(verdict.ok);
 }
 
+/* Its blocks and the run's length are all that there is. */
+TEST(no_critical_task_is_needed) {
+  OWNED(prem_schedule) *schedule =
+      prepared_schedule("version = 1; name = \"t\"; platform: { blocks = 3; }; arrays = ( " VECTOR(
+          "s") " ); tasks = ( " SERVER("s", "server: { capacity = 4; };") " );");
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 2);
+  const prem_arrival arrivals[] = {{0, 0, 0, 10}, {1500000, 0, 0, 10}, {1999999, 0, 0, 1}};
+  prem_verdict verdict;
+  run_with(session, arrivals, 3, 2, 0, trace);
+  const prem_errand_counts *errands = &trace->best_effort->counts[0].errands;
+  ck_assert_int_eq(trace->best_effort->length_ns, 2000000);
+  ck_assert_int_eq(errands->ended[PREM_ERRAND_DONE], 2);
+  ck_assert_int_eq(errands->ended[PREM_ERRAND_ABORTED], 1);
+  ck_assert_int_eq(errands->response_max_ns, 30000); /* 5 rounds of 6 us */
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+  ck_assert(verdict.ok);
+}
+
 /* ---- the bound ------------------------------------------------------------------------------- */
 
 static uint64_t dice = 3;

@@ -240,8 +240,9 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns, &width_ns));
   CUDA_TRY(prem_cuda_beside_launch(&beside));
   const int64_t called_at_ns = prem_host_clock_ns();
-  CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
-                                       cuda->scratch_bytes, cuda->stream));
+  if (!prem_cuda_is_alone(cuda))
+    CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
+                                         cuda->scratch_bytes, cuda->stream));
   const cudaError_t watched = request->sentinel ? launch_sentinel(cuda, has_spare_sm) : cudaSuccess;
   const prem_status begun = prem_cuda_beside_begin(&beside, diag);
   if (begun != PREM_OK)
