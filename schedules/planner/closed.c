@@ -152,14 +152,15 @@ static bool has_bounds(const prem_schedule *schedule, prem_diag *diag) {
 }
 
 /* Without critical tasks nothing has an instant: runs are counted by the hyperperiod. */
-static prem_status plan_nothing(prem_plan **out, prem_plan_report *report) {
+static prem_status plan_nothing(const char *policy, prem_plan **out, prem_plan_report *report) {
   enum { LENGTH_NS = 1000000 };
   *out = prem_plan_new();
   if (!*out)
     return PREM_ERR_MEMORY;
   (*out)->hyperperiod_ns = report->hyperperiod_ns = LENGTH_NS;
   report->verdict = PREM_PLAN_FEASIBLE;
-  snprintf(report->method, sizeof report->method, "constructive");
+  snprintf((*out)->policy, sizeof(*out)->policy, "%s", policy);
+  snprintf(report->method, sizeof report->method, "%s", policy);
   return PREM_OK;
 }
 
@@ -203,7 +204,7 @@ prem_status prem_planner_make_gated(const prem_schedule *schedule, const prem_ma
     own.keep = kept;
     prem_schedule_set_plan(critical, NULL);
     status = critical->task_count == 0
-                 ? plan_nothing(out, report)
+                 ? plan_nothing(own.policy ? own.policy : schedule->policy.use, out, report)
                  : prem_planner_make_one(critical, machine, &own, judge,
                                          (prem_planner_wish){.tells = tells}, out, report, diag);
   }

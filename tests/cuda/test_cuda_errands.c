@@ -135,6 +135,11 @@ START_TEST(runs_end_and_errands_with_them) {
 }
 END_TEST
 
+START_TEST(the_greater_priority_goes_first) {
+  go_by_priority("cuda");
+}
+END_TEST
+
 START_TEST(a_server_runs_without_a_critical_task) {
   OWNED(prem_schedule) *schedule = server_alone();
   end_with_their_runs("cuda", schedule, 0);
@@ -245,6 +250,7 @@ int main(void) {
   tcase_add_test(cases, they_come_by_themselves);
   tcase_add_test(cases, what_comes_too_late_has_expired);
   tcase_add_test(cases, runs_end_and_errands_with_them);
+  tcase_add_test(cases, the_greater_priority_goes_first);
   tcase_add_test(cases, a_server_runs_without_a_critical_task);
   tcase_add_test(cases, a_fault_ends_all);
   tcase_add_test(cases, a_storm_ends_with_a_run_that_is_stopped);

@@ -57,6 +57,17 @@ TEST(a_server_runs_without_a_critical_task) {
   end_with_their_runs("cpu", schedule, 0);
 }
 
+TEST(the_greater_priority_goes_first) {
+  go_by_priority("cpu");
+}
+
+TEST(tiles_have_the_turns_that_they_want) {
+  count_queens("cpu", 8, 1000, 92);
+  count_queens("cpu", 8, 2, -1);
+  count_queens("sim", 9, 1000, 352);
+  count_queens("sim", 6, 1, -1);
+}
+
 /* ---- a compute that does not return -----------------------------------------------------------
  */
 

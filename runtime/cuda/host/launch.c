@@ -101,7 +101,8 @@ cudaError_t prem_cuda_reset_state(const prem_cuda *cuda, int64_t ends) {
   CUDA_TRY(cudaMemset(launch->cells, 0, (size_t)cuda->device.cell_count * sizeof *launch->cells));
   CUDA_TRY(cudaMemset(launch->record_counts, 0, ledgers * sizeof *launch->record_counts));
   CUDA_TRY(cudaMemset(launch->gangs, 0, gangs * sizeof *launch->gangs));
-  CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
+  if (ends > 0) /* without jobs there is no room for them */
+    CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
   CUDA_TRY(reset_tokens(cuda));
   CUDA_TRY(reset_company(cuda));
 fail:
