@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** --errands: what comes to the servers of a schedule in each run. */
-#ifndef TTPREM_COMMAND_ARRIVALS_H
-#define TTPREM_COMMAND_ARRIVALS_H
+#pragma once
 
 #include "ttprem/runtime.h"
 
@@ -18,5 +17,3 @@ typedef struct command_arrivals {
  */
 int command_arrivals_make(const char *what, const prem_schedule *schedule, int64_t length_ns,
                           uint64_t seed, command_arrivals *out);
-
-#endif

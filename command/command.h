@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What the verbs of the ttprem command share. One file a verb: verb_NAME.c. */
-#ifndef TTPREM_TOOLS_COMMAND_H
-#define TTPREM_TOOLS_COMMAND_H
+#pragma once
 
 #include <argp.h>
 #include <stdio.h>
@@ -171,5 +170,3 @@ void command_catch_signals(void);
 /** From now on there is nothing that would be lost: signals end the command at once, as before
  *  command_catch_signals(). Nothing happens after one was caught. */
 void command_release_signals(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What plan and check say, as JSON. */
-#ifndef TTPREM_TOOLS_COMMAND_JSON_H
-#define TTPREM_TOOLS_COMMAND_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -15,5 +14,3 @@ json_t *command_problems_json(const prem_diag *diag);
 json_t *command_closed_json(const prem_schedule *schedule);
 /** Takes `root`; prints why not and returns false when it is NULL or cannot be written. */
 bool command_write_json(const char *path, json_t *root);
-
-#endif

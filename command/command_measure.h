@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What `ttprem run` and `ttprem compare` share: options, the way of a measurement, its outputs. */
-#ifndef TTPREM_TOOLS_COMMAND_MEASURE_H
-#define TTPREM_TOOLS_COMMAND_MEASURE_H
+#pragma once
 
 #include "command/command_sampling.h"
 
@@ -44,5 +43,3 @@ int measure_set_up_cpu(const measure_options *options, const prem_backend *backe
                        prem_cpu_setup *out);
 /** Open, plan, check, run, report. Returns the exit status. */
 int measure_run(measure_options *options);
-
-#endif

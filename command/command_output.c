@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs of the command: what cannot be written is printed. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/command.h"

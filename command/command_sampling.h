@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What all verbs that run schedules share: run and compare (command_measure.h); profile, isolate
  * and tune (command_study.h). */
-#ifndef TTPREM_TOOLS_COMMAND_SAMPLING_H
-#define TTPREM_TOOLS_COMMAND_SAMPLING_H
+#pragma once
 
 #include "command/command.h"
 
@@ -27,5 +26,3 @@ int sampling_plan(prem_schedule *schedule, const prem_backend *backend,
                   const prem_machine *machine);
 /** Print the problems; the exit status of `status`. Frees `diag`. */
 int sampling_failed(prem_status status, prem_diag *diag, const char *what);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What `ttprem profile`, `isolate` and `tune` share: options, opening a schedule, findings. */
-#ifndef TTPREM_TOOLS_COMMAND_STUDY_H
-#define TTPREM_TOOLS_COMMAND_STUDY_H
+#pragma once
 
 #include "command/command_sampling.h"
 #include "command/progress.h"
@@ -38,5 +37,3 @@ int study_report(const study_options *options, const prem_findings *findings,
                  const prem_machine *machine, bool stdout_taken);
 /** How far a measurement is. `context` is a progress. */
 void study_progress(void *context, int64_t done, int64_t all);
-
-#endif

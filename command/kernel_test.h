@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** `ttprem kernel-test`: what is compiled, and the test of what came of it. */
-#ifndef TTPREM_TOOLS_KERNEL_TEST_H
-#define TTPREM_TOOLS_KERNEL_TEST_H
+#pragma once
 
 #include "command/command.h"
 
@@ -38,5 +37,3 @@ extern const char kernel_lanes_source[];
 /** Makes FOLDER/kernel.so: sh -c SCRIPT NAME HEADER FOLDER HOST_SOURCE LANES_SOURCE. Exit status 3:
  * there is no compiler. */
 extern const char kernel_compile_script[];
-
-#endif

@@ -4,8 +4,7 @@
  * Parsing,
  * --help (against which tests/docs/man_pages.sh holds the manual) and the completion come from it.
  */
-#ifndef TTPREM_TOOLS_OPTIONS_H
-#define TTPREM_TOOLS_OPTIONS_H
+#pragma once
 
 #include <argp.h>
 #include <stddef.h>
@@ -155,5 +154,3 @@ error_t command_take(const command_store *stores, command_group group, int key, 
  *   nothing       anything
  */
 void command_list_options(uint32_t groups, FILE *file);
-
-#endif

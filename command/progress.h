@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** One line on stderr that tells how far long work is: on a terminal only, and not with --quiet. */
-#ifndef TTPREM_TOOLS_PROGRESS_H
-#define TTPREM_TOOLS_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ double progress_seconds(const progress *line);
 void progress_show(progress *line, double part, const char *format, ...) PREM_PRINTF(3, 4);
 /** Remove the line; messages and tables may follow. */
 void progress_end(progress *line);
-
-#endif

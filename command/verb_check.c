@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem check: judge files, start nothing. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/command_json.h"

@@ -2,7 +2,6 @@
 /* ttprem plan: decide when every phase starts. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/command_json.h"

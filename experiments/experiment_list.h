@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The experiments there are: those of experiments.def. */
-#ifndef TTPREM_EXPERIMENTS_EXPERIMENT_LIST_H
-#define TTPREM_EXPERIMENTS_EXPERIMENT_LIST_H
+#pragma once
 
 #include "experiments/common/experiment.h"
 
@@ -30,5 +29,3 @@ typedef struct prem_chapter {
 const prem_chapter *prem_chapter_at(int32_t index);
 
 PREM_EXTERN_C_END
-
-#endif

@@ -20,6 +20,8 @@ static const char thesis_group[] = "thesis";
 
 /* What repeating may take of a quick look, where no group gives it a part of its own time. */
 #define QUICK_NS INT64_C(1000000000)
+/* From one writing of what is found so far to the next. */
+#define KEEP_NS INT64_C(5000000000)
 
 typedef struct experiment_options {
   const char *name, *backend, *folder, *picture, *schedules, *part;
@@ -83,11 +85,19 @@ static const struct argp argp = {
 typedef struct experiment_progress {
   progress line;
   const char *name;
-  int number, all; /* of the experiments */
+  int number, all;         /* of the experiments */
+  prem_findings *findings; /* NULL: they are not kept */
+  const prem_machine *machine;
+  const char *folder;
+  int64_t kept_ns; /* by the host's clock */
 } experiment_progress;
+
+static void keep_so_far(experiment_progress *shown);
 
 static void show_progress(void *context, int64_t done, int64_t all) {
   experiment_progress *shown = context;
+  if (shown->findings && done > 0)
+    keep_so_far(shown);
   progress_show(&shown->line, all > 0 ? (double)done / (double)all : 0, "%d/%d %s", shown->number,
                 shown->all, shown->name);
 }
@@ -164,6 +174,20 @@ static int write_findings(const prem_findings *findings, const char *name,
   return join_status(status, draw(findings, name, folder));
 }
 
+/* Whatever ends the process, what took minutes is there. The end says what could not be written. */
+static void keep_so_far(experiment_progress *shown) {
+  const int64_t now_ns = prem_host_clock_ns();
+  if (now_ns - shown->kept_ns < KEEP_NS)
+    return;
+  shown->kept_ns = now_ns;
+  char *path = output_path(shown->folder, shown->name, "json");
+  prem_diag *diag = prem_diag_new();
+  if (path)
+    prem_findings_write(shown->findings, shown->machine, command_line, path, diag);
+  prem_diag_free(diag);
+  free(path);
+}
+
 /* ---- running -------------------------------------------------------------------------------- */
 
 /* Prints and keeps what an experiment found. */
@@ -215,6 +239,11 @@ static int run_one(const prem_experiment *experiment, prem_experiment_context *c
   if (context->quick)
     prem_findings_note(findings, "A quick look: fewer points and repetitions than a measurement.");
   shown->name = experiment->name;
+  prem_findings_incomplete(findings); /* until it ends */
+  shown->findings = options->folder && !context->part ? findings : NULL;
+  shown->machine = context->machine;
+  shown->folder = options->folder;
+  shown->kept_ns = prem_host_clock_ns() - KEEP_NS; /* at once when there is something */
   progress_begin(&shown->line);
   show_progress(shown, 0, 0);
   prem_budget quick = {.end_ns = prem_host_clock_ns() + QUICK_NS};
@@ -225,8 +254,8 @@ static int run_one(const prem_experiment *experiment, prem_experiment_context *c
   progress_end(&shown->line);
   tell_budget(own.budget, findings);
   int ended = tell(status, diag, experiment->name);
-  if (status == PREM_ERR_INTERRUPTED)
-    prem_findings_incomplete(findings);
+  if (status != PREM_ERR_INTERRUPTED)
+    prem_findings_complete(findings);
   if (!context->part && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))
     ended = join_status(ended, keep(findings, experiment, context->machine, options));
   if (report && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** blend: out = a + rate * (b - a). With a state array as `a` and `out` it is the exponential
  * moving average of what comes in at `b`. */
-#ifndef TTPREM_KERNELS_BLEND_H
-#define TTPREM_KERNELS_BLEND_H
+#pragma once
 
 #include <math.h>
 
@@ -95,5 +94,4 @@ static const prem_kernel blend_kernel = {
     .port_types = blend_port_types,
 };
 
-#endif
 #endif

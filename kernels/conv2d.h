@@ -6,8 +6,7 @@
  * An output of the input's shape takes neighbours outside the image as 0; an output smaller by 2 in
  * both dimensions leaves the border out.
  */
-#ifndef TTPREM_KERNELS_CONV2D_H
-#define TTPREM_KERNELS_CONV2D_H
+#pragma once
 
 #include <math.h>
 
@@ -214,5 +213,4 @@ static const prem_kernel conv2d_kernel = {
     .reference = conv2d_reference,
 };
 
-#endif
 #endif

@@ -6,8 +6,7 @@
  * An output of the input's shape takes neighbours outside the image as 0; an output smaller by 6 in
  * both dimensions leaves the border out.
  */
-#ifndef TTPREM_KERNELS_CONV2D_7X7_H
-#define TTPREM_KERNELS_CONV2D_7X7_H
+#pragma once
 
 #include <math.h>
 
@@ -206,5 +205,4 @@ static const prem_kernel conv2d_7x7_kernel = {
     .reference = conv2d_7x7_reference,
 };
 
-#endif
 #endif

@@ -5,8 +5,7 @@
  *
  * Coefficients and borders are as in conv2d.
  */
-#ifndef TTPREM_KERNELS_CONV2D_U8_H
-#define TTPREM_KERNELS_CONV2D_U8_H
+#pragma once
 
 #include "kernels/convolution.h"
 #include "kernels/elements.h"
@@ -94,5 +93,4 @@ static const prem_kernel conv2d_u8_kernel = {
     .reference = conv2d_u8_reference,
 };
 
-#endif
 #endif

@@ -4,8 +4,7 @@
  * rounded to nearest, ties to even, and saturated, a NaN becomes 0; as f16 and bf16 they are what
  * prem_f16_from_f32() and prem_bf16_from_f32() make of them.
  */
-#ifndef TTPREM_KERNELS_CONVERT_H
-#define TTPREM_KERNELS_CONVERT_H
+#pragma once
 
 #include "kernels/elements.h"
 
@@ -125,5 +124,4 @@ static const prem_kernel convert_kernel = {
     .port_types = convert_port_types,
 };
 
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What convolutions of all sizes share: how their images are cut into tiles. */
-#ifndef TTPREM_KERNELS_CONVOLUTION_H
-#define TTPREM_KERNELS_CONVOLUTION_H
+#pragma once
 
 #include "ttprem/kernel.h"
 
@@ -66,5 +65,4 @@ static inline prem_status convolution_bind(prem_bind *bind, const char *name, in
   return PREM_OK;
 }
 
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** cuda_graph: the application's own CUDA graph, which prem_session_attach_graph() gives a session.
  *  There is no code here, so it stands in the table of kernels and not in kernels.def. */
-#ifndef TTPREM_KERNELS_CUDA_GRAPH_H
-#define TTPREM_KERNELS_CUDA_GRAPH_H
+#pragma once
 
 #include "ttprem/kernel.h"
 
@@ -23,5 +22,3 @@ static const prem_kernel cuda_graph_kernel = {
     .compatible = true,
     .bind = cuda_graph_bind,
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Floats to integers: what kernels over bytes and other integers share. */
-#ifndef TTPREM_KERNELS_ELEMENTS_H
-#define TTPREM_KERNELS_ELEMENTS_H
+#pragma once
 
 #include <math.h>
 
@@ -28,5 +27,3 @@ PREM_FN int32_t element_i32(float value) {
     return (int32_t)rintf(value);
   return value < 0.0F ? INT32_MIN : 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What the Fourier transforms' kernels share beside ttprem/fft.h: their parameters, binding, and
  * the references. */
-#ifndef TTPREM_KERNELS_FFT_H
-#define TTPREM_KERNELS_FFT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -93,5 +92,4 @@ static inline prem_status fft_bind(prem_bind *bind, const char *name, int32_t fi
   return status;
 }
 
-#endif
 #endif

@@ -5,8 +5,7 @@
  * Columns are transformed, and put down as rows; then the same once more. Between the two and
  * within them results go to the output's scratch and back to the input's.
  */
-#ifndef TTPREM_KERNELS_FFT2_PLANE_H
-#define TTPREM_KERNELS_FFT2_PLANE_H
+#pragma once
 
 #include "kernels/fft.h"
 
@@ -45,5 +44,4 @@ static const prem_kernel fft2_plane_kernel = {
     .reference = fft2_plane_reference,
 };
 
-#endif
 #endif

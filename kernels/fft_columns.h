@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** fft_columns: every column transformed, of 16 to 512 points, a power of two; or back. Tiles of 16
  * columns are of whole cache lines. */
-#ifndef TTPREM_KERNELS_FFT_COLUMNS_H
-#define TTPREM_KERNELS_FFT_COLUMNS_H
+#pragma once
 
 #include "kernels/fft.h"
 
@@ -39,5 +38,4 @@ static const prem_kernel fft_columns_kernel = {
     .reference = fft_columns_reference,
 };
 
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** fft_rows: every row transformed, of 16 to 512 points, a power of two; or back. With fft_columns
  * it makes 2-D transforms of planes too large for a tile. */
-#ifndef TTPREM_KERNELS_FFT_ROWS_H
-#define TTPREM_KERNELS_FFT_ROWS_H
+#pragma once
 
 #include "kernels/fft.h"
 
@@ -53,5 +52,4 @@ static const prem_kernel fft_rows_kernel = {
     .reference = fft_rows_reference,
 };
 
-#endif
 #endif

@@ -8,8 +8,7 @@
  * straight through the 16-byte pieces from a window's first to its last, one loop whatever the
  * tile's shape. It works what stands between two rows as well, a piece or two, which nobody reads.
  */
-#ifndef TTPREM_KERNELS_KCF_H
-#define TTPREM_KERNELS_KCF_H
+#pragma once
 
 #include <math.h>
 #include <stdalign.h>
@@ -146,5 +145,4 @@ static inline prem_window kcf_window_with_channels(const prem_window *window, in
   return with;
 }
 
-#endif
 #endif

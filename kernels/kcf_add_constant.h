@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_add_constant: a real constant added to the real parts of a complex array (from the KCF
  * tracker). */
-#ifndef TTPREM_KERNELS_KCF_ADD_CONSTANT_H
-#define TTPREM_KERNELS_KCF_ADD_CONSTANT_H
+#pragma once
 
 #include "kernels/kcf_element_wise.h"
 
@@ -31,5 +30,4 @@ static const prem_kernel kcf_add_constant_kernel = {
     .reference = kcf_add_constant_reference,
 };
 
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_conjugate: the conjugate of a complex array (from the KCF tracker). */
-#ifndef TTPREM_KERNELS_KCF_CONJUGATE_H
-#define TTPREM_KERNELS_KCF_CONJUGATE_H
+#pragma once
 
 #include "kernels/kcf_element_wise.h"
 
@@ -29,5 +28,4 @@ static const prem_kernel kcf_conjugate_kernel = {
     .reference = kcf_conjugate_reference,
 };
 
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_divide: the quotient of two complex arrays, element by element (from the KCF tracker). */
-#ifndef TTPREM_KERNELS_KCF_DIVIDE_H
-#define TTPREM_KERNELS_KCF_DIVIDE_H
+#pragma once
 
 #include "kernels/kcf_element_wise.h"
 
@@ -34,5 +33,4 @@ static const prem_kernel kcf_divide_kernel = {
     .reference = kcf_divide_reference,
 };
 
-#endif
 #endif

@@ -3,8 +3,7 @@
  * What the KCF tracker's element-wise operators share: one or two complex arrays in, one of the
  * same shape out, all cut alike. An operator is its parameters, an expression, and a prem_kernel.
  */
-#ifndef TTPREM_KERNELS_KCF_ELEMENT_WISE_H
-#define TTPREM_KERNELS_KCF_ELEMENT_WISE_H
+#pragma once
 
 #include "kernels/kcf.h"
 
@@ -110,5 +109,4 @@ static inline prem_status kcf_bind_constant(prem_bind *bind) {
 #else
 #define KCF_REFERENCE_OF_ONE(NAME)
 #define KCF_REFERENCE_OF_TWO(NAME)
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_multiply: the product of two complex arrays, element by element (from the KCF tracker). */
-#ifndef TTPREM_KERNELS_KCF_MULTIPLY_H
-#define TTPREM_KERNELS_KCF_MULTIPLY_H
+#pragma once
 
 #include "kernels/kcf_element_wise.h"
 
@@ -24,5 +23,4 @@ static const prem_kernel kcf_multiply_kernel = {
     .reference = kcf_multiply_reference,
 };
 
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_multiply_channels: every channel of a complex array times the one of another (from the KCF
  *  tracker). */
-#ifndef TTPREM_KERNELS_KCF_MULTIPLY_CHANNELS_H
-#define TTPREM_KERNELS_KCF_MULTIPLY_CHANNELS_H
+#pragma once
 
 #include "kernels/kcf.h"
 
@@ -83,5 +82,4 @@ static const prem_kernel kcf_multiply_channels_kernel = {
     .reference = kcf_multiply_channels_reference,
 };
 
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_multiply_constant: a complex array times a real constant (from the KCF tracker). */
-#ifndef TTPREM_KERNELS_KCF_MULTIPLY_CONSTANT_H
-#define TTPREM_KERNELS_KCF_MULTIPLY_CONSTANT_H
+#pragma once
 
 #include "kernels/kcf_element_wise.h"
 
@@ -31,5 +30,4 @@ static const prem_kernel kcf_multiply_constant_kernel = {
     .reference = kcf_multiply_constant_reference,
 };
 
-#endif
 #endif

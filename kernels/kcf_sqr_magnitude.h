@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_sqr_magnitude: the squared magnitudes of a complex array, with imaginary parts of 0, so that
  * other operators take them (from the KCF tracker). */
-#ifndef TTPREM_KERNELS_KCF_SQR_MAGNITUDE_H
-#define TTPREM_KERNELS_KCF_SQR_MAGNITUDE_H
+#pragma once
 
 #include "kernels/kcf_element_wise.h"
 
@@ -31,5 +30,4 @@ static const prem_kernel kcf_sqr_magnitude_kernel = {
     .reference = kcf_sqr_magnitude_reference,
 };
 
-#endif
 #endif

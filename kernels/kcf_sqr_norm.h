@@ -7,8 +7,7 @@
  * tile adds up column c of the rows g, g + KCF_STRANDS, ... of all planes, then strands are added
  * in pairs half their number apart, columns first. A share is rounded to float once.
  */
-#ifndef TTPREM_KERNELS_KCF_SQR_NORM_H
-#define TTPREM_KERNELS_KCF_SQR_NORM_H
+#pragma once
 
 #include "kernels/kcf.h"
 
@@ -170,5 +169,4 @@ static const prem_kernel kcf_sqr_norm_kernel = {
     .reference = kcf_sqr_norm_reference,
 };
 
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_sum_channels: the sum of all channels of a complex array, added in their order (from the KCF
  *  tracker). */
-#ifndef TTPREM_KERNELS_KCF_SUM_CHANNELS_H
-#define TTPREM_KERNELS_KCF_SUM_CHANNELS_H
+#pragma once
 
 #include "kernels/kcf.h"
 
@@ -84,5 +83,4 @@ static const prem_kernel kcf_sum_channels_kernel = {
     .reference = kcf_sum_channels_reference,
 };
 
-#endif
 #endif

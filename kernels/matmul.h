@@ -5,8 +5,7 @@
  *
  * Terms are added from the first to the last, each by one rounding: fmaf().
  */
-#ifndef TTPREM_KERNELS_MATMUL_H
-#define TTPREM_KERNELS_MATMUL_H
+#pragma once
 
 #include <math.h>
 
@@ -135,5 +134,4 @@ static const prem_kernel matmul_kernel = {
     .reference = matmul_reference,
 };
 
-#endif
 #endif

@@ -6,8 +6,7 @@
  * s + MATVEC_STRANDS, ... from the first to the last, each by one rounding: fmaf(). Then strands
  * are added in pairs half their number apart.
  */
-#ifndef TTPREM_KERNELS_MATVEC_H
-#define TTPREM_KERNELS_MATVEC_H
+#pragma once
 
 #include <math.h>
 
@@ -161,5 +160,4 @@ static const prem_kernel matvec_kernel = {
     .reference = matvec_reference,
 };
 
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** noop: a tile that computes nothing and moves nothing; what remains is the cost of dispatching.
  */
-#ifndef TTPREM_KERNELS_NOOP_H
-#define TTPREM_KERNELS_NOOP_H
+#pragma once
 
 #include "ttprem/kernel.h"
 
@@ -35,5 +34,4 @@ static const prem_kernel noop_kernel = {
     .bind = noop_bind,
 };
 
-#endif
 #endif

@@ -7,8 +7,7 @@
  * TILE_SUM_STRANDS, ... of its rows, one row after the other, then strands are added in pairs half
  * their number apart, all as doubles. A sum is rounded to float once; of bytes it is exact before.
  */
-#ifndef TTPREM_KERNELS_TILE_SUM_H
-#define TTPREM_KERNELS_TILE_SUM_H
+#pragma once
 
 #include "ttprem/kernel.h"
 
@@ -130,5 +129,4 @@ static const prem_kernel tile_sum_kernel = {
     .port_types = tile_sum_port_types,
 };
 
-#endif
 #endif

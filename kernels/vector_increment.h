@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** vector_increment: out[i] = in[i] + increment. */
-#ifndef TTPREM_KERNELS_VECTOR_INCREMENT_H
-#define TTPREM_KERNELS_VECTOR_INCREMENT_H
+#pragma once
 
 #include "ttprem/kernel.h"
 
@@ -69,5 +68,4 @@ static const prem_kernel vector_increment_kernel = {
     .reference = vector_increment_reference,
 };
 
-#endif
 #endif

@@ -7,8 +7,7 @@
  * VECTOR_SUM_STRANDS, ... as a double, and is rounded; then strands are added in pairs half their
  * number apart. Of terms of one sign the sum is within 8 * 2^-24 of itself, however many there are.
  */
-#ifndef TTPREM_KERNELS_VECTOR_SUM_H
-#define TTPREM_KERNELS_VECTOR_SUM_H
+#pragma once
 
 #include "ttprem/kernel.h"
 
@@ -97,5 +96,4 @@ static const prem_kernel vector_sum_kernel = {
     .reference = vector_sum_reference,
 };
 
-#endif
 #endif

@@ -4,8 +4,7 @@
  * element before it has come; out[w] is the last one that walker w saw. Such code cannot be cut
  * into phases: a compatible interval, which is at the memory from its start to its end.
  */
-#ifndef TTPREM_KERNELS_WALK_H
-#define TTPREM_KERNELS_WALK_H
+#pragma once
 
 #include "ttprem/kernel.h"
 
@@ -105,5 +104,4 @@ static const prem_kernel walk_kernel = {
     .reference = walk_reference,
 };
 
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Best-effort tasks in a row: what they did beside the critical ones. */
-#ifndef TTPREM_MEASURE_BESIDE_H
-#define TTPREM_MEASURE_BESIDE_H
+#pragma once
 
 #include "ttprem/measure.h"
 
@@ -12,5 +11,3 @@ prem_status prem_beside_fold(const prem_best_effort_trace *trace, int64_t run, p
 /** All runs are in. */
 void prem_beside_finish(prem_row *row);
 void prem_beside_free(prem_row *row);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What the files of a comparison share: its state, and a row from the first run to the last. */
-#ifndef TTPREM_MEASURE_CAMPAIGN_H
-#define TTPREM_MEASURE_CAMPAIGN_H
+#pragma once
 
 #include "measure/chain_latency.h"
 #include "ttprem/measure.h"
@@ -61,5 +60,3 @@ prem_status prem_row_finish(const prem_campaign *campaign, prem_row *row, prem_s
 void prem_row_free(prem_row *row);
 /** Was any release that counts late? */
 bool prem_trace_has_late(const prem_trace *trace);
-
-#endif

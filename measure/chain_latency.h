@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Latency of chains of tasks: reaction to an input, and age of the data in an output. */
-#ifndef TTPREM_MEASURE_CHAIN_LATENCY_H
-#define TTPREM_MEASURE_CHAIN_LATENCY_H
+#pragma once
 
 #include "ttprem/measure.h"
 
@@ -20,5 +19,3 @@ typedef struct prem_chain_samples {
 prem_status prem_chain_fold(const prem_chain *chain, const prem_trace *trace, int64_t discard,
                             int64_t phases, prem_chain_samples *samples);
 void prem_chain_samples_free(prem_chain_samples *samples);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What the host can see of whoever disturbs a measurement. */
-#ifndef TTPREM_MEASURE_DISTURBANCE_H
-#define TTPREM_MEASURE_DISTURBANCE_H
+#pragma once
 
 #include "measure/interleave.h"
 
@@ -26,5 +25,3 @@ void prem_disturbance_look(prem_disturbance *disturbance);
 /** @return false, and by what in `text`, when the measurement was disturbed. */
 bool prem_disturbance_none(const prem_disturbance *disturbance, int64_t runs, char *text,
                            size_t bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * Jobs that were disturbed, since the operating system took a core away, told apart from the
  * others: what they say is about the system's other work, not about the schedule.
  */
-#ifndef TTPREM_MEASURE_DISTURBED_H
-#define TTPREM_MEASURE_DISTURBED_H
+#pragma once
 
 #include "ttprem/measure.h"
 
@@ -40,5 +39,3 @@ bool prem_disturbed_note(prem_disturbed *disturbed, const prem_disturbed_sample 
 /** Add what a trace counted of its disturbed jobs: all that it counted without `stats`. */
 void prem_disturbed_count_late(prem_disturbed *disturbed, const prem_trace *trace,
                                const prem_phase_stats *stats);
-
-#endif

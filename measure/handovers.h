@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** How long it took until a job's first phase on a block knew that the jobs before it had ended. */
-#ifndef TTPREM_MEASURE_HANDOVERS_H
-#define TTPREM_MEASURE_HANDOVERS_H
+#pragma once
 
 #include "measure/times.h"
 #include "ttprem/runtime.h"
@@ -18,5 +17,3 @@
  */
 prem_status prem_handovers_add(const prem_schedule *schedule, const prem_trace *trace, int64_t from,
                                prem_times *of);
-
-#endif

@@ -3,8 +3,7 @@
  * Several schedules (a task alone, with its neighbours, with stressors) run by turns in the same
  * modes, and what their phases and jobs took.
  */
-#ifndef TTPREM_MEASURE_INTERLEAVE_H
-#define TTPREM_MEASURE_INTERLEAVE_H
+#pragma once
 
 #include "measure/times.h"
 
@@ -90,5 +89,3 @@ PREM_API void prem_variant_close(prem_variant *variant);
  */
 PREM_API prem_status prem_interleave(prem_variant *variants, int32_t count,
                                      const prem_interleave_options *options, prem_diag *diag);
-
-#endif

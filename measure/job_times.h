@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Phases and times of a hyperperiod. Times count from where it began in the run, which need not be
  *  where the plan, repeated without a gap, would have it. */
-#ifndef TTPREM_MEASURE_JOB_TIMES_H
-#define TTPREM_MEASURE_JOB_TIMES_H
+#pragma once
 
 #include "ttprem/trace.h"
 
@@ -16,5 +15,3 @@ int64_t prem_phases_in(const prem_schedule *schedule);
 /** The first hyperperiod of which records are lost: what is lost may be what a phase waited for.
  *  False: out of memory. */
 bool prem_find_whole(const prem_schedule *schedule, const prem_trace *trace, int64_t *until);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The runs whose raw records are kept for pictures: the first, the worst, and the one before that.
  */
-#ifndef TTPREM_MEASURE_KEPT_H
-#define TTPREM_MEASURE_KEPT_H
+#pragma once
 
 #include "ttprem/measure.h"
 
@@ -29,5 +28,3 @@ prem_status prem_kept_fold(const prem_trace *trace, int64_t discard, int64_t fir
  *  without them the task and phase that were worst. */
 bool prem_find_break(const prem_trace *trace, int64_t limit_ns, int64_t discard, int64_t first_run,
                      prem_break *out);
-
-#endif

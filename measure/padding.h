@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Results that count at a fixed instant, which the first half of the times sets. */
-#ifndef TTPREM_MEASURE_PADDING_H
-#define TTPREM_MEASURE_PADDING_H
+#pragma once
 
 #include "ttprem/measure.h"
 
@@ -12,5 +11,3 @@
  */
 prem_status prem_pad(const int64_t *values, const int64_t *away_ns, int64_t count, int64_t step_ns,
                      prem_padding *out);
-
-#endif

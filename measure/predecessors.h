@@ -3,8 +3,7 @@
  * Whose ends the first phases of a job wait for: jobs of the tasks that its own task follows, and
  * of those that use the same array where one of the two writes it.
  */
-#ifndef TTPREM_MEASURE_PREDECESSORS_H
-#define TTPREM_MEASURE_PREDECESSORS_H
+#pragma once
 
 #include "ttprem/runtime.h"
 
@@ -32,5 +31,3 @@ void prem_predecessors_free(prem_predecessors *of);
 
 /** Of a phase that is its job's first of its kind on its block. */
 prem_predecessor prem_predecessor_of(const prem_predecessors *of, const prem_trace_record *record);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What may be said about times longer than the longest that was seen. */
-#ifndef TTPREM_MEASURE_PWCET_H
-#define TTPREM_MEASURE_PWCET_H
+#pragma once
 
 #include "ttprem/profile.h"
 
@@ -21,5 +20,3 @@
  */
 prem_status prem_pwcet_estimate(const int64_t *maxima_ns, int64_t count, double probability,
                                 prem_pwcet *out);
-
-#endif

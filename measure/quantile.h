@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Upper bounds of quantiles, from counted times. */
-#ifndef TTPREM_MEASURE_QUANTILE_H
-#define TTPREM_MEASURE_QUANTILE_H
+#pragma once
 
 #include "measure/times.h"
 
@@ -20,5 +19,3 @@ int64_t prem_quantile_above(int64_t count, double share, double confidence);
  * longest where there are too few for it. 0: no times. */
 int64_t prem_quantile_bound(const prem_times *a, const prem_times *b, double share,
                             double confidence);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The use of a resource over time, as a plan has it. */
-#ifndef TTPREM_MEASURE_RESOURCE_USAGE_H
-#define TTPREM_MEASURE_RESOURCE_USAGE_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -23,5 +22,3 @@ typedef struct prem_usage_step {
 prem_status prem_plan_resource_usage(const prem_schedule *schedule, const prem_slot *slots,
                                      int64_t count, int32_t resource, prem_usage_step **steps,
                                      int64_t *step_count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Finding the planned slot of a recorded phase, and what ran before it on its block. */
-#ifndef TTPREM_MEASURE_SLOT_ORDER_H
-#define TTPREM_MEASURE_SLOT_ORDER_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -50,5 +49,3 @@ static inline const prem_trace_record **prem_records_by_block(const prem_trace *
     qsort(places, (size_t)trace->record_count, place_bytes, prem_record_order);
   return places;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Times in which everything stood still: the processor was taken away from whoever ran. */
-#ifndef TTPREM_MEASURE_STANDSTILLS_H
-#define TTPREM_MEASURE_STANDSTILLS_H
+#pragma once
 
 #include "ttprem/trace.h"
 
@@ -34,4 +33,3 @@ PREM_API prem_status prem_trace_standstills(const prem_trace *trace, int64_t min
                                             prem_standstills *standstills);
 
 PREM_EXTERN_C_END
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Times and how often each was seen: all that a long measurement keeps of its phases. */
-#ifndef TTPREM_MEASURE_TIMES_H
-#define TTPREM_MEASURE_TIMES_H
+#pragma once
 
 #include "ttprem/measure.h"
 
@@ -27,5 +26,3 @@ PREM_API void prem_times_free(prem_times *times);
 PREM_API int64_t prem_times_percentile(const prem_times *times, int64_t per_mille);
 /** As prem_summarise(), percentiles within the precision above. */
 PREM_API void prem_times_summarise(const prem_times *times, prem_summary *out);
-
-#endif

@@ -5,7 +5,6 @@
 #include "measure/job_times.h"
 #include "measure/predecessors.h"
 #include "measure/slot_order.h"
-#include "prem/base/numbers.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** How long after the end of a phase its block was ready for what came next. */
-#ifndef TTPREM_MEASURE_TURNAROUNDS_H
-#define TTPREM_MEASURE_TURNAROUNDS_H
+#pragma once
 
 #include "measure/times.h"
 #include "ttprem/runtime.h"
@@ -37,5 +36,3 @@ typedef struct prem_turnaround_times {
  * count that began at their release as well. O(records * log records).
  */
 prem_status prem_turnarounds_add(const prem_turnarounds_of *run, const prem_turnaround_times *out);
-
-#endif

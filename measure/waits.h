@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What a phase waited for until it began, told from the stamps of a trace. */
-#ifndef TTPREM_MEASURE_WAITS_H
-#define TTPREM_MEASURE_WAITS_H
+#pragma once
 
 #include "measure/predecessors.h"
 #include "ttprem/measure.h"
@@ -51,5 +50,3 @@ int64_t prem_due_ns(const prem_waits *waits, int64_t position);
 /** How much longer than its window it took. */
 int64_t prem_excess_ns(const prem_waits *waits, int64_t position);
 bool prem_record_is_late(const prem_waits *waits, int64_t position);
-
-#endif

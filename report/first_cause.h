@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** First causes in words. */
-#ifndef TTPREM_REPORT_FIRST_CAUSE_H
-#define TTPREM_REPORT_FIRST_CAUSE_H
+#pragma once
 
 #include "ttprem/measure.h"
 
@@ -9,5 +8,3 @@
  *  @param from  of a hand-over, the name of the task that ended */
 int prem_first_cause_text(const prem_first_cause *cause, const char *task, const char *from,
                           char *text, size_t bytes);
-
-#endif

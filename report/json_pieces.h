@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Small pieces of JSON. A piece that cannot be made is NULL, and whoever gets it passes that on.
  */
-#ifndef TTPREM_REPORT_JSON_PIECES_H
-#define TTPREM_REPORT_JSON_PIECES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -41,5 +40,3 @@ static inline json_t *text(const char *bytes) {
   free(ascii);
   return value;
 }
-
-#endif

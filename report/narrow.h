@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Text for a terminal of 80 columns. */
-#ifndef TTPREM_REPORT_NARROW_H
-#define TTPREM_REPORT_NARROW_H
+#pragma once
 
 #include <stdio.h>
 
@@ -17,5 +16,3 @@ void prem_wrap(const char *line, size_t letters, int first, int rest, FILE *file
 /** Break what is too wide; of a table take spaces away between its columns, the widest gaps first,
  *  as far as there are any. */
 void prem_print_narrow(const char *text, FILE *file);
-
-#endif

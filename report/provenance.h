@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Where numbers come from: program, machine, command, time. */
-#ifndef TTPREM_REPORT_PROVENANCE_H
-#define TTPREM_REPORT_PROVENANCE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -16,5 +15,3 @@ json_t *prem_provenance_json(const prem_machine *machine, const char *command, i
                              const uint64_t *seed);
 /** The commit that this was built from, or "unknown". */
 const char *prem_build_commit(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The phases of a run as they were planned and as they were: what the report's timeline shows. */
-#ifndef TTPREM_REPORT_RESULT_PHASES_H
-#define TTPREM_REPORT_RESULT_PHASES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -29,5 +28,3 @@ void prem_phases_free(prem_phases *phases);
  *  ready_ns,start_ns,end_ns`, and `,run` where a row has several, the worst first; times from the
  *  hyperperiod's start, what a phase has not is empty. */
 void prem_phases_write(const prem_phases *phases, FILE *file);
-
-#endif

@@ -16,10 +16,10 @@
 
 enum {
   TURNS = 12,
-  PILOT_SAMPLES = 5,
   MAX_SAMPLES = 20000,
   MIN_SAMPLES = 3,
   ROUNDS = 2,
+  ALONE_TRIES = 3,
   LAUNCHES = 4,          /* resident: outputs are verified after each */
   RAISES_PER_MARGIN = 2, /* then the margin is doubled */
   MAX_RECORDS = 1 << 17, /* of a measurement; beyond them there are counts and longest times */
@@ -33,40 +33,6 @@ static const double search_part = 1.0 / 16, measure_part = 1.0 / 24, compare_par
 static const double margin_one_shot = 0.05, margin_beside = 0.10, margin_periodic = 0.20,
                     margin_largest = 0.8;
 
-/** A plan, and the times that it was made with. */
-typedef struct made {
-  prem_profile *profile; /* NULL: the schedule's own times */
-  prem_plan *plan;       /* NULL: the schedule has it, or there is none */
-  int32_t turn;          /* -1: none */
-} made;
-
-/** What a measurement takes, by the last one; all 0: not known yet. */
-typedef struct fit_costs {
-  double open_s, launch_s; /* to make a session ready; to begin and verify a launch, runs apart */
-  double hyperperiod_s;
-} fit_costs;
-
-typedef struct fitting {
-  prem_schedule *schedule;
-  const prem_backend *backend;
-  const prem_machine *probed;
-  prem_machine machine; /* with what was measured of it */
-  const prem_fit_options *options;
-  prem_fit *result;
-  prem_phase_spec *joined; /* [task_count]: as the file has them */
-  int32_t *demands;        /* [task_count * PREM_PHASE_COUNT]: of the memory */
-  double open_share, began_s;
-  fit_costs costs;
-  double opened_s;   /* when the first run of a measurement could begin */
-  bool is_disturbed; /* of some phase the last measurement has no undisturbed time */
-  bool has_told;     /* of that */
-  bool is_mixed;     /* a pilot asks for makespans, whatever disturbed them */
-  double margin;
-  made now, best;
-  const char *doing;
-  prem_diag *diag;
-} fitting;
-
 const char *prem_fit_times_name(prem_fit_times times) {
   static const char *const names[PREM_FIT_TIMES_COUNT] = {"file", "company", "alone", "anew",
                                                           "raised"};
@@ -75,31 +41,31 @@ const char *prem_fit_times_name(prem_fit_times times) {
 
 /* ---- time and words ------------------------------------------------------------------------- */
 
-static double passed_s(const fitting *all) {
+double prem_fit_passed_s(const prem_fitting *all) {
   return prem_host_clock_s() - all->began_s;
 }
 
-static double left_s(const fitting *all) {
-  return fmax(all->options->time_limit_s - passed_s(all), 0);
+static double left_s(const prem_fitting *all) {
+  return fmax(all->options->time_limit_s - prem_fit_passed_s(all), 0);
 }
 
-static bool is_stopped(const fitting *all) {
+bool prem_fit_is_stopped(const prem_fitting *all) {
   return all->options->stop && *all->options->stop;
 }
 
-static void show(const fitting *all) {
+static void show(const prem_fitting *all) {
   if (all->options->progress)
-    all->options->progress(all->options->context, passed_s(all) / all->options->time_limit_s,
-                           all->doing);
+    all->options->progress(all->options->context,
+                           prem_fit_passed_s(all) / all->options->time_limit_s, all->doing);
 }
 
-static void begin(fitting *all, const char *doing) {
+void prem_fit_begin(prem_fitting *all, const char *doing) {
   all->doing = doing;
   show(all);
 }
 
 static void show_runs(void *context, int64_t done, int64_t runs) {
-  fitting *all = context;
+  prem_fitting *all = context;
   (void)runs;
   if (done == 0)
     all->opened_s = prem_host_clock_s();
@@ -116,8 +82,7 @@ static void show_comparison(void *context, int64_t done, int64_t runs, prem_mode
   show(context);
 }
 
-static void tell(const fitting *all, const char *format, ...) PREM_PRINTF(2, 3);
-static void tell(const fitting *all, const char *format, ...) {
+void prem_fit_tell(const prem_fitting *all, const char *format, ...) {
   char sentence[256];
   va_list arguments;
   if (!all->options->tell)
@@ -130,12 +95,12 @@ static void tell(const fitting *all, const char *format, ...) {
 
 /* ---- the schedule's times ------------------------------------------------------------------- */
 
-static bool is_sim(const fitting *all) {
+static bool is_sim(const prem_fitting *all) {
   return strcmp(prem_backend_name(all->backend), "sim") == 0;
 }
 
 /* What prem_profile_order() forgets and a profile does not bring back. */
-static prem_status keep_file(fitting *all) {
+static prem_status keep_file(prem_fitting *all) {
   const prem_schedule *schedule = all->schedule;
   const size_t tasks = (size_t)schedule->task_count + 1;
   all->joined = calloc(tasks, sizeof *all->joined);
@@ -152,7 +117,7 @@ static prem_status keep_file(fitting *all) {
   return PREM_OK;
 }
 
-static prem_status take_times(fitting *all, prem_profile *profile) {
+static prem_status take_times(prem_fitting *all, prem_profile *profile) {
   prem_schedule *schedule = all->schedule;
   schedule->policy.open_share = all->open_share;
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -165,7 +130,7 @@ static prem_status take_times(fitting *all, prem_profile *profile) {
   return prem_profile_apply(profile, schedule, PREM_FIT_PROFILE, all->joined);
 }
 
-static double choose_margin(const fitting *all) {
+static double choose_margin(const prem_fitting *all) {
   if (all->options->margin >= 0)
     return all->options->margin;
   if (prem_schedule_has_best_effort(all->schedule))
@@ -175,15 +140,13 @@ static double choose_margin(const fitting *all) {
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-/* One launch lasts as long as it takes on a GPU, where launches are dear. Threads lose their cores
- * now and then, and what follows in a launch would be late. */
-static prem_scenario scenario_of(const fitting *all) {
+prem_scenario prem_fit_scenario(const prem_fitting *all) {
   return strcmp(prem_backend_name(all->backend), "cuda") == 0 ? PREM_RESIDENT
                                                               : all->schedule->measure.scenario;
 }
 
 /* Tasks alone are measured one after the other, then all of them together. */
-static int32_t turns_of(const fitting *all, prem_condition times) {
+static int32_t turns_of(const prem_fitting *all, prem_condition times) {
   const bool is_split = prem_schedule_has_best_effort(all->schedule);
   return times == PREM_ISOLATED    ? all->schedule->task_count + 1
          : times == PREM_CORUNNING ? 1 + is_split
@@ -203,21 +166,21 @@ static int64_t hyperperiods_of(const prem_sampling *sampling) {
 }
 
 /* Of so many turns. */
-static double cost_s(const fit_costs *costs, const prem_sampling *sampling, int32_t turns) {
+static double cost_s(const prem_fit_costs *costs, const prem_sampling *sampling, int32_t turns) {
   return turns * (costs->open_s + (double)launches_of(sampling) * costs->launch_s +
                   (double)hyperperiods_of(sampling) * costs->hyperperiod_s);
 }
 
 /* What the clock says of a measurement. Where no makespan counted, launches that have one
  * hyperperiod take it all. */
-static void learn(fitting *all, double began_s, const prem_profile *seen,
+static void learn(prem_fitting *all, double began_s, const prem_profile *seen,
                   const prem_profile_options *options) {
   const int32_t turns = turns_of(all, options->times);
   const prem_summary *makespan =
       &seen->makespan_ns[options->times == PREM_PLANNED ? PREM_PLANNED : PREM_CORUNNING];
   const double run_s = (prem_host_clock_s() - all->opened_s) / turns;
   const double hyperperiods = (double)hyperperiods_of(&options->sampling);
-  fit_costs *costs = &all->costs;
+  prem_fit_costs *costs = &all->costs;
   costs->open_s = (all->opened_s - began_s) / turns;
   costs->hyperperiod_s = makespan->count > 0                           ? makespan->mean / 1e9
                          : options->sampling.scenario == PREM_RELAUNCH ? 0
@@ -229,12 +192,13 @@ static void learn(fitting *all, double began_s, const prem_profile *seen,
 
 /* As many samples as fit into the part of the time limit that a measurement has, or a few, where
  * these take a quarter of what is left at most. `*out` has one at least; false: it does not fit. */
-static bool choose_sampling(const fitting *all, const fit_costs *costs, prem_condition times,
-                            prem_sampling *out) {
+static bool choose_sampling(const prem_fitting *all, const prem_fit_costs *costs,
+                            prem_condition times, prem_sampling *out) {
   const int32_t turns = turns_of(all, times);
-  const bool is_relaunch = scenario_of(all) == PREM_RELAUNCH;
+  const bool is_relaunch = prem_fit_scenario(all) == PREM_RELAUNCH;
   const double step_s = costs->hyperperiod_s + (is_relaunch ? costs->launch_s : 0) + 1e-9;
-  prem_sampling least = {.scenario = scenario_of(all), .samples = 1, .rounds = 1, .launches = 1};
+  prem_sampling least = {
+      .scenario = prem_fit_scenario(all), .samples = 1, .rounds = 1, .launches = 1};
   *out = least;
   out->seed = all->options->seed;
   out->max_records = MAX_RECORDS;
@@ -262,10 +226,11 @@ static bool choose_sampling(const fitting *all, const fit_costs *costs, prem_con
   return cost_s(costs, out, turns) <= left_s(all);
 }
 
-static prem_profile_options profiling(fitting *all, prem_condition times,
+static prem_profile_options profiling(prem_fitting *all, prem_condition times,
                                       const prem_sampling *sampling) {
   /* In a long launch few tiles are cold, and wide windows for these would be there each time. */
-  const bool is_steady = scenario_of(all) == PREM_RESIDENT && all->schedule->period_lcm_ns == 0 &&
+  const bool is_steady = prem_fit_scenario(all) == PREM_RESIDENT &&
+                         all->schedule->period_lcm_ns == 0 &&
                          !prem_schedule_has_best_effort(all->schedule);
   return (prem_profile_options){.sampling = *sampling,
                                 .engine = all->options->engine,
@@ -284,7 +249,8 @@ static prem_profile_options profiling(fitting *all, prem_condition times,
 
 /* NULL on any error; what was interrupted is none. Where no run goes undisturbed, disturbed ones
  * count: the profile says that it is not valid. */
-static prem_status measure(fitting *all, const prem_profile_options *options, prem_profile **out) {
+static prem_status measure(prem_fitting *all, const prem_profile_options *options,
+                           prem_profile **out) {
   const double began_s = prem_host_clock_s();
   prem_status status =
       prem_profile_measure(all->schedule, all->backend, &all->machine, options, out, all->diag);
@@ -305,12 +271,10 @@ static prem_status measure(fitting *all, const prem_profile_options *options, pr
   return status;
 }
 
-/* In the place of `*seen` the times of more samples, `most` of them at most; where there is no time
- * for that it stays. */
-static prem_status measure_more(fitting *all, prem_condition times, int64_t most,
-                                prem_profile **seen) {
+prem_status prem_fit_measure_more(prem_fitting *all, prem_condition times, int64_t most,
+                                  prem_profile **seen) {
   prem_sampling sampling;
-  if (!choose_sampling(all, &all->costs, times, &sampling) || is_stopped(all))
+  if (!choose_sampling(all, &all->costs, times, &sampling) || prem_fit_is_stopped(all))
     return PREM_OK;
   sampling.samples = prem_min_i64(sampling.samples, most);
   sampling.discard = prem_min_i64(sampling.discard, sampling.samples);
@@ -328,8 +292,8 @@ static prem_status measure_more(fitting *all, prem_condition times, int64_t most
   return PREM_OK;
 }
 
-static prem_sampling pilot_sampling(const fitting *all, int64_t samples) {
-  return (prem_sampling){.scenario = scenario_of(all),
+static prem_sampling pilot_sampling(const prem_fitting *all, int64_t samples) {
+  return (prem_sampling){.scenario = prem_fit_scenario(all),
                          .samples = samples,
                          .rounds = 1,
                          .launches = 1,
@@ -337,8 +301,8 @@ static prem_sampling pilot_sampling(const fitting *all, int64_t samples) {
                          .max_records = MAX_RECORDS};
 }
 
-/* Of all tasks at once, or of each alone; the first run says how long others may be. */
-static prem_status look(fitting *all, prem_condition times, int64_t samples, prem_profile **out) {
+prem_status prem_fit_look(prem_fitting *all, prem_condition times, int64_t samples,
+                          prem_profile **out) {
   const prem_sampling one = pilot_sampling(all, samples);
   const prem_profile_options options = profiling(all, times, &one);
   const prem_status status =
@@ -348,7 +312,7 @@ static prem_status look(fitting *all, prem_condition times, int64_t samples, pre
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-static prem_fit_turn *add_turn(fitting *all, prem_fit_times times) {
+static prem_fit_turn *add_turn(prem_fitting *all, prem_fit_times times) {
   prem_fit *result = all->result;
   prem_fit_turn *grown = prem_grow(result->turns, (size_t)result->count, sizeof *grown);
   if (!grown)
@@ -367,7 +331,7 @@ static void add_problems(prem_diag *to, const prem_diag *from) {
   }
 }
 
-static void warn_unsearched(const fitting *all, const char *why) {
+static void warn_unsearched(const prem_fitting *all, const char *why) {
   const prem_place policy = all->schedule->policy.place;
   prem_diag_add(all->diag, PREM_WARNING, 0,
                 policy.file ? policy : (prem_place){all->schedule->path, 0}, "policy",
@@ -375,7 +339,7 @@ static void warn_unsearched(const fitting *all, const char *why) {
 }
 
 /* In the place of all that the checker found: it comes of one thing. */
-static prem_diag *refuse_formula(const fitting *all, prem_diag *found) {
+static prem_diag *refuse_formula(const prem_fitting *all, prem_diag *found) {
   prem_diag *one = prem_diag_new();
   const prem_problem *first = NULL;
   for (size_t i = 0; i < prem_diag_count(found) && !first; ++i)
@@ -389,19 +353,20 @@ static prem_diag *refuse_formula(const fitting *all, prem_diag *found) {
   return one;
 }
 
-static void tell_disturbed(fitting *all) {
+static void tell_disturbed(prem_fitting *all) {
   if (!all->is_disturbed || all->has_told)
     return;
   all->has_told = true;
-  tell(all,
-       "the operating system took a core away in every run of some task: disturbed runs count, "
-       "windows bound the time of %g %% of phases instead of the longest, and no plan is better "
-       "than the runs are (`ttprem doctor`)",
-       100 * all->now.profile->quantile);
+  prem_fit_tell(
+      all,
+      "the operating system took a core away in every run of some task: disturbed runs count, "
+      "windows bound the time of %g %% of phases instead of the longest, and no plan is better "
+      "than the runs are (`ttprem doctor`)",
+      100 * all->now.profile->quantile);
 }
 
 /* The schedule has the plan after PREM_OK, and the checker has accepted it. */
-static prem_status plan(fitting *all, prem_fit_times times) {
+static prem_status plan(prem_fitting *all, prem_fit_times times) {
   const prem_fit_options *asked = all->options;
   /* On sim there is one search, which a number of schedules ends, mostly before the time does. */
   const double room_s =
@@ -413,7 +378,7 @@ static prem_status plan(fitting *all, prem_fit_times times) {
                                .progress = show_search,
                                .progress_context = all};
   tell_disturbed(all);
-  begin(all, "planning");
+  prem_fit_begin(all, "planning");
   prem_plan_report report;
   prem_plan *plan = NULL;
   prem_diag *found = prem_diag_new();
@@ -445,11 +410,11 @@ static double late_part(const prem_fit_turn *turn) {
   return turn->releases > 0 ? (double)turn->late / (double)turn->releases : 0;
 }
 
-static bool keeps_limit(const fitting *all, const prem_fit_turn *turn) {
+static bool keeps_limit(const prem_fitting *all, const prem_fit_turn *turn) {
   return late_part(turn) <= all->options->late;
 }
 
-static bool is_better(const fitting *all, const prem_fit_turn *a, const prem_fit_turn *b) {
+static bool is_better(const prem_fitting *all, const prem_fit_turn *a, const prem_fit_turn *b) {
   if (a->is_measured != b->is_measured)
     return a->is_measured;
   if (keeps_limit(all, a) != keeps_limit(all, b))
@@ -463,7 +428,7 @@ static bool is_better(const fitting *all, const prem_fit_turn *a, const prem_fit
 }
 
 /* The schedule's plan, if it is the best so far, is put aside. */
-static void keep_best(fitting *all) {
+static void keep_best(prem_fitting *all) {
   const prem_fit_turn *turns = all->result->turns;
   if (!all->schedule->plan ||
       (all->best.turn >= 0 && !is_better(all, &turns[all->now.turn], &turns[all->best.turn])))
@@ -477,7 +442,7 @@ static void keep_best(fitting *all) {
 }
 
 /* The best plan is the schedule's again, with its times; the checker says so once more. */
-static prem_status restore_best(fitting *all) {
+static prem_status restore_best(prem_fitting *all) {
   prem_status status = PREM_OK;
   if (all->best.profile) {
     prem_profile *worse = all->now.profile == all->best.profile ? NULL : all->now.profile;
@@ -495,20 +460,21 @@ static prem_status restore_best(fitting *all) {
 
 /* ---- turns ---------------------------------------------------------------------------------- */
 
-static void tell_turn(const fitting *all, const prem_fit_turn *turn) {
+static void tell_turn(const prem_fitting *all, const prem_fit_turn *turn) {
   char raised[64] = "";
   if (turn->raised >= 0 && turn->times != PREM_FIT_FILE)
     snprintf(raised, sizeof raised, ", %d phases took longer than their windows", turn->raised);
-  tell(all,
-       "plan %d, by times %s: %.1f us, %" PRId64 " of %" PRId64
-       " releases late%s; %.0f s, at most %.0f more",
-       all->result->count, prem_fit_times_name(turn->times), (double)turn->hyperperiod_ns / 1e3,
-       turn->late, turn->releases, raised, passed_s(all), left_s(all));
+  prem_fit_tell(all,
+                "plan %d, by times %s: %.1f us, %" PRId64 " of %" PRId64
+                " releases late%s; %.0f s, at most %.0f more",
+                all->result->count, prem_fit_times_name(turn->times),
+                (double)turn->hyperperiod_ns / 1e3, turn->late, turn->releases, raised,
+                prem_fit_passed_s(all), left_s(all));
 }
 
 /* By the plan a hyperperiod takes at least as long as planned. */
-static fit_costs costs_of_plan(const fitting *all, int32_t turn) {
-  fit_costs costs = all->costs;
+static prem_fit_costs costs_of_plan(const prem_fitting *all, int32_t turn) {
+  prem_fit_costs costs = all->costs;
   costs.hyperperiod_s =
       fmax(costs.hyperperiod_s, (double)all->result->turns[turn].hyperperiod_ns / 1e9);
   return costs;
@@ -516,9 +482,9 @@ static fit_costs costs_of_plan(const fitting *all, int32_t turn) {
 
 /* Run the schedule's plan; `*out` are its times, for the next one; NULL: there is no time for it.
  * A first plan that nobody has run says little: it may take the limit once more. */
-static prem_status measure_plan(fitting *all, prem_profile **out) {
+static prem_status measure_plan(prem_fitting *all, prem_profile **out) {
   prem_fit_turn *turn = &all->result->turns[all->now.turn];
-  const fit_costs costs = costs_of_plan(all, all->now.turn);
+  const prem_fit_costs costs = costs_of_plan(all, all->now.turn);
   prem_sampling sampling;
   const bool fits = choose_sampling(all, &costs, PREM_PLANNED, &sampling);
   const bool may_take_more = all->now.turn == 0 && left_s(all) > 0 &&
@@ -529,7 +495,7 @@ static prem_status measure_plan(fitting *all, prem_profile **out) {
   const bool is_first = turn->times != PREM_FIT_ANEW && turn->times != PREM_FIT_RAISED;
   options.anew = is_first;
   options.raise = !is_first;
-  begin(all, "measuring the plan");
+  prem_fit_begin(all, "measuring the plan");
   const double began_s = prem_host_clock_s();
   const prem_status status = measure(all, &options, out);
   if (status != PREM_OK)
@@ -546,7 +512,7 @@ static prem_status measure_plan(fitting *all, prem_profile **out) {
 }
 
 /* To compare with. Where there is no graph there is no ordinary kernel that was tuned. */
-static int32_t modes_of(const fitting *all, prem_mode *out) {
+static int32_t modes_of(const prem_fitting *all, prem_mode *out) {
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LEGACY, PREM_MODE_GRAPH,
                                     PREM_MODE_GATED_GRAPH};
   const bool has_ordinary = prem_backend_has_mode(all->backend, PREM_MODE_GRAPH);
@@ -558,26 +524,26 @@ static int32_t modes_of(const fitting *all, prem_mode *out) {
 }
 
 /* A run of so many modes, each as long as the plan. */
-static double compare_cost_s(const fitting *all, int32_t turn, int32_t modes) {
-  const fit_costs costs = costs_of_plan(all, turn);
+static double compare_cost_s(const prem_fitting *all, int32_t turn, int32_t modes) {
+  const prem_fit_costs costs = costs_of_plan(all, turn);
   return costs.open_s + modes * (costs.launch_s + costs.hyperperiod_s);
 }
 
 /* What is kept for the comparison: one run of each mode at least, where these take a quarter of the
  * limit at most. */
-static double comparison_s(const fitting *all) {
+static double comparison_s(const prem_fitting *all) {
   const double limit_s = all->options->time_limit_s;
   prem_mode modes[PREM_MODE_COUNT];
   const double least_s = compare_cost_s(all, all->now.turn, modes_of(all, modes));
   return fmax(limit_s * compare_part, fmin(least_s, limit_s * left_part));
 }
 
-static bool may_widen(const fitting *all) {
+static bool may_widen(const prem_fitting *all) {
   return all->options->margin < 0 && all->margin < margin_largest;
 }
 
 /* Why these turns are enough; NULL: go on. */
-static const char *why_enough(const fitting *all, const prem_fit_turn *turn, double turn_s) {
+static const char *why_enough(const prem_fitting *all, const prem_fit_turn *turn, double turn_s) {
   const double end_s = all->options->time_limit_s - comparison_s(all);
   if (is_sim(all))
     return "on sim phases take the times that they are given";
@@ -589,11 +555,11 @@ static const char *why_enough(const fitting *all, const prem_fit_turn *turn, dou
     return "all runs were disturbed, and longer windows would be those of the disturbances";
   if (all->result->count >= TURNS)
     return "that was the last turn";
-  return passed_s(all) + turn_s > end_s ? "time was up" : NULL;
+  return prem_fit_passed_s(all) + turn_s > end_s ? "time was up" : NULL;
 }
 
 /* No window was too short, and yet releases are late: by times that have no record. */
-static void widen(fitting *all) {
+static void widen(prem_fitting *all) {
   const int32_t raises = all->result->count - 2;
   if (raises > 0 && may_widen(all) &&
       (raises % RAISES_PER_MARGIN == 0 || all->result->turns[raises].raised == 0))
@@ -601,10 +567,10 @@ static void widen(fitting *all) {
 }
 
 /* Measure the plan, and make the next one by what was seen, until it is enough. */
-static prem_status take_turns(fitting *all) {
+static prem_status take_turns(prem_fitting *all) {
   prem_status status = PREM_OK;
   while (status == PREM_OK && !all->result->why) {
-    const double began_s = passed_s(all);
+    const double began_s = prem_fit_passed_s(all);
     const bool is_first = all->now.turn == 0;
     prem_profile *seen = NULL;
     widen(all);
@@ -616,8 +582,8 @@ static prem_status take_turns(fitting *all) {
       break;
     }
     const prem_fit_turn *turn = &all->result->turns[all->now.turn];
-    all->result->why =
-        why_enough(all, turn, passed_s(all) - began_s + all->options->time_limit_s * search_part);
+    all->result->why = why_enough(
+        all, turn, prem_fit_passed_s(all) - began_s + all->options->time_limit_s * search_part);
     keep_best(all);
     if (all->result->why) {
       prem_profile_free(seen);
@@ -638,7 +604,7 @@ static prem_status take_turns(fitting *all) {
 
 /* ---- the first plan ------------------------------------------------------------------------- */
 
-static bool has_times(fitting *all) {
+static bool has_times(prem_fitting *all) {
   const prem_schedule *schedule = all->schedule;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     if (!prem_task_profiled(&schedule->tasks[t])) {
@@ -651,103 +617,6 @@ static bool has_times(fitting *all) {
   return true;
 }
 
-/* ---- layouts -------------------------------------------------------------------------------- */
-
-enum { PILOT_PART = 4 };
-
-/* The likeliest first. Tiles have turns and messages around them, so that few large ones may be
- * faster than one for each block. */
-static const prem_layout layouts[] = {{1, 100}, {2, 100}, {1, 50}, {2, 50},
-                                      {3, 100}, {2, 200}, {1, 25}, {2, 25}};
-_Static_assert(sizeof layouts / sizeof layouts[0] <= PREM_FIT_LAYOUTS, "there is room for all");
-
-/* Those that the file leaves open. */
-static void list_layouts(const prem_schedule *schedule, prem_fit *result) {
-  const bool has_buffers = schedule->platform.buffers_open;
-  bool has_tiles = false;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    has_tiles |= schedule->tasks[t].tile_open;
-  for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; ++i) {
-    const bool is_other = (has_tiles || layouts[i].tile_pct == 100) &&
-                          (has_buffers || layouts[i].buffers == layouts[0].buffers);
-    if (is_other && (has_tiles || has_buffers))
-      result->layouts[result->layout_count++].layout =
-          (prem_layout){has_buffers ? layouts[i].buffers : schedule->platform.buffers,
-                        has_tiles ? layouts[i].tile_pct : schedule->platform.tile_pct};
-  }
-}
-
-/* The kernels of its tasks, each of which is bound. free() its `kernels`. */
-static prem_registry registry_of(const prem_schedule *schedule) {
-  prem_registry own = {0};
-  const prem_kernel **kernels =
-      (const prem_kernel **)calloc((size_t)schedule->task_count + 1, sizeof(void *));
-  own.kernels = kernels;
-  for (int32_t t = 0; kernels && t < schedule->task_count; ++t)
-    if (schedule->tasks[t].definition &&
-        !prem_registry_find(&own, schedule->tasks[t].definition->name))
-      kernels[own.count++] = schedule->tasks[t].definition;
-  return own;
-}
-
-/* How long all tasks take together, each as fast as it can: the shortest of a few runs, disturbed
- * ones included. What is not possible takes 0. */
-static prem_status try_layout(fitting *all, const prem_registry *registry, prem_fit_layout *tried) {
-  const bool is_long = scenario_of(all) == PREM_RESIDENT; /* one launch has them all */
-  prem_profile *seen = NULL;
-  prem_diag *whole = all->diag, *own = prem_diag_new();
-  all->diag = own;
-  prem_status status = prem_schedule_lay_out(all->schedule, registry, &tried->layout, own);
-  if (status == PREM_OK && all->schedule->platform.buffers != tried->layout.buffers)
-    status = PREM_ERR_INVALID; /* there is no room for so many */
-  if (status == PREM_OK)
-    status = look(all, PREM_CORUNNING, is_long ? PILOT_SAMPLES : 1, &seen);
-  if (status == PREM_OK && !is_long)
-    status = measure_more(all, PREM_CORUNNING, PILOT_SAMPLES, &seen);
-  if (status == PREM_OK)
-    tried->makespan_ns = seen->makespan_ns[PREM_CORUNNING].min;
-  prem_profile_free(seen);
-  all->diag = whole;
-  prem_diag_free(own);
-  return status == PREM_ERR_MEMORY || status == PREM_ERR_INTERRUPTED ? status : PREM_OK;
-}
-
-/* The layout that is fastest in mode free; a quarter of the time is for that. */
-static prem_status choose_layout(fitting *all) {
-  prem_fit *result = all->result;
-  const double limit_s = all->options->time_limit_s / PILOT_PART;
-  const prem_layout first = {all->schedule->platform.buffers, all->schedule->platform.tile_pct};
-  list_layouts(all->schedule, result);
-  if (result->layout_count == 0)
-    return PREM_OK;
-  prem_registry registry = registry_of(all->schedule);
-  prem_status status = registry.kernels ? PREM_OK : PREM_ERR_MEMORY;
-  int32_t tried = 0;
-  all->is_mixed = true;
-  for (int32_t i = 0; i < result->layout_count && status == PREM_OK && !is_stopped(all); ++i) {
-    prem_fit_layout *now = &result->layouts[i];
-    if (i > 0 && passed_s(all) > limit_s)
-      break;
-    begin(all, "trying layouts");
-    status = try_layout(all, &registry, now);
-    tried += now->makespan_ns > 0;
-    if (now->makespan_ns > 0 &&
-        (result->layout < 0 || now->makespan_ns < result->layouts[result->layout].makespan_ns))
-      result->layout = i;
-  }
-  all->is_mixed = false;
-  const prem_fit_layout *best = result->layout < 0 ? NULL : &result->layouts[result->layout];
-  if (status == PREM_OK)
-    status =
-        prem_schedule_lay_out(all->schedule, &registry, best ? &best->layout : &first, all->diag);
-  free((void *)registry.kernels);
-  if (best && status == PREM_OK)
-    tell(all,
-         "layout: %d buffers, tiles for %d %% of the blocks: %.1f us in mode free, the least of %d",
-         best->layout.buffers, best->layout.tile_pct, (double)best->makespan_ns / 1e3, tried);
-  return status;
-}
-
 static bool has_open_blocks(const prem_schedule *schedule) {
   bool any = false;
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -756,7 +625,7 @@ static bool has_open_blocks(const prem_schedule *schedule) {
 }
 
 /* Blocks that are open, and an order of the tiles on each. */
-static prem_status deal(fitting *all, bool *dealt_anew, prem_diag *found) {
+static prem_status deal(prem_fitting *all, bool *dealt_anew, prem_diag *found) {
   prem_schedule_set_plan(all->schedule, NULL);
   const prem_status status = prem_schedule_deal(all->schedule, dealt_anew, found);
   return status == PREM_OK
@@ -765,9 +634,9 @@ static prem_status deal(fitting *all, bool *dealt_anew, prem_diag *found) {
 }
 
 /* By the times of the pilot, if all tasks together are no slower then; else by bytes, as before. */
-static prem_status deal_anew(fitting *all, prem_condition condition, prem_profile **seen) {
+static prem_status deal_anew(prem_fitting *all, prem_condition condition, prem_profile **seen) {
   const int64_t before_ns = (*seen)->makespan_ns[PREM_CORUNNING].min;
-  const prem_sampling few = pilot_sampling(all, PILOT_SAMPLES);
+  const prem_sampling few = pilot_sampling(all, PREM_FIT_PILOTS);
   prem_diag *whole = all->diag, *found = prem_diag_new();
   bool dealt_anew = false;
   prem_profile *again = NULL;
@@ -789,7 +658,7 @@ static prem_status deal_anew(fitting *all, prem_condition condition, prem_profil
         all->schedule->tasks[t].phase[p].wcet_ns = 0;
     status = deal(all, &dealt_anew, found);
   } else if (status == PREM_OK && dealt_anew) {
-    tell(all, "open blocks are dealt anew, by the times");
+    prem_fit_tell(all, "open blocks are dealt anew, by the times");
   }
   all->diag = whole;
   if (status != PREM_OK)
@@ -800,17 +669,18 @@ static prem_status deal_anew(fitting *all, prem_condition condition, prem_profil
   return status;
 }
 
-static prem_status plan_by(fitting *all, prem_condition condition, prem_fit_times times) {
+static prem_status plan_by(prem_fitting *all, prem_condition condition, prem_fit_times times) {
   prem_profile *seen = NULL;
-  begin(all, times == PREM_FIT_ALONE ? "measuring each task alone" : "measuring all tasks");
+  prem_fit_begin(all,
+                 times == PREM_FIT_ALONE ? "measuring each task alone" : "measuring all tasks");
   const bool is_quick = all->options->quick;
-  prem_status status = look(all, condition, 1, &seen);
+  prem_status status = prem_fit_look(all, condition, 1, &seen);
   if (status == PREM_OK)
-    status = measure_more(all, condition, PILOT_SAMPLES, &seen);
+    status = prem_fit_measure_more(all, condition, PREM_FIT_PILOTS, &seen);
   if (status == PREM_OK && !is_quick && has_open_blocks(all->schedule))
     status = deal_anew(all, condition, &seen);
   if (status == PREM_OK && !is_quick)
-    status = measure_more(all, condition, MAX_SAMPLES, &seen);
+    status = prem_fit_measure_more(all, condition, MAX_SAMPLES, &seen);
   if (status == PREM_OK)
     status = take_times(all, seen);
   else if (seen != all->now.profile)
@@ -819,49 +689,67 @@ static prem_status plan_by(fitting *all, prem_condition condition, prem_fit_time
   return status == PREM_OK ? plan(all, times) : status;
 }
 
-static prem_status make_first(fitting *all) {
+/* Is there no plan by times that other ones may take the place of? */
+static bool may_measure_again(const prem_fitting *all, prem_status status, const prem_diag *found) {
+  return !prem_fit_is_stopped(all) && (status == PREM_ERR_INFEASIBLE ||
+                                       (status == PREM_ERR_INVALID && prem_diag_errors(found) > 0));
+}
+
+/* Times of a machine that had other work say little: they are measured again while half of the time
+ * is left. */
+static prem_status make_first(prem_fitting *all) {
   if (is_sim(all))
     return has_times(all) ? plan(all, PREM_FIT_FILE) : PREM_ERR_INVALID;
-  prem_diag *whole = all->diag, *of_company = prem_diag_new();
-  all->diag = of_company;
+  prem_diag *whole = all->diag, *found = all->diag = prem_diag_new();
   prem_status status = plan_by(all, PREM_CORUNNING, PREM_FIT_COMPANY);
-  all->diag = whole;
-  const bool again = status == PREM_ERR_INFEASIBLE ||
-                     (status == PREM_ERR_INVALID && prem_diag_errors(of_company) > 0);
-  if (again && !is_stopped(all)) {
-    tell(all, "by the times of all tasks together there is no plan; each is measured alone");
+  if (may_measure_again(all, status, found))
+    prem_fit_tell(all,
+                  "by the times of all tasks together there is no plan; each is measured alone");
+  for (int tries = 0; tries < ALONE_TRIES && may_measure_again(all, status, found); ++tries) {
+    if (tries > 0 && (!all->now.profile || all->now.profile->valid ||
+                      prem_fit_passed_s(all) > all->options->time_limit_s / 2))
+      break;
+    if (tries > 0)
+      prem_fit_tell(
+          all,
+          "nor is there a plan by those: other work disturbed them, and they are measured again");
+    prem_diag_free(found);
+    found = all->diag = prem_diag_new();
     status = plan_by(all, PREM_ISOLATED, PREM_FIT_ALONE);
-  } else {
-    add_problems(all->diag, of_company);
   }
-  prem_diag_free(of_company);
+  all->diag = whole;
+  add_problems(all->diag, found);
+  prem_diag_free(found);
   return status;
 }
 
 /* ---- what it costs -------------------------------------------------------------------------- */
 
 /* For the modes that there is time for: tt and free at least; false: for none. */
-static bool choose_comparison(const fitting *all, prem_compare_options *compare) {
+static bool choose_comparison(const prem_fitting *all, prem_compare_options *compare) {
   prem_sampling *sampling = &compare->sampling;
+  const double part_s = all->options->time_limit_s * compare_part;
+  const double may_take_s = fmax(left_s(all), part_s); /* its part, however long others took */
   double least_s = compare_cost_s(all, all->best.turn, compare->mode_count);
-  if (least_s > left_s(all) && compare->mode_count > 2) {
-    tell(all, "no time to compare the plan with ordinary kernels (--time-limit)");
+  if (least_s > may_take_s && compare->mode_count > 2) {
+    prem_fit_tell(all, "no time to compare the plan with ordinary kernels (--time-limit)");
     least_s = compare_cost_s(all, all->best.turn, compare->mode_count = 2);
   }
-  const double room_s =
-      fmin(all->options->time_limit_s * compare_part, left_s(all)) - all->costs.open_s;
+  const double room_s = part_s - all->costs.open_s;
   const double launch_s = all->costs.launch_s * compare->mode_count;
   if (sampling->scenario == PREM_RESIDENT && launch_s > 0)
     sampling->launches = prem_max_i64((int64_t)fmin(room_s * waste_part / launch_s, 10), 1);
   if (room_s < 2 * (least_s - all->costs.open_s))
     sampling->discard = 0;
   sampling->duration_s = fmax(room_s, 1e-3);
-  return least_s <= left_s(all);
+  if (least_s > may_take_s)
+    prem_fit_tell(all, "no time to compare the plan (--time-limit)");
+  return least_s <= may_take_s;
 }
 
 /* No plan is the worse for a mode that is not possible, or for which there is no time: it is left
  * out. */
-static prem_status compare(fitting *all) {
+static prem_status compare(prem_fitting *all) {
   const prem_measure *file = &all->schedule->measure;
   prem_compare_options options = {.sampling = {.scenario = file->scenario,
                                                .samples = is_sim(all) ? 1 : 0,
@@ -881,12 +769,18 @@ static prem_status compare(fitting *all) {
     prem_diag_free(found);
     return PREM_OK;
   }
-  begin(all, "comparing");
+  prem_fit_begin(all, "comparing");
+  const double began_s = prem_fit_passed_s(all);
   prem_status status = prem_session_open(all->backend, all->schedule, &session, found);
   if (status == PREM_OK)
     status = prem_compare(session, prem_session_critical(session), all->backend, &options,
                           &all->result->comparison, found);
   prem_session_close(session);
+  if (options.mode_count > 2)
+    prem_fit_tell(
+        all,
+        "comparing the plan took %.1f s, with what it takes to choose launches of ordinary kernels",
+        prem_fit_passed_s(all) - began_s);
   if (status == PREM_ERR_UNAVAILABLE) /* the comparison says of which modes, and why */
     status = PREM_OK;
   if (status != PREM_OK)
@@ -897,7 +791,7 @@ static prem_status compare(fitting *all) {
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static prem_status fit(fitting *all) {
+static prem_status fit(prem_fitting *all) {
   prem_status status = make_first(all);
   if (status == PREM_OK && all->options->quick)
     all->result->why = "no more than a first plan was asked for";
@@ -905,7 +799,7 @@ static prem_status fit(fitting *all) {
     status = take_turns(all);
   if (status != PREM_OK && status != PREM_ERR_INTERRUPTED)
     return status;
-  if (status == PREM_ERR_INTERRUPTED || is_stopped(all)) {
+  if (status == PREM_ERR_INTERRUPTED || prem_fit_is_stopped(all)) {
     all->result->interrupted = true;
     all->result->why = "it was interrupted";
   }
@@ -922,12 +816,12 @@ static prem_status fit(fitting *all) {
     warn_unsearched(all, turn->report.unsearched);
   if (!all->options->quick && !all->result->interrupted)
     status = compare(all);
-  if (status == PREM_ERR_INTERRUPTED || is_stopped(all))
+  if (status == PREM_ERR_INTERRUPTED || prem_fit_is_stopped(all))
     all->result->interrupted = true;
   return all->result->interrupted ? PREM_ERR_INTERRUPTED : status;
 }
 
-static void free_all(fitting *all) {
+static void free_all(prem_fitting *all) {
   if (all->now.profile != all->best.profile)
     prem_profile_free(all->now.profile);
   all->result->profile = all->best.profile;
@@ -946,29 +840,30 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
   if (!result)
     return PREM_ERR_MEMORY;
   result->best = result->layout = -1;
-  fitting all = {.schedule = schedule,
-                 .backend = backend,
-                 .probed = machine,
-                 .machine = *machine,
-                 .options = options,
-                 .result = result,
-                 .began_s = prem_host_clock_s(),
-                 .now.turn = -1,
-                 .best.turn = -1,
-                 .diag = diag};
+  prem_fitting all = {.schedule = schedule,
+                      .backend = backend,
+                      .probed = machine,
+                      .machine = *machine,
+                      .options = options,
+                      .result = result,
+                      .began_s = prem_host_clock_s(),
+                      .now.turn = -1,
+                      .best.turn = -1,
+                      .diag = diag};
   all.margin = choose_margin(&all);
   if (options->objective)
     snprintf(schedule->policy.objective, sizeof schedule->policy.objective, "%s",
              options->objective);
   prem_schedule_set_plan(schedule, NULL);
-  prem_status status = options->quick || is_sim(&all) ? PREM_OK : choose_layout(&all);
+  prem_schedule_keep_references(schedule); /* of sessions there are many */
+  prem_status status = options->quick || is_sim(&all) ? PREM_OK : prem_fit_choose_layout(&all);
   if (status == PREM_OK)
     status = keep_file(&all);
   if (status == PREM_OK) {
     prem_backend_measure(backend, &all.machine, NULL); /* what fails is not known, so not judged */
     status = fit(&all);
   }
-  result->seconds = passed_s(&all);
+  result->seconds = prem_fit_passed_s(&all);
   free_all(&all);
   if ((status == PREM_OK || status == PREM_ERR_INTERRUPTED) && result->best >= 0)
     result->findings = prem_fit_findings(schedule, result, options);

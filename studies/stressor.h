@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Stressors: tasks that take the place of others and fill their windows. */
-#ifndef TTPREM_EXPERIMENTS_STUDIES_STRESSOR_H
-#define TTPREM_EXPERIMENTS_STUDIES_STRESSOR_H
+#pragma once
 
 #include "ttprem/isolation.h"
 
@@ -31,5 +30,3 @@ prem_status prem_stressor_judge(const char *kernel, prem_diag *diag);
 prem_status prem_stressor_size(const prem_schedule *schedule, const prem_backend *backend,
                                const prem_isolate_options *options, int32_t *elements,
                                prem_stressor *stressors, prem_diag *diag);
-
-#endif

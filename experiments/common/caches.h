@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The caches that a machine says it has. */
-#ifndef TTPREM_EXPERIMENTS_COMMON_CACHES_H
-#define TTPREM_EXPERIMENTS_COMMON_CACHES_H
+#pragma once
 
 #include "experiments/common/walks.h"
 
@@ -29,4 +28,3 @@ int64_t prem_largest_cache_bytes(const prem_backend *backend);
 int32_t prem_gpu_caches_find(prem_cache *caches);
 
 PREM_EXTERN_C_END
-#endif

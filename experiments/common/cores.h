@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The cores that experiments on the host use, and threads pinned to cores. */
-#ifndef TTPREM_EXPERIMENTS_COMMON_CORES_H
-#define TTPREM_EXPERIMENTS_COMMON_CORES_H
+#pragma once
 
 #include <pthread.h>
 
@@ -24,5 +23,3 @@ int prem_core_start(pthread_t *thread, int32_t core, void *(*work)(void *), void
 /** Wait until `count` threads are here, each of which calls it once with the same word, 0 before;
  *  false when the others do not come within a second. */
 bool prem_cores_meet(int32_t *there, int32_t count);
-
-#endif

@@ -10,8 +10,7 @@
  * are a part of the list: at random threads begin spread over it, and each repetition goes on where
  * the last one ended. The same part again would be in a cache.
  */
-#ifndef TTPREM_EXPERIMENTS_COMMON_ELEMENTS_H
-#define TTPREM_EXPERIMENTS_COMMON_ELEMENTS_H
+#pragma once
 
 #include "experiments/common/walks.h"
 
@@ -85,4 +84,3 @@ prem_status prem_gpu_elements_walk(void *elements, const prem_walk *walk, prem_e
 double prem_gpu_elements_overhead(void *elements);
 
 PREM_EXTERN_C_END
-#endif

@@ -4,8 +4,7 @@
  * each, NAME/ with README.md, NAME.c and, for what runs on the GPU, NAME.cu; experiments.def is the
  * only list.
  */
-#ifndef TTPREM_EXPERIMENTS_COMMON_EXPERIMENT_H
-#define TTPREM_EXPERIMENTS_COMMON_EXPERIMENT_H
+#pragma once
 
 #include <string.h>
 
@@ -119,5 +118,3 @@ static inline void prem_experiment_repeated(const prem_experiment_context *conte
   budget->min = budget->fewer == 0 || part < budget->min ? part : budget->min;
   ++budget->fewer;
 }
-
-#endif

@@ -10,8 +10,7 @@
  * A number that is not known is NAN. Whatever is made of it is NAN as well, so that a condition
  * holds, does not hold, or is unknown; only max and min take the other number.
  */
-#ifndef TTPREM_EXPERIMENTS_COMMON_EXPRESSION_H
-#define TTPREM_EXPERIMENTS_COMMON_EXPRESSION_H
+#pragma once
 
 #include "ttprem/base.h"
 
@@ -37,5 +36,3 @@ bool prem_sweep_evaluate(const char *text, const prem_sweep_names *names, prem_s
 /** The text with its values; free with free(). NULL: `reason` says why. */
 char *prem_sweep_expand(const char *text, const prem_sweep_names *names,
                         char reason[PREM_REASON_BYTES]);
-
-#endif

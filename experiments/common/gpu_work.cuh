@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What the kernels of experiments share: the clock, words that others write, waits that end. */
-#ifndef TTPREM_EXPERIMENTS_COMMON_GPU_WORK_CUH
-#define TTPREM_EXPERIMENTS_COMMON_GPU_WORK_CUH
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ __device__ __forceinline__ bool prem_gpu_wait(const uint32_t *word, uint32_t val
       return false;
   return true;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What the GPU parts of experiments share on the host. */
-#ifndef TTPREM_EXPERIMENTS_COMMON_GPU_WORK_H
-#define TTPREM_EXPERIMENTS_COMMON_GPU_WORK_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -36,5 +35,3 @@ static inline cudaError_t prem_gpu_launch_apart(const void *kernel, int32_t bloc
     return error;
   return cudaLaunchCooperativeKernel(kernel, grid, block, arguments, (size_t)scratch_bytes, NULL);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Cores that keep the host's memory busy while something else is measured. */
-#ifndef TTPREM_EXPERIMENTS_COMMON_INTERFERENCE_H
-#define TTPREM_EXPERIMENTS_COMMON_INTERFERENCE_H
+#pragma once
 
 #include "ttprem/diag.h"
 
@@ -27,5 +26,3 @@ prem_status prem_interference_begin(prem_interference_kind kind, int32_t first, 
 /** Waits for the cores. @return bytes that they read plus bytes that they wrote, a second; 0 for
  *  NULL. */
 double prem_interference_end(prem_interference *interference);
-
-#endif

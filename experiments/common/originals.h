@@ -4,8 +4,7 @@
  * live/original/ is a table; its first two lines are title and source, the third names its columns
  * with their units.
  */
-#ifndef TTPREM_EXPERIMENTS_COMMON_ORIGINALS_H
-#define TTPREM_EXPERIMENTS_COMMON_ORIGINALS_H
+#pragma once
 
 #include "ttprem/findings.h"
 
@@ -17,5 +16,3 @@
  * @return the name; NULL: there is no such file
  */
 const char *prem_original_add(prem_findings *findings, const char *figure, const char *name);
-
-#endif

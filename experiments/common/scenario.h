@@ -3,8 +3,7 @@
  * For the experiments that run schedules: from the text of a schedule to the durations of its
  * phases.
  */
-#ifndef TTPREM_EXPERIMENTS_COMMON_SCENARIO_H
-#define TTPREM_EXPERIMENTS_COMMON_SCENARIO_H
+#pragma once
 
 #include "experiments/common/experiment.h"
 #include "measure/times.h"
@@ -80,5 +79,3 @@ double prem_makespan_at(const prem_outcome *outcome, double share);
 /** A number of a row's makespans, for a table; NAN: no run counted. */
 double prem_of_runs(const prem_row *row, double number);
 prem_lengths prem_lengths_of(const prem_outcome *outcome);
-
-#endif

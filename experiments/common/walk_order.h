@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** In which order a walk visits its nodes: computed for each node by itself, so that many threads
  *  can write a list at once. For host and device. */
-#ifndef TTPREM_EXPERIMENTS_COMMON_WALK_ORDER_H
-#define TTPREM_EXPERIMENTS_COMMON_WALK_ORDER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -55,5 +54,3 @@ PREM_BOTH_SIDES static inline uint32_t prem_walk_first_visit(uint32_t thread, ui
                                                              uint32_t nodes) {
   return (uint32_t)((uint64_t)thread * nodes / threads);
 }
-
-#endif

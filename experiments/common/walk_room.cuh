@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists in a GPU's memory and in the host's, for walks over nodes and over elements. */
-#ifndef TTPREM_EXPERIMENTS_COMMON_WALK_ROOM_CUH
-#define TTPREM_EXPERIMENTS_COMMON_WALK_ROOM_CUH
+#pragma once
 
 #include <stdlib.h>
 
@@ -128,5 +127,3 @@ cudaError_t take_steps(const gpu_room *room, void *steps, size_t bytes, bool *to
 }
 
 } // namespace
-
-#endif

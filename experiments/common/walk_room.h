@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Lists in the host's memory, and threads on cores of their own that walk them: what walks over
  *  nodes (walks.h) and over elements (elements.h) share. */
-#ifndef TTPREM_EXPERIMENTS_COMMON_WALK_ROOM_H
-#define TTPREM_EXPERIMENTS_COMMON_WALK_ROOM_H
+#pragma once
 
 #include "experiments/common/walks.h"
 
@@ -31,5 +30,3 @@ void prem_walk_room_make(prem_walk_room *room, int64_t bytes, int32_t kernels,
  */
 prem_status prem_walk_room_run(const prem_walk_room *room, int32_t kernels, void *(*work)(void *),
                                void *walks, size_t walk_bytes, prem_diag *diag);
-
-#endif

@@ -4,8 +4,7 @@
  * only when the one before it has come back. Such code cannot be cut into phases: it gets pointers
  * and is in the memory from its beginning to its end.
  */
-#ifndef TTPREM_EXPERIMENTS_COMMON_WALKS_H
-#define TTPREM_EXPERIMENTS_COMMON_WALKS_H
+#pragma once
 
 #include "experiments/common/experiment.h"
 
@@ -99,4 +98,3 @@ prem_status prem_gpu_walk(void *walker, const prem_walk *walk, prem_walk_time *o
                           prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What a run of a schedule measured, by name: "makespan.p50", "prefetch.mean", "late". */
-#ifndef TTPREM_EXPERIMENTS_SWEEP_QUANTITIES_H
-#define TTPREM_EXPERIMENTS_SWEEP_QUANTITIES_H
+#pragma once
 
 #include "experiments/common/elements.h"
 #include "experiments/common/scenario.h"
@@ -21,5 +20,3 @@ typedef struct prem_sweep_measured {
 
 /** Times are in ns; a number that is not there is NAN. False: there is no such quantity. */
 bool prem_sweep_quantity(const prem_sweep_measured *measured, const char *name, double *out);
-
-#endif

@@ -3,8 +3,7 @@
  * An experiment as a file: schedules with values in their text, what to run and how often, and the
  * tables, charts and sentences that come of it. README.md has the format.
  */
-#ifndef TTPREM_EXPERIMENTS_SWEEP_SWEEP_H
-#define TTPREM_EXPERIMENTS_SWEEP_SWEEP_H
+#pragma once
 
 #include "experiments/common/experiment.h"
 
@@ -33,5 +32,3 @@ prem_status prem_sweep_run(const prem_sweep *sweep, const prem_experiment_contex
                            prem_findings *findings, prem_diag *diag);
 
 PREM_EXTERN_C_END
-
-#endif

@@ -2,7 +2,6 @@
 /* From a file to settings whose keys and kinds are right. */
 #include "experiments/sweep/sweep_file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

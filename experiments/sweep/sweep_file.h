@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Inside sweeps: a file that was read and judged, and where its settings stand. */
-#ifndef TTPREM_EXPERIMENTS_SWEEP_SWEEP_FILE_H
-#define TTPREM_EXPERIMENTS_SWEEP_SWEEP_FILE_H
+#pragma once
 
 #include <libconfig.h>
 
@@ -28,5 +27,3 @@ prem_status prem_sweep_refuse(const prem_sweep *sweep, prem_diag *diag,
 char *prem_sweep_text(const prem_sweep *sweep, const char *name);
 /** A text, or NULL where the key is not given. */
 const char *prem_sweep_string(const config_setting_t *group, const char *key);
-
-#endif

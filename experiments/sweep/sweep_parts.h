@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Inside sweeps: one while it runs, its names and values, its tables and charts. */
-#ifndef TTPREM_EXPERIMENTS_SWEEP_SWEEP_PARTS_H
-#define TTPREM_EXPERIMENTS_SWEEP_SWEEP_PARTS_H
+#pragma once
 
 #include "experiments/common/expression.h"
 #include "experiments/sweep/quantities.h"
@@ -82,5 +81,3 @@ prem_status sweep_use_machine(sweep_run *run, const prem_backend *backend,
 prem_status sweep_begin_table(sweep_run *run, setting *at);
 prem_status sweep_add_row(sweep_run *run, setting *step);
 prem_status sweep_add_chart(sweep_run *run, setting *at);
-
-#endif

@@ -70,6 +70,8 @@ PREM_API void prem_findings_note(prem_findings *findings, const char *format, ..
     PREM_PRINTF(2, 3);
 /** Interrupted before its end, what is there being right as far as it goes. */
 PREM_API void prem_findings_incomplete(prem_findings *findings);
+/** It has come to its end after all. */
+PREM_API void prem_findings_complete(prem_findings *findings);
 /** An output was compared with its reference; one wrong one makes the findings wrong. */
 PREM_API void prem_findings_output(prem_findings *findings, bool ok);
 /** What the pseudo-random numbers began with, for the provenance; without it there were none. */

@@ -74,6 +74,7 @@ typedef struct prem_after {
   int64_t lag_ns; /* its end to our first phase, at least; the guard and precedence_ns as well */
   bool latest;
   bool per_block; /* each block waits for its own part of the predecessor's job alone */
+  bool per_open;  /* the file does not say; bind decides where blocks are open */
   prem_place place;
 } prem_after;
 
@@ -563,6 +564,9 @@ PREM_API int64_t prem_unit_gap_ns(const prem_schedule *schedule, const prem_task
 PREM_API int64_t prem_schedule_unit_gap_ns(const prem_schedule *schedule);
 /** The longest prem_phase_gap_ns() of a task; NULL: of all tasks. */
 PREM_API int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_task *task);
+/** From now on sessions keep what its arrays should be in the end for the next ones. Its files, its
+ *  arguments and its kernels stay as they are. State arrays and errands have theirs each time. */
+PREM_API void prem_schedule_keep_references(prem_schedule *schedule);
 /** Does one of two tasks follow the other by block (prem_after.per_block)? Then each block keeps
  * the order of the arrays that they share by itself. */
 PREM_API bool prem_tasks_are_by_block(const prem_schedule *schedule, int32_t a, int32_t b);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The host's clock, which never steps back: CLOCK_MONOTONIC, and the cpu backend's own. */
-#ifndef TTPREM_PREM_BASE_CLOCK_H
-#define TTPREM_PREM_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -17,5 +16,3 @@ static inline double prem_host_clock_s(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Writing a text into CSV. */
-#ifndef TTPREM_PREM_BASE_CSV_QUOTE_H
-#define TTPREM_PREM_BASE_CSV_QUOTE_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -27,5 +26,3 @@ static inline void prem_csv_name(FILE *file, const char *name) {
   else
     fputs(name, file);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Arrays that grow. */
-#ifndef TTPREM_PREM_BASE_LIST_H
-#define TTPREM_PREM_BASE_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ static inline void *prem_list_add(prem_list *list) {
   list->items = grown;
   return (char *)grown + list->size * (size_t)list->count++;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Arithmetic that every room needs: the larger and the smaller of two, division that rounds. */
-#ifndef TTPREM_PREM_BASE_NUMBERS_H
-#define TTPREM_PREM_BASE_NUMBERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -64,5 +63,3 @@ static inline int64_t prem_round_up(int64_t value, int64_t to) {
   const int64_t above = value % to;
   return above > 0 ? value + (to - above) : value - above;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Numbers by chance, the same for the same seed on every machine. */
-#ifndef TTPREM_PREM_BASE_RANDOM_H
-#define TTPREM_PREM_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ static inline void prem_shuffle(int32_t *order, int32_t count, uint64_t *state) 
     order[j] = swapped;
   }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For qsort(). */
-#ifndef TTPREM_PREM_BASE_SORTING_H
-#define TTPREM_PREM_BASE_SORTING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ static inline int prem_by_i64(const void *left, const void *right) {
   const int64_t *a = left, *b = right;
   return (*a > *b) - (*a < *b);
 }
-
-#endif

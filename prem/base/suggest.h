@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** "Did you mean": words as messages show them, and the nearest of those there are. */
-#ifndef TTPREM_PREM_BASE_SUGGEST_H
-#define TTPREM_PREM_BASE_SUGGEST_H
+#pragma once
 
 #include "ttprem/base.h"
 
@@ -25,5 +24,3 @@ void prem_list_words(const char *(*candidate)(const void *from, int32_t index), 
                      int32_t count, char *out, size_t out_bytes);
 /** The nearest one from a list that a NULL ends. */
 prem_shown prem_suggest_word(const char *word, const char *const *words);
-
-#endif

@@ -2,7 +2,6 @@
 /* Reading the plan group of a schedule file: hyperperiod, runs, starts. */
 #include "prem/file/reader.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Inside the reader: typed reading of libconfig settings, each problem reported at its place. */
-#ifndef TTPREM_PREM_FILE_READER_H
-#define TTPREM_PREM_FILE_READER_H
+#pragma once
 
 #include "prem/base/suggest.h"
 #include "prem/file/scan.h"
@@ -197,5 +196,3 @@ bool prem_check_name(prem_reader *reader, const config_setting_t *setting, const
 /** One of `words`, which a NULL ends: its index. */
 bool prem_read_word(prem_reader *reader, const config_setting_t *group, const char *key,
                     const char *const *words, int *out);
-
-#endif

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prem/base/numbers.h"
-
 /* ---- the hyperperiod ------------------------------------------------------------------------- */
 
 static const prem_task *last_before(const prem_schedule *schedule, const prem_task *end) {

@@ -4,8 +4,7 @@
  * cuts down in silence, where the `plan` group stands, which token broke the syntax, includes that
  * go round in circles; and how many tasks there are, before libconfig makes a tree of them.
  */
-#ifndef TTPREM_PREM_FILE_SCAN_H
-#define TTPREM_PREM_FILE_SCAN_H
+#pragma once
 
 #include "prem/model/private.h"
 
@@ -59,5 +58,3 @@ const char *prem_included_file(prem_schedule *schedule, const char *folder, cons
  */
 prem_status prem_read_file(const char *path, char **bytes, size_t *count, char *reason,
                            size_t reason_bytes);
-
-#endif

@@ -651,6 +651,7 @@ static bool read_after(prem_reader *reader, const config_setting_t *group,
     prem_refuse(reader, 26, group, "per",
                 "per = \"block\" joins jobs one by one, without a lag: leave %s out",
                 after.latest ? "instance = \"latest\"" : "lag_ns");
+  after.per_open = !config_setting_get_member(group, "per") && !after.latest && after.lag_ns == 0;
   reader->edges += (int64_t)entry->count * count;
   if (reader->edges > EDGES) {
     prem_refuse(reader, 20, group, NULL,

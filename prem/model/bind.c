@@ -617,6 +617,8 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
   if (status != PREM_OK)
     return status;
   status = prem_deal_blocks(schedule, diag);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    prem_join_by_block(schedule, &schedule->tasks[t]);
   /* Where others have errors nothing is dealt, and nobody judges who has no block. */
   for (int32_t t = 0; t < schedule->task_count; ++t)
     schedule->tasks[t].broken |= schedule->tasks[t].block_count == 0;

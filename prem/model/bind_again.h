@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Binding a task once more, with other arguments. */
-#ifndef TTPREM_PREM_MODEL_BIND_AGAIN_H
-#define TTPREM_PREM_MODEL_BIND_AGAIN_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -16,5 +15,3 @@
 prem_status prem_bind_again(const prem_schedule *schedule, int32_t task, prem_arg *args,
                             int32_t arg_count, unsigned char params[PREM_PARAMS_BYTES],
                             prem_diag *diag);
-
-#endif

@@ -228,6 +228,41 @@ bool prem_judge_by_block(const prem_schedule *schedule, prem_status *status, pre
   return good;
 }
 
+static bool is_same_window(const prem_window *a, const prem_window *b) {
+  return memcmp(a->base, b->base, sizeof a->base) == 0 &&
+         memcmp(a->step, b->step, sizeof a->step) == 0 &&
+         memcmp(a->extent, b->extent, sizeof a->extent) == 0 && a->aim == b->aim;
+}
+
+bool prem_reads_tile_by_tile(const prem_task *task, const prem_task *before) {
+  bool reads = false;
+  if (!task->definition || !before->definition || task->definition->compatible ||
+      before->definition->compatible || memcmp(task->grid, before->grid, sizeof task->grid) != 0)
+    return false;
+  for (int32_t p = 0; p < task->definition->port_count; ++p)
+    for (int32_t q = 0; q < before->definition->port_count; ++q) {
+      if (task->arrays[p] != before->arrays[q] || !(is_output(task, p) || is_output(before, q)))
+        continue;
+      if (is_output(task, p) || !is_same_window(&task->windows[p], &before->windows[q]))
+        return false;
+      reads = true;
+    }
+  return reads;
+}
+
+void prem_join_by_block(const prem_schedule *schedule, prem_task *task) {
+  for (int32_t a = 0; a < task->after_count; ++a) {
+    const prem_task *before = &schedule->tasks[task->after[a].task];
+    if (task->after[a].per_open)
+      task->after[a].per_block =
+          task->blocks_open && before->blocks_open && task->block_count > 0 &&
+          task->block_count == before->block_count &&
+          memcmp(task->blocks, before->blocks, (size_t)task->block_count * sizeof *task->blocks) ==
+              0 &&
+          prem_reads_tile_by_tile(task, before);
+  }
+}
+
 static bool follows(const prem_task *task, int32_t before) {
   for (int32_t a = 0; a < task->after_count; ++a)
     if (task->after[a].per_block && task->after[a].task == before)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Precedence by block: `after` with per = "block". */
-#ifndef TTPREM_PREM_MODEL_BY_BLOCK_H
-#define TTPREM_PREM_MODEL_BY_BLOCK_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -15,9 +14,17 @@
  */
 bool prem_judge_by_block(const prem_schedule *schedule, prem_status *status, prem_diag *diag);
 
+/**
+ * Do tiles of the task read what tiles of the same numbers of the other one write, and nothing else
+ * of what it writes, so that on the same blocks no block waits for another one?
+ */
+bool prem_reads_tile_by_tile(const prem_task *task, const prem_task *before);
+
+/** Edges of which the file does not say it are by block where both tasks leave their blocks open,
+ *  have the same and go tile by tile. */
+void prem_join_by_block(const prem_schedule *schedule, prem_task *task);
+
 /** The part of a tile's window inside the array: first element and size in each dimension. False:
  *  none. */
 bool prem_window_clip(const prem_task *task, const prem_window *window, const int64_t shape[4],
                       int32_t tile, int64_t first[4], int64_t size[4]);
-
-#endif

@@ -5,8 +5,7 @@
  * can start at one instant alone, so that every rule for resources holds for it as well:
  * prem_copies_add() in ttprem/schedule.h.
  */
-#ifndef TTPREM_PREM_MODEL_COPIES_H
-#define TTPREM_PREM_MODEL_COPIES_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -20,5 +19,3 @@ int64_t prem_copy_start_ns(const prem_schedule *schedule, const prem_live_port *
 
 /** Take the copies' instants out of a plan that was made for the schedule with copies. */
 void prem_copies_drop(const prem_schedule *schedule, prem_plan *plan);
-
-#endif

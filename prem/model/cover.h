@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Do the windows of an output cut its array into parts? */
-#ifndef TTPREM_PREM_MODEL_COVER_H
-#define TTPREM_PREM_MODEL_COVER_H
+#pragma once
 
 #include "ttprem/kernel.h"
 
@@ -17,5 +16,3 @@
  */
 bool prem_is_cut(const int32_t grid[PREM_MAX_GRID], const prem_window *window,
                  const int64_t shape[4], const char *port, char *reason, size_t reason_bytes);
-
-#endif

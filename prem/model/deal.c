@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "prem/model/by_block.h"
 #include "prem/model/scratchpad.h"
 
 enum {
@@ -73,7 +74,7 @@ static int64_t rounds_of(int64_t tiles, int64_t blocks) {
 }
 
 /* a + b * c, or as much as there is. */
-static int64_t after(int64_t a, int64_t b, int64_t c) {
+static int64_t after_ns(int64_t a, int64_t b, int64_t c) {
   const prem_wide sum = (prem_wide)a + (prem_wide)b * c;
   return sum > MOST_NS ? MOST_NS : (int64_t)sum;
 }
@@ -98,7 +99,8 @@ static bool rank(dealer *d, bool *whole) {
     const prem_task *task = &schedule->tasks[ready[next]];
     int64_t *own = &d->rank_ns[ready[next]];
     d->turn[ready[next]] = next;
-    *own = after(*own, rounds_of(tiles_of(d, task), prem_max_i64(d->count, 1)), tile_ns(d, task));
+    *own =
+        after_ns(*own, rounds_of(tiles_of(d, task), prem_max_i64(d->count, 1)), tile_ns(d, task));
     for (int32_t i = 0; i < task->after_count; ++i) {
       const int32_t before = task->after[i].task;
       d->rank_ns[before] = prem_max_i64(d->rank_ns[before], *own);
@@ -213,7 +215,8 @@ static int32_t take_free(dealer *d, int64_t ready_ns, int32_t taken, int32_t mos
 static int64_t end_on(const dealer *d, int64_t tiles, int32_t blocks, int64_t one_ns) {
   int64_t end_ns = 0;
   for (int32_t b = 0; b < blocks && b < tiles; ++b)
-    end_ns = prem_max_i64(end_ns, after(d->taken[b].free_ns, rounds_of(tiles - b, blocks), one_ns));
+    end_ns =
+        prem_max_i64(end_ns, after_ns(d->taken[b].free_ns, rounds_of(tiles - b, blocks), one_ns));
   return end_ns;
 }
 
@@ -243,7 +246,7 @@ static int64_t occupy(dealer *d, const prem_task *task, int64_t ready_ns) {
   for (int32_t b = 0; b < task->block_count && b < tiles; ++b) {
     int64_t *free_ns = &d->free_ns[task->blocks[b]];
     *free_ns =
-        after(prem_max_i64(*free_ns, ready_ns), rounds_of(tiles - b, task->block_count), one_ns);
+        after_ns(prem_max_i64(*free_ns, ready_ns), rounds_of(tiles - b, task->block_count), one_ns);
     end_ns = prem_max_i64(end_ns, *free_ns);
   }
   return end_ns;
@@ -257,6 +260,56 @@ static const prem_task *same_blocks(const dealer *d, const prem_task *task) {
   return NULL;
 }
 
+/* When it would end on the blocks of one that it follows tile by tile: of that one it waits for no
+ * message. */
+static int64_t end_by_block(const dealer *d, const prem_task *task, prem_after *after,
+                            int64_t one_ns) {
+  const prem_task *before = &d->schedule->tasks[after->task];
+  int64_t end_ns = 0;
+  if (!after->per_open || !before->blocks_open || !prem_reads_tile_by_tile(task, before))
+    return INT64_MAX;
+  after->per_block = true;
+  const int64_t ready_ns = ready_of(d, task);
+  after->per_block = false;
+  for (int32_t b = 0; b < before->block_count; ++b)
+    end_ns = prem_max_i64(end_ns,
+                          after_ns(prem_max_i64(d->free_ns[before->blocks[b]], ready_ns),
+                                   rounds_of(task->tile_count - b, before->block_count), one_ns));
+  return end_ns;
+}
+
+/* The one on whose blocks it ends first, and no later than elsewhere; NULL: none. */
+static const prem_task *best_by_block(const dealer *d, prem_task *task, int64_t one_ns,
+                                      int64_t elsewhere_ns) {
+  const prem_task *best = NULL;
+  for (int32_t i = 0; i < task->after_count; ++i) {
+    const int64_t end_ns = end_by_block(d, task, &task->after[i], one_ns);
+    if (end_ns > elsewhere_ns || (best && end_ns == elsewhere_ns))
+      continue;
+    elsewhere_ns = end_ns;
+    best = &d->schedule->tasks[task->after[i].task];
+  }
+  return best;
+}
+
+/* Blocks that are free first, or those of one before it. */
+static int32_t choose_blocks(dealer *d, prem_task *task, int64_t ready_ns) {
+  const int32_t most = (int32_t)prem_min_i64(d->count, prem_min_i64(task->tile_count, d->blocks));
+  const int32_t near = take_neighbours(d, task, ready_ns, most);
+  const int64_t one_ns = after_ns(0, prem_task_jobs(d->schedule, task), tile_ns(d, task));
+  int32_t count = take_free(d, ready_ns, near, most);
+  for (int32_t b = 0; b < count; ++b)
+    d->is_taken[d->taken[b].block] = false;
+  if (count == 0)
+    return 0;
+  count = best_count(d, task->tile_count, count, one_ns);
+  const prem_task *before =
+      best_by_block(d, task, one_ns, end_on(d, task->tile_count, count, one_ns));
+  for (int32_t b = 0; before && b < before->block_count; ++b)
+    d->taken[b] = (dealt_block){ready_ns, before->blocks[b]};
+  return before ? before->block_count : count;
+}
+
 static prem_status deal(dealer *d, prem_task *task, int64_t ready_ns, prem_diag *diag) {
   const prem_task *before = same_blocks(d, task);
   int32_t count = before ? before->block_count : 0;
@@ -264,14 +317,7 @@ static prem_status deal(dealer *d, prem_task *task, int64_t ready_ns, prem_diag 
     for (int32_t b = 0; b < count; ++b)
       d->taken[b] = (dealt_block){ready_ns, before->blocks[b]};
   } else {
-    const int32_t most = (int32_t)prem_min_i64(d->count, prem_min_i64(task->tile_count, d->blocks));
-    const int32_t near = take_neighbours(d, task, ready_ns, most);
-    count = take_free(d, ready_ns, near, most);
-    for (int32_t b = 0; b < count; ++b)
-      d->is_taken[d->taken[b].block] = false;
-    if (count > 0)
-      count = best_count(d, task->tile_count, count,
-                         after(0, prem_task_jobs(d->schedule, task), tile_ns(d, task)));
+    count = choose_blocks(d, task, ready_ns);
   }
   if (count == 0) {
     prem_diag_add(diag, PREM_ERROR, 27, task->place, "blocks",
@@ -294,6 +340,7 @@ static prem_status deal(dealer *d, prem_task *task, int64_t ready_ns, prem_diag 
     return PREM_ERR_MEMORY;
   for (task->block_count = 0; task->block_count < count; ++task->block_count)
     task->blocks[task->block_count] = d->taken[task->block_count].block;
+  prem_join_by_block(d->schedule, task);
   return PREM_OK;
 }
 
@@ -366,13 +413,15 @@ prem_status prem_deal_blocks(prem_schedule *schedule, prem_diag *diag) {
       d.order[count++] = t;
   if (!status)
     qsort_r(d.order, (size_t)count, sizeof *d.order, by_rank, &d);
+  for (int32_t t = 0; t < schedule->task_count; ++t) /* nobody is on the blocks of another yet */
+    prem_join_by_block(schedule, &schedule->tasks[t]);
   for (int32_t i = 0; !status && i < count; ++i) {
     prem_task *task = &schedule->tasks[d.order[i]];
     const int64_t ready_ns = ready_of(&d, task);
     if (is_open(task))
       status = deal(&d, task, ready_ns, diag);
     if (!status)
-      d.end_ns[d.order[i]] = occupy(&d, task, ready_ns);
+      d.end_ns[d.order[i]] = occupy(&d, task, ready_of(&d, task));
   }
   dealer_free(&d);
   return status;
@@ -409,6 +458,8 @@ prem_status prem_schedule_deal(prem_schedule *schedule, bool *changed, prem_diag
                        (size_t)task->block_count * sizeof *task->blocks) != 0;
     free(before[t].blocks);
   }
+  for (size_t t = 0; t < tasks; ++t)
+    prem_join_by_block(schedule, &schedule->tasks[t]);
   free(before);
   return status ? status : prem_scratchpad_measure(schedule);
 }

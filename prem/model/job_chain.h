@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** A job that is event-driven on a block: only its first phase has an instant. */
-#ifndef TTPREM_PREM_MODEL_JOB_CHAIN_H
-#define TTPREM_PREM_MODEL_JOB_CHAIN_H
+#pragma once
 
 #include "prem/base/numbers.h"
 #include "ttprem/schedule.h"
@@ -29,5 +28,3 @@ prem_wide prem_job_chain_bound(const prem_schedule *schedule, const prem_task *t
  */
 int64_t prem_job_chain(const prem_schedule *schedule, const prem_task *task, int32_t position,
                        int32_t warmup, prem_job_step *steps);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Operating modes as schedules of their own: who has jobs in one, and a schedule of these. */
-#ifndef TTPREM_PREM_MODEL_MODES_H
-#define TTPREM_PREM_MODEL_MODES_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -21,5 +20,3 @@ prem_status prem_tasks_off(const prem_schedule *schedule, uint32_t *off);
  */
 prem_status prem_mode_schedule(const prem_schedule *schedule, int32_t mode, prem_schedule **out,
                                int32_t **tasks);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Which jobs are left out, for an overrun or an operating mode: those that are made of others that
  *  are left out as well. */
-#ifndef TTPREM_PREM_MODEL_OVERRUN_H
-#define TTPREM_PREM_MODEL_OVERRUN_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -40,5 +39,3 @@ void prem_overruns_free(prem_overruns *overruns);
 
 /** Mark a task, and all whose jobs are made of its, directly or over others. */
 void prem_overruns_mark(const prem_overruns *overruns, int32_t task, bool *is_marked);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What a prem_schedule keeps to itself: file names, the file's bytes, lookup tables. */
-#ifndef TTPREM_PREM_MODEL_PRIVATE_H
-#define TTPREM_PREM_MODEL_PRIVATE_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -17,6 +16,9 @@ struct prem_schedule_private {
   int32_t *tile_blocks;  /* [task] while bind works: of the blocks, those for which it has tiles */
   int32_t *block_in;     /* made by bind: the largest input buffer of the tasks on a block */
   int32_t *block_out;
+  bool keeps_references;
+  void *references; /* of the first session, one array's after the other; NULL: none yet */
+  size_t references_bytes;
 };
 
 /** The schedule's own copy of a file name; NULL when out of memory. */
@@ -56,5 +58,3 @@ bool prem_judge_versions(const prem_schedule *schedule, prem_status *status, pre
 void prem_chains_free(prem_measure *measure);
 /** Does each task of a chain have its data from the one before it (E026)? Of a bound schedule. */
 bool prem_judge_chains(const prem_schedule *schedule, prem_diag *diag);
-
-#endif

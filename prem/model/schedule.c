@@ -75,6 +75,7 @@ static void free_private(struct prem_schedule_private *own) {
   free(own->by_name);
   free(own->block_in);
   free(own->block_out);
+  free(own->references);
   free(own);
 }
 
@@ -102,6 +103,10 @@ void prem_schedule_free(prem_schedule *schedule) {
   prem_plan_free(schedule->plan);
   free_private(schedule->private_data);
   free(schedule);
+}
+
+void prem_schedule_keep_references(prem_schedule *schedule) {
+  schedule->private_data->keeps_references = true;
 }
 
 void prem_schedule_set_plan(prem_schedule *schedule, prem_plan *plan) {

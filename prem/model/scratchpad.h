@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Where a tile's windows lie in its block's scratchpad. */
-#ifndef TTPREM_PREM_MODEL_SCRATCHPAD_H
-#define TTPREM_PREM_MODEL_SCRATCHPAD_H
+#pragma once
 
 #include "ttprem/kernel.h"
 #include "ttprem/schedule.h"
@@ -15,5 +14,3 @@ bool prem_scratchpad_lay_out(const prem_schedule *schedule, prem_task *task,
 /** Of a schedule whose tasks are bound: what each block needs, with work areas where the block that
  *  needs most needs least. For prem_block_scratch_bytes(). @return PREM_OK, or memory. */
 prem_status prem_scratchpad_measure(prem_schedule *schedule);
-
-#endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "prem/model/by_block.h"
 #include "prem/model/private.h"
 #include "prem/model/scratchpad.h"
 
@@ -16,6 +17,7 @@ enum {
   LEAST_BYTES = 4 << 10,          /* of a tile that is made smaller, so that all blocks have one */
   ROW_BYTES = 64,                 /* that could be moved instead of beginning a row */
   TURN_BYTES = 48 << 10,          /* that a block could move while tiles turn around */
+  MESSAGE_BYTES = 24 << 10,       /* the same, while another block is told of them */
   MAX_PIECES = 16                 /* of a row: of a window with a border square tiles move less */
 };
 
@@ -107,6 +109,14 @@ static int32_t level(chooser *c, int32_t tile[PREM_MAX_RANK], int32_t rank, int3
   return size;
 }
 
+/* Bytes that a block could have moved while it has the tile of the last try. */
+static int64_t tile_cost(const chooser *c) {
+  int64_t cost = (int64_t)c->task->in_bytes + c->task->out_bytes + TURN_BYTES;
+  for (int32_t p = 0; p < c->kernel->port_count; ++p)
+    cost += (int64_t)c->task->layout[p].rows * ROW_BYTES;
+  return cost;
+}
+
 /* Dimension `cut` as long as fits, of the others those in `whole` whole, and else 1. */
 static void look_at(chooser *c, const int32_t sizes[PREM_MAX_RANK], int32_t rank, int32_t cut,
                     uint32_t whole) {
@@ -119,12 +129,9 @@ static void look_at(chooser *c, const int32_t sizes[PREM_MAX_RANK], int32_t rank
   tile[cut] = level(c, tile, rank, cut, tile[cut], sizes[cut]);
   if (!try_tile(c, tile, rank))
     return;
-  const int64_t tiles = tiles_of(c->bind), bytes = (int64_t)c->task->in_bytes + c->task->out_bytes;
-  const int64_t moved = tiles * bytes;
-  int64_t turn = TURN_BYTES;
-  for (int32_t p = 0; p < c->kernel->port_count; ++p)
-    turn += (int64_t)c->task->layout[p].rows * ROW_BYTES;
-  const int64_t cost = prem_div_ceil(tiles, c->blocks) * (bytes + turn);
+  const int64_t tiles = tiles_of(c->bind);
+  const int64_t moved = tiles * ((int64_t)c->task->in_bytes + c->task->out_bytes);
+  const int64_t cost = prem_div_ceil(tiles, c->blocks) * tile_cost(c);
   if (c->best_tiles > 0 &&
       (cost > c->best_cost || (cost == c->best_cost && moved >= c->best_moved)))
     return;
@@ -150,7 +157,24 @@ static bool choose(chooser *c, const int64_t shape[PREM_MAX_RANK], int32_t rank)
         if (!(whole & 1U << cut))
           look_at(c, sizes, rank, cut, whole);
   }
-  return c->best_tiles > 0 && try_tile(c, c->best, rank);
+  return c->best_tiles > 0;
+}
+
+/* The tile of a task before it, whose tiles it goes on with on the same blocks without a message;
+ * false: none is worth that. */
+static bool choose_as_before(chooser *c) {
+  for (int32_t i = 0; c->task->blocks_open && i < c->task->after_count; ++i) {
+    const prem_task *before = &c->schedule->tasks[c->task->after[i].task];
+    if (!c->task->after[i].per_open || !before->blocks_open || !before->definition ||
+        before->tile_rank == 0 || before->tile_count > 2 * c->blocks ||
+        !try_tile(c, before->tile, before->tile_rank))
+      continue;
+    prem_task now = *c->task;
+    now.definition = c->kernel;
+    if (prem_reads_tile_by_tile(&now, before) && tile_cost(c) <= c->best_cost + MESSAGE_BYTES)
+      return true;
+  }
+  return false;
 }
 
 /* ---- blocks --------------------------------------------------------------------------------- */
@@ -162,9 +186,10 @@ typedef struct sharing {
   int32_t *order;     /* none before one that follows it; those that go round, which is refused
                          elsewhere, are not in it */
   int32_t *depth;     /* [task]: so many of a row come before it */
+  int32_t *height;    /* [task]: so many of a row come after it */
   double *bytes;      /* [task] of its arrays */
   double *beside;     /* [depth] the same, of all tasks that may run beside each other */
-  int32_t count;
+  int32_t count, levels;
 } sharing;
 
 static bool sharing_new(sharing *s, const prem_schedule *schedule) {
@@ -173,15 +198,17 @@ static bool sharing_new(sharing *s, const prem_schedule *schedule) {
                  .followers = calloc(tasks, sizeof *s->followers),
                  .order = calloc(tasks, sizeof *s->order),
                  .depth = calloc(tasks, sizeof *s->depth),
+                 .height = calloc(tasks, sizeof *s->height),
                  .bytes = calloc(tasks, sizeof *s->bytes),
                  .beside = calloc(tasks, sizeof *s->beside)};
-  return s->followers && s->order && s->depth && s->bytes && s->beside;
+  return s->followers && s->order && s->depth && s->height && s->bytes && s->beside;
 }
 
 static void sharing_free(sharing *s) {
   free(s->followers);
   free(s->order);
   free(s->depth);
+  free(s->height);
   free(s->bytes);
   free(s->beside);
 }
@@ -202,6 +229,7 @@ static void find_order(sharing *s) {
   for (int32_t next = 0; next < s->count; ++next)
     for (int32_t i = 0; i < edges_of(&tasks[s->order[next]]); ++i) {
       const int32_t before = tasks[s->order[next]].after[i].task;
+      s->height[before] = prem_max_i32(s->height[before], s->height[s->order[next]] + 1);
       if (--s->followers[before] == 0)
         s->order[s->count++] = before;
     }
@@ -224,8 +252,25 @@ static void find_bytes(sharing *s, int32_t t) {
   }
   if (s->bytes[t] <= 0)
     s->bytes[t] = before;
-  if (!task->best_effort)
-    s->beside[s->depth[t]] += s->bytes[t];
+  s->levels = prem_max_i32(s->levels, s->depth[t] + s->height[t] + 1);
+}
+
+/* One that may run later as well has its bytes there as well. */
+static void find_beside(sharing *s, int32_t t) {
+  const int32_t end = s->levels - s->height[t];
+  for (int32_t level = s->depth[t]; level < end && !s->schedule->tasks[t].best_effort; ++level)
+    s->beside[level] += s->bytes[t] / (end - s->depth[t]);
+}
+
+/* Of the blocks: as much as its bytes are of those beside it. The longest rows of tasks decide when
+ * all ends; tasks of a row that is half as long may take twice the time. */
+static double part_of(const sharing *s, int32_t t) {
+  const int32_t end = s->levels - s->height[t], row = s->depth[t] + s->height[t] + 1;
+  double beside = 0;
+  for (int32_t level = s->depth[t]; level < end; ++level)
+    beside += s->beside[level] / (end - s->depth[t]);
+  const double part = beside > 0 ? s->bytes[t] * row / s->levels / beside : 1;
+  return part < 1 ? part : 1;
 }
 
 prem_status prem_tile_share(prem_schedule *schedule) {
@@ -240,12 +285,13 @@ prem_status prem_tile_share(prem_schedule *schedule) {
     find_order(&s);
   for (int32_t i = has_memory ? s.count : 0; i-- > 0;)
     find_bytes(&s, s.order[i]);
+  for (int32_t i = 0; has_memory && i < s.count; ++i)
+    find_beside(&s, s.order[i]);
   for (int32_t t = 0; t < tasks; ++t)
     open -= schedule->tasks[t].best_effort ? schedule->tasks[t].block_count : 0;
   for (int32_t t = 0; has_memory && t < tasks; ++t) {
     const int32_t named = schedule->tasks[t].block_count;
-    const double beside = s.beside[s.depth[t]], part = beside > 0 ? s.bytes[t] / beside : 1;
-    const double blocks = named > 0 ? named : open * (part < 1 ? part : 1);
+    const double blocks = named > 0 ? named : open * part_of(&s, t);
     const double tiles = round(blocks * (pct > 0 ? pct : 100) / 100);
     own->tile_blocks[t] = (int32_t)fmin(fmax(tiles, 1), INT32_MAX);
   }
@@ -276,7 +322,8 @@ prem_status prem_tile_choose(prem_schedule *schedule, prem_task *task, const pre
       schedule->arrays[task->arrays[p]].type = kernel->ports[p].type;
   for (int32_t p = kernel->port_count - 1; p >= 0; --p) /* of the output, where it is known */
     for (int32_t rank = asked.rank[p]; rank > 0; --rank)
-      if (choose(&c, asked.shape[p], rank)) {
+      if (choose(&c, asked.shape[p], rank) &&
+          (choose_as_before(&c) || try_tile(&c, c.best, rank))) {
         task->tile_rank = bind->tile_rank;
         memcpy(task->tile, bind->tile, sizeof task->tile);
         return PREM_OK;

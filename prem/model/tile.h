@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Tiles for the tasks whose file leaves them open. */
-#ifndef TTPREM_PREM_MODEL_TILE_H
-#define TTPREM_PREM_MODEL_TILE_H
+#pragma once
 
 #include "ttprem/kernel.h"
 #include "ttprem/schedule.h"
@@ -24,5 +23,3 @@ prem_status prem_tile_share(prem_schedule *schedule);
  */
 prem_status prem_tile_choose(prem_schedule *schedule, prem_task *task, const prem_kernel *kernel,
                              prem_bind *bind);
-
-#endif

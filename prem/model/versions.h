@@ -10,8 +10,7 @@
  * An ordinary array that is made of a state array changes from job to job as well, so it is kept in
  * the same way, with room for one version.
  */
-#ifndef TTPREM_PREM_MODEL_VERSIONS_H
-#define TTPREM_PREM_MODEL_VERSIONS_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -81,5 +80,3 @@ static inline int64_t prem_version_of(const prem_versions *versions, const prem_
 prem_status prem_version_edges_new(const prem_versions *versions, prem_version_edge **out,
                                    int32_t *count);
 void prem_version_edges_free(prem_version_edge *edges, int32_t count);
-
-#endif

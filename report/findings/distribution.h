@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Distributions in findings: a table and its chart of steps, and many values in a few rows. */
-#ifndef TTPREM_REPORT_FINDINGS_DISTRIBUTION_H
-#define TTPREM_REPORT_FINDINGS_DISTRIBUTION_H
+#pragma once
 
 #include "ttprem/findings.h"
 #include "ttprem/measure.h"
@@ -25,5 +24,3 @@ PREM_API prem_table *prem_summaries_begin(prem_findings *findings, const char *n
                                           const char *title, const char *series);
 PREM_API void prem_summaries_add(prem_table *table, const char *series,
                                  const prem_summary *summary);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What findings consist of, for those who write, print and draw them. */
-#ifndef TTPREM_REPORT_FINDINGS_PARTS_H
-#define TTPREM_REPORT_FINDINGS_PARTS_H
+#pragma once
 
 #include "ttprem/findings.h"
 
@@ -57,5 +56,3 @@ PREM_API const prem_value *prem_table_value(const prem_table *table, int64_t row
 PREM_API double prem_value_number(const prem_value *value);
 /** As a reader wants it: "-" if it is missing. Returns like snprintf. */
 int prem_value_format(const prem_value *value, char *out, size_t out_bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Tables and charts as studies and experiments write them: all columns in one line, a row in one
  * call. */
-#ifndef TTPREM_REPORT_FINDINGS_TABLES_H
-#define TTPREM_REPORT_FINDINGS_TABLES_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ PREM_API void prem_table_add_cells(prem_table *table, const prem_cell *cells, si
 #define prem_table_row(table, ...)                                                                 \
   prem_table_add_cells(table, (const prem_cell[]){__VA_ARGS__},                                    \
                        sizeof((const prem_cell[]){__VA_ARGS__}) / sizeof(prem_cell))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The files of report/, as they are in the source tree: built into the library. */
-#ifndef TTPREM_REPORT_PAGE_ASSETS_H
-#define TTPREM_REPORT_PAGE_ASSETS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ prem_asset prem_report_notice(void);
 prem_asset prem_report_style(int number);  /* 0, 1 */
 prem_asset prem_report_script(int number); /* 0 to 4 */
 enum { PREM_REPORT_STYLES = 2, PREM_REPORT_SCRIPTS = 5 };
-
-#endif

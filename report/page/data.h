@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The CSV files beside a result as JSON small enough for a page. */
-#ifndef TTPREM_REPORT_PAGE_DATA_H
-#define TTPREM_REPORT_PAGE_DATA_H
+#pragma once
 
 #include <jansson.h>
 
@@ -22,5 +21,3 @@ json_t *prem_report_samples(const json_t *result, const char *path, prem_diag *d
  * @return as above
  */
 json_t *prem_report_phases(const json_t *result, const char *path, prem_diag *diag);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Is a JSON document what its schema says? The page trusts what passes. */
-#ifndef TTPREM_REPORT_PAGE_SAMPLES_H
-#define TTPREM_REPORT_PAGE_SAMPLES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -15,5 +14,3 @@ typedef enum prem_document {
 
 /** What it is; when it is broken, the first reason is in `diag`. */
 prem_document prem_report_check(const json_t *root, const char *path, prem_diag *diag);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What the pictures share: size, colours, units and pieces of a gnuplot script. */
-#ifndef TTPREM_REPORT_PICTURES_DRAWING_H
-#define TTPREM_REPORT_PICTURES_DRAWING_H
+#pragma once
 
 #include <signal.h>
 #include <stdio.h>
@@ -87,5 +86,3 @@ prem_status prem_begin_script(const char *path, FILE **script, prem_diag *diag);
  *  prem_gnuplot_run(), and PREM_ERR_IO if `path` is unwritable. */
 prem_status prem_draw_script(FILE *script, const char *path, const volatile sig_atomic_t *stop,
                              prem_diag *diag);
-
-#endif

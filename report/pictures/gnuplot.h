@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Running gnuplot: a script goes in, a picture comes out. */
-#ifndef TTPREM_REPORT_PICTURES_GNUPLOT_H
-#define TTPREM_REPORT_PICTURES_GNUPLOT_H
+#pragma once
 
 #include <signal.h>
 #include <stdio.h>
@@ -19,5 +18,3 @@
  */
 prem_status prem_gnuplot_run(FILE *script, FILE *picture, const volatile sig_atomic_t *stop,
                              prem_diag *diag);
-
-#endif

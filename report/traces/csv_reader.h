@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Reading CSV line by line, however long the file: one line of it is in memory. */
-#ifndef TTPREM_REPORT_TRACES_CSV_READER_H
-#define TTPREM_REPORT_TRACES_CSV_READER_H
+#pragma once
 
 #include <signal.h>
 #include <stdio.h>
@@ -37,5 +36,3 @@ bool prem_csv_integer(prem_csv *csv, int32_t field, const char *column, int64_t 
 bool prem_csv_stop(prem_csv *csv, prem_status status);
 /** End the reading with an error at the line read last; always false. */
 bool prem_csv_refuse(prem_csv *csv, const char *format, ...) PREM_PRINTF(2, 3);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Raw data as it is kept: files compressed by gzip, read like any other. */
-#ifndef TTPREM_REPORT_TRACES_GZIP_FILE_H
-#define TTPREM_REPORT_TRACES_GZIP_FILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
  * is 0 where one of both is no regular file. Links are followed.
  * What is cut short or damaged in PATH.gz is an error of the stream (ferror). */
 FILE *prem_gzip_open(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Writing Perfetto's trace format (protobuf), packet by packet, to a stdio file. */
-#ifndef TTPREM_REPORT_TRACES_PERFETTO_H
-#define TTPREM_REPORT_TRACES_PERFETTO_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -33,5 +32,3 @@ void prem_perfetto_slice(FILE *file, uint64_t track, uint64_t name, int64_t begi
                          int64_t end_ns, const prem_perfetto_note *notes, int note_count);
 void prem_perfetto_instant(FILE *file, uint64_t track, uint64_t name, int64_t at_ns,
                            const prem_perfetto_note *notes, int note_count);
-
-#endif

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "prem/model/private.h"
-#include "runtime/core/elements.h"
 #include "runtime/core/image.h"
 
 enum { STORAGE_ALIGNMENT = 128, PITCH_ALIGNMENT = 16 };
@@ -365,6 +364,46 @@ static prem_status compute_references(prem_arrays *arrays, prem_diag *diag) {
   return status;
 }
 
+/* To or from what the schedule keeps: tolerances, then the arrays. @return its size */
+static size_t copy_references(prem_arrays *arrays, unsigned char *kept, bool is_read) {
+  size_t bytes = (size_t)arrays->schedule->array_count * sizeof *arrays->tolerance;
+  if (kept && is_read)
+    memcpy(arrays->tolerance, kept, bytes);
+  else if (kept)
+    memcpy(kept, arrays->tolerance, bytes);
+  for (int32_t a = 0; a < arrays->schedule->array_count; ++a) {
+    const prem_storage *one = &arrays->reference[a];
+    if (!has_reference(arrays, a))
+      continue;
+    const size_t size = slot_bytes(one) * ((size_t)one->slots - 1) + storage_bytes(one);
+    if (kept && is_read)
+      memcpy(one->base, kept + bytes, size);
+    else if (kept)
+      memcpy(kept + bytes, one->base, size);
+    bytes += size;
+  }
+  return bytes;
+}
+
+/* As a session before has found them, where the schedule keeps them. */
+static prem_status find_references(prem_arrays *arrays, prem_diag *diag) {
+  struct prem_schedule_private *own = arrays->schedule->private_data;
+  if (!own || !own->keeps_references)
+    return compute_references(arrays, diag);
+  const size_t bytes = copy_references(arrays, NULL, false);
+  const bool is_known = own->references && own->references_bytes == bytes;
+  prem_status status = is_known ? PREM_OK : compute_references(arrays, diag);
+  if (status == PREM_OK && !is_known) {
+    free(own->references);
+    own->references = malloc(bytes + 1);
+    own->references_bytes = bytes;
+    status = own->references ? PREM_OK : PREM_ERR_MEMORY;
+  }
+  if (status == PREM_OK)
+    copy_references(arrays, own->references, is_known);
+  return status;
+}
+
 /* ---- references that change from job to job ------------------------------------------------- */
 
 /* What belongs to each task: numbers `items[first[task]]` to `items[first[task + 1] - 1]`,
@@ -628,7 +667,7 @@ static prem_status prepare(prem_arrays *arrays, prem_diag *diag) {
   if (status == PREM_OK)
     status = keep_first_versions(arrays);
   if (status == PREM_OK && !arrays->is_live)
-    status = compute_references(arrays, diag);
+    status = find_references(arrays, diag);
   return status;
 }
 

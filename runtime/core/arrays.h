@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The arrays of a schedule in host memory: storage, filling, references, verifying, saving. */
-#ifndef TTPREM_RUNTIME_CORE_ARRAYS_H
-#define TTPREM_RUNTIME_CORE_ARRAYS_H
+#pragma once
 
 #include "prem/model/versions.h"
 #include "runtime/core/elements.h"
@@ -92,5 +91,3 @@ void prem_array_verify_row(const prem_storage *storage, const prem_arrays *array
                            int64_t row, int64_t first, int64_t count, prem_verdict *verdict);
 /** Write every array with a `save` path; goes on after one that cannot be written (diag). */
 prem_status prem_arrays_save(const prem_arrays *arrays, prem_diag *diag);
-
-#endif

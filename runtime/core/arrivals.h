@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Errands that come by themselves: a thread that sends them, beside a run. */
-#ifndef TTPREM_RUNTIME_CORE_ARRIVALS_H
-#define TTPREM_RUNTIME_CORE_ARRIVALS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -23,5 +22,3 @@ prem_status prem_arrivals_begin(prem_arrivals *arrivals, prem_errands *errands,
                                 const prem_run_request *request, prem_diag *diag);
 /** Send no more, and wait for the thread. */
 void prem_arrivals_end(prem_arrivals *arrivals);
-
-#endif

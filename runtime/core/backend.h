@@ -27,8 +27,7 @@
  * by nobody afterwards. The arrays belong to the backend during a run, and to the session at all
  * other times. A recorder is written by one thread; a trace belongs to the caller of the run.
  */
-#ifndef TTPREM_RUNTIME_CORE_BACKEND_H
-#define TTPREM_RUNTIME_CORE_BACKEND_H
+#pragma once
 
 #include "runtime/core/arrays.h"
 #include "runtime/core/courier.h"
@@ -128,5 +127,3 @@ struct prem_backend {
 extern const prem_backend prem_backend_sim;
 extern const prem_backend prem_backend_cpu;
 extern const prem_backend prem_backend_cuda; /* in builds with TTPREM_CUDA */
-
-#endif

@@ -23,8 +23,7 @@
  * What both sides share is the prem_channel; a prem_producer and a prem_consumer are each their
  * side's own.
  */
-#ifndef TTPREM_RUNTIME_CORE_CHANNEL_H
-#define TTPREM_RUNTIME_CORE_CHANNEL_H
+#pragma once
 
 #include "runtime/core/live_words.h"
 #include "ttprem/base.h"
@@ -268,5 +267,3 @@ PREM_SHARED_CODE void prem_channel_release(prem_consumer *consumer, int32_t slot
   if (--consumer->holds[slot] == 0)
     prem_consumer_say_passed(consumer);
 }
-
-#endif

@@ -9,8 +9,7 @@
  * After D. L. Mills, "Network Time Protocol", RFC 5905, and K. Marzullo and S. Owicki, "Maintaining
  * the time in a distributed system", 1985.
  */
-#ifndef TTPREM_RUNTIME_CORE_CLOCK_MATCH_H
-#define TTPREM_RUNTIME_CORE_CLOCK_MATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ static inline int64_t prem_clock_match_offset_ns(const prem_clock_match *match) 
 static inline int64_t prem_clock_match_bound_ns(const prem_clock_match *match) {
   return (match->max_ns - match->min_ns + 1) / 2;
 }
-
-#endif

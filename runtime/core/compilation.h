@@ -6,8 +6,7 @@
  *   program_tables.c   a block's two tables: their order, the phases of each tile, flags
  *   program_buffers.c  which scratch buffer each tile gets, and the waits that come of it
  */
-#ifndef TTPREM_RUNTIME_CORE_COMPILATION_H
-#define TTPREM_RUNTIME_CORE_COMPILATION_H
+#pragma once
 
 #include "runtime/core/program.h"
 
@@ -66,5 +65,3 @@ prem_status prem_tables_make(prem_program *program, const prem_slot *slots, int6
 
 /** Give every tile of the block in hand its buffers, and their users their waits. */
 prem_status prem_buffers_hold(const prem_compilation *c);
-
-#endif

@@ -11,8 +11,7 @@
  * Of state arrays, and of what is made of them, each job sees a certain version: there the edges
  * are those of prem/model/versions.h, whatever the plan's order.
  */
-#ifndef TTPREM_RUNTIME_CORE_DATA_EDGES_H
-#define TTPREM_RUNTIME_CORE_DATA_EDGES_H
+#pragma once
 
 #include "runtime/core/program.h"
 
@@ -27,5 +26,3 @@
  */
 prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *slots,
                                         int64_t slot_count);
-
-#endif

@@ -7,8 +7,7 @@
  * All of it is one word, so there is one order of what happens to it: who enters is counted before
  * the door is shut, or sees that it is.
  */
-#ifndef TTPREM_RUNTIME_CORE_DOOR_H
-#define TTPREM_RUNTIME_CORE_DOOR_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ static inline bool prem_door_is_empty(prem_door *door) {
 static inline void prem_door_open(prem_door *door) {
   PREM_DOOR_ADD(door, ~PREM_DOOR_SHUT + 1);
 }
-
-#endif

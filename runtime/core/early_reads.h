@@ -5,8 +5,7 @@
  * with its fill, and the references of all that is made of it go from job to job, as those of state
  * arrays do. Which job sees what is for the plan to say.
  */
-#ifndef TTPREM_RUNTIME_CORE_EARLY_READS_H
-#define TTPREM_RUNTIME_CORE_EARLY_READS_H
+#pragma once
 
 #include "runtime/core/arrays.h"
 #include "runtime/core/program.h"
@@ -15,5 +14,3 @@
  * Warns of arrays that can be compared only when a run has settled. */
 prem_status prem_arrays_find_early_reads(prem_arrays *arrays, const prem_program *program,
                                          prem_diag *diag);
-
-#endif

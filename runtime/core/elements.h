@@ -3,8 +3,7 @@
  * Elements of arrays by their type: filling, poisoning, comparing, telling. An element has parts of
  * one type: a c64 has two f32, every other one is its own only part.
  */
-#ifndef TTPREM_RUNTIME_CORE_ELEMENTS_H
-#define TTPREM_RUNTIME_CORE_ELEMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ int32_t prem_element_wrong_part(prem_type type, const void *found, const void *e
 double prem_element_value(prem_type type, const void *element, int32_t part);
 
 enum { PREM_POISON = 0xFF };
-
-#endif

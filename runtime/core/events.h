@@ -6,8 +6,7 @@
  * it has lost. Words of an entry are stored with release behind `claimed`; so who has loaded one of
  * a later lap, with acquire, sees from `claimed` that it did.
  */
-#ifndef TTPREM_RUNTIME_CORE_EVENTS_H
-#define TTPREM_RUNTIME_CORE_EVENTS_H
+#pragma once
 
 #include "runtime/core/live_words.h"
 
@@ -50,6 +49,4 @@ static inline bool prem_events_read(const prem_event_ring *ring, uint64_t *next,
     *next = claimed - PREM_EVENTS;
   }
 }
-#endif
-
 #endif

@@ -13,8 +13,7 @@
  * itself, whatever the maximum is, of colours the luma rounded to nearest; a u8 takes no picture of
  * wider pixels. They are written as they are, in 8 and 16 bit.
  */
-#ifndef TTPREM_RUNTIME_CORE_IMAGE_H
-#define TTPREM_RUNTIME_CORE_IMAGE_H
+#pragma once
 
 #include "runtime/core/arrays.h"
 
@@ -27,5 +26,3 @@ prem_status prem_image_read(const char *path, prem_storage *storage, char *reaso
 /** Write `storage` to `path`, beside and renamed. */
 prem_status prem_image_write(const char *path, const prem_storage *storage, char *reason,
                              size_t reason_bytes);
-
-#endif

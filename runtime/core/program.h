@@ -7,8 +7,7 @@
  * (memory, compute) work their tables strictly in order, hyperperiod after hyperperiod. A backend
  * whose block is one thread merges both tables with prem_block_next().
  */
-#ifndef TTPREM_RUNTIME_CORE_PROGRAM_H
-#define TTPREM_RUNTIME_CORE_PROGRAM_H
+#pragma once
 
 #include <assert.h>
 
@@ -171,5 +170,3 @@ int32_t prem_block_position(const prem_block_program *block, int32_t task);
 /** For one-thread blocks: is the memory table's record at `m` before the compute table's at `c`?
  *  Indexes at the tables' ends are allowed. */
 bool prem_block_memory_first(const prem_block_program *block, int32_t m, int32_t c);
-
-#endif

@@ -7,8 +7,7 @@
  * The GPU has its own form of them in runtime/cuda/device/block.cuh and record.cuh;
  * tests/runtime/test_record_rules.c compiles that one too and holds it against this one.
  */
-#ifndef TTPREM_RUNTIME_CORE_RECORD_RULES_H
-#define TTPREM_RUNTIME_CORE_RECORD_RULES_H
+#pragma once
 
 #include "prem/base/numbers.h"
 #include "runtime/core/recorder.h"
@@ -101,5 +100,3 @@ static inline void prem_record_executed(prem_recorder *recorder, prem_mode mode,
                                     .flags = record->flags & PREM_TRACED_FLAGS};
   prem_recorder_add(recorder, &traced, prem_window_end_ns(mode, record, done->epoch_ns));
 }
-
-#endif

@@ -3,8 +3,7 @@
  * How an executor records: one recorder a block, written by one thread only, memory touched before
  * the run, no locks and no allocation. prem_recorders_collect() joins them into the trace.
  */
-#ifndef TTPREM_RUNTIME_CORE_RECORDER_H
-#define TTPREM_RUNTIME_CORE_RECORDER_H
+#pragma once
 
 #include "runtime/core/program.h"
 
@@ -82,5 +81,3 @@ static inline void prem_recorder_add(prem_recorder *recorder, const prem_trace_r
 void prem_recorders_collect(const prem_program *program, prem_recorder *recorders,
                             prem_trace *trace);
 void prem_recorders_free(prem_recorder *recorders, int32_t block_count);
-
-#endif

@@ -3,8 +3,7 @@
  * Computing a tile where a store outside of its views is found and does no harm: on copies of its
  * windows, each with a red zone before and after it.
  */
-#ifndef TTPREM_RUNTIME_CORE_RED_ZONES_H
-#define TTPREM_RUNTIME_CORE_RED_ZONES_H
+#pragma once
 
 #include "runtime/core/arrays.h"
 
@@ -46,5 +45,3 @@ prem_status prem_stray_tell(const prem_task *task, int32_t tile, const prem_stra
 /** Compute every tile of every task once, on what the arrays hold, and store nothing: who wrote
  *  elsewhere? @retval PREM_ERR_WRONG  the first one, told. */
 prem_status prem_find_stray(const prem_arrays *arrays, prem_diag *diag);
-
-#endif

@@ -30,8 +30,7 @@
  * What was written before an item was put is visible to who has taken it. From EMPTY nobody may
  * conclude that no more will come.
  */
-#ifndef TTPREM_RUNTIME_CORE_RING_H
-#define TTPREM_RUNTIME_CORE_RING_H
+#pragma once
 
 #include <stdalign.h>
 #include <stdbool.h>
@@ -203,5 +202,3 @@ PREM_RING_CODE prem_ring_answer prem_ring_take(prem_ring *ring, prem_ring_hand *
   prem_ring_fence(); /* what lies behind the items is read after them */
   return prem_ring_settle(hand, left, &ring->room.word);
 }
-
-#endif

@@ -17,8 +17,7 @@
  * release and acquire do for each. Nobody may touch a slot of a GPU in pieces of 8 bytes: accesses
  * of mixed size promise nothing.
  */
-#ifndef TTPREM_RUNTIME_CORE_RING_WORDS_H
-#define TTPREM_RUNTIME_CORE_RING_WORDS_H
+#pragma once
 
 #include "runtime/core/live_words.h"
 
@@ -110,6 +109,4 @@ PREM_RING_CODE void prem_ring_set(prem_ring_slot *slot, uint64_t sequence, uint6
 PREM_RING_INIT void prem_ring_word_init(prem_word *word, uint64_t value) {
   atomic_init(word, value);
 }
-#endif
-
 #endif

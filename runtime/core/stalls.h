@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Which jobs a stall met: of what a sentinel watched. */
-#ifndef TTPREM_RUNTIME_CORE_STALLS_H
-#define TTPREM_RUNTIME_CORE_STALLS_H
+#pragma once
 
 #include "runtime/core/program.h"
 #include "ttprem/trace.h"
@@ -25,5 +24,3 @@ typedef struct prem_watch {
  */
 void prem_watch_judge(const prem_watch *watch, const prem_program *program, int64_t hyperperiod,
                       int64_t start_ns, prem_trace *trace);
-
-#endif

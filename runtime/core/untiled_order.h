@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The jobs of one hyperperiod as a single host thread launches them, whole and untiled: in an
  *  order in which every job stands behind all that it waits for. */
-#ifndef TTPREM_RUNTIME_CORE_UNTILED_ORDER_H
-#define TTPREM_RUNTIME_CORE_UNTILED_ORDER_H
+#pragma once
 
 #include "runtime/core/program.h"
 
@@ -36,5 +35,3 @@ prem_status prem_untiled_order_new(const prem_program *program, prem_untiled_ord
  * at once. */
 prem_status prem_untiled_order_first(const prem_untiled_order *from, prem_untiled_order *out);
 void prem_untiled_order_free(prem_untiled_order *order);
-
-#endif

@@ -3,8 +3,7 @@
  * The memory engine of the backends that run on the host: moving windows between arrays and a
  * block's scratchpad (laid out as prem_schedule_bind() says).
  */
-#ifndef TTPREM_RUNTIME_CORE_WINDOWS_H
-#define TTPREM_RUNTIME_CORE_WINDOWS_H
+#pragma once
 
 #include "runtime/core/arrays.h"
 
@@ -50,5 +49,3 @@ static inline void prem_tile_store(prem_arrays *arrays, int32_t task, int32_t ti
                                    const void *out) {
   prem_tile_store_slots(arrays, task, tile, NULL, out);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Whether outputs can be written back in words of 4 bytes, as the GPU does. */
-#ifndef TTPREM_RUNTIME_CORE_WORDS_H
-#define TTPREM_RUNTIME_CORE_WORDS_H
+#pragma once
 
 #include "ttprem/schedule.h"
 
@@ -16,5 +15,3 @@ enum { PREM_WORD_BYTES = 4 };
  * @retval PREM_ERR_INVALID  see diag (E031)
  */
 prem_status prem_judge_words(const prem_schedule *schedule, prem_diag *diag);
-
-#endif

@@ -37,8 +37,7 @@
  *
  * Everything else is written before a launch or read after the run, under `mutex`.
  */
-#ifndef TTPREM_RUNTIME_CPU_CPU_H
-#define TTPREM_RUNTIME_CPU_CPU_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -387,5 +386,3 @@ prem_status prem_cpu_whole_new(prem_cpu *cpu);
 void prem_cpu_whole_free(prem_cpu *cpu);
 void prem_cpu_whole_load(prem_cpu *cpu);
 void prem_cpu_whole_store(prem_cpu *cpu);
-
-#endif

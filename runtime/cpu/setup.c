@@ -2,7 +2,6 @@
 /* Cores and scheduling as the caller wants them, set from outside while the threads are parked. */
 #include "runtime/cpu/cpu.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <string.h>
 

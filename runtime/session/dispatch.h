@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What starting a phase costs on a machine. */
-#ifndef TTPREM_RUNTIME_SESSION_DISPATCH_H
-#define TTPREM_RUNTIME_SESSION_DISPATCH_H
+#pragma once
 
 #include "ttprem/runtime.h"
 
@@ -13,5 +12,3 @@
  */
 prem_status prem_measure_dispatch(const prem_backend *backend, int64_t *dispatch_ns,
                                   prem_diag *diag);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What telling a successor costs on a machine, as a fact. */
-#ifndef TTPREM_RUNTIME_SESSION_TELLING_H
-#define TTPREM_RUNTIME_SESSION_TELLING_H
+#pragma once
 
 #include "ttprem/runtime.h"
 
@@ -17,5 +16,3 @@
 prem_status prem_measure_machine_precedence(const prem_backend *backend,
                                             const prem_machine *machine, int64_t *precedence_ns,
                                             prem_diag *diag);
-
-#endif

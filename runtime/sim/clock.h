@@ -3,8 +3,7 @@
  * The virtual clock: when each of the simulator's parts has its next event. A tournament tree, so
  * that the next event of all is at hand and a change costs one path to the root.
  */
-#ifndef TTPREM_RUNTIME_SIM_CLOCK_H
-#define TTPREM_RUNTIME_SIM_CLOCK_H
+#pragma once
 
 #include "ttprem/base.h"
 
@@ -44,5 +43,3 @@ static inline void sim_clock_set(sim_clock *clock, int32_t part, uint64_t key) {
 static inline sim_event sim_clock_next(const sim_clock *clock) {
   return clock->node[1];
 }
-
-#endif

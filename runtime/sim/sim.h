@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The simulator's own structures: a machine that exists only as numbers. */
-#ifndef TTPREM_RUNTIME_SIM_SIM_H
-#define TTPREM_RUNTIME_SIM_SIM_H
+#pragma once
 
 #include "runtime/core/backend.h"
 #include "runtime/core/recorder.h"
@@ -93,5 +92,3 @@ void sim_lock_give(sim_share *share, int32_t use);
 int32_t sim_lock_first(const sim_share *share);
 /** Serve it if its tokens are there now. */
 bool sim_lock_serve(sim_share *share, int32_t use);
-
-#endif

@@ -6,8 +6,7 @@
  * O(n log n). The two halves of a joined pair stand side by side and are judged as one phase, the
  * prefetch's; a chained phase is judged at its latest start, except for its use of resources.
  */
-#ifndef TTPREM_SCHEDULES_CHECKER_CHECK_H
-#define TTPREM_SCHEDULES_CHECKER_CHECK_H
+#pragma once
 
 #include "ttprem/check.h"
 
@@ -114,5 +113,3 @@ prem_status prem_check_servers(const prem_checker *checker); /* E045, E055 of se
 prem_status prem_check_closed(const prem_checker *checker);  /* E016, E052, E053, E054 */
 prem_status
 prem_check_responses(const prem_checker *checker); /* E056, E057; the windows are right */
-
-#endif

@@ -3,8 +3,7 @@
  * The checker's sweep: intervals that hold some of a limited supply, and where they hold more than
  * there is. One pass over the sorted starts with a heap of the ends.
  */
-#ifndef TTPREM_SCHEDULES_CHECKER_SWEEP_H
-#define TTPREM_SCHEDULES_CHECKER_SWEEP_H
+#pragma once
 
 #include "schedules/checker/check.h"
 
@@ -45,5 +44,3 @@ typedef struct check_supply {
  */
 prem_status prem_check_sweep(const prem_checker *checker, check_uses *uses,
                              const check_supply *supply);
-
-#endif

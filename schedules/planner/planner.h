@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The way into the planners. It does not call the checker: whoever calls it may hand one in. */
-#ifndef TTPREM_SCHEDULES_PLANNER_PLANNER_H
-#define TTPREM_SCHEDULES_PLANNER_PLANNER_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -38,5 +37,3 @@ prem_status prem_planner_close(const prem_schedule *schedule, prem_plan *plan, p
 
 /** Of a plan of a part: its tasks become those of the whole, by the index of each. */
 void prem_plan_number_tasks(prem_plan *plan, const int32_t *tasks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Planning anew with an older plan at hand: what of it there is to keep, and how much was kept. */
-#ifndef TTPREM_SCHEDULES_PLANNER_REPLAN_H
-#define TTPREM_SCHEDULES_PLANNER_REPLAN_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -34,5 +33,3 @@ prem_status prem_replan(const prem_planning *planning, const prem_search_limits 
 /** How many phases of a plan are where they were. */
 prem_status prem_replan_count(const prem_planning *planning, const prem_old_plan *old,
                               const prem_plan *plan, prem_plan_report *report);
-
-#endif

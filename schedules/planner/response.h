@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Objective "response": worst responses as short as can be, the most urgent task's first. */
-#ifndef TTPREM_SCHEDULES_PLANNER_RESPONSE_H
-#define TTPREM_SCHEDULES_PLANNER_RESPONSE_H
+#pragma once
 
 #include "schedules/planner/planner.h"
 
 /** A plan in which each job has one instant a block, and is event-driven from there. */
 prem_status prem_plan_response(const prem_planning *planning, const prem_search_limits *limits,
                                prem_plan *plan, prem_plan_report *report);
-
-#endif

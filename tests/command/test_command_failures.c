@@ -3,7 +3,6 @@
  * are those of the simulator; this suite is linked so that the command's prem_compare() is the one
  * below. */
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "command/command.h"
 #include "runtime/core/backend.h"

@@ -19,7 +19,6 @@
 #include "measure/resource_usage.h"
 #include "measure/standstills.h"
 #include "ttprem/report.h"
-#include "ttprem/ttprem_measure.h"
 
 /* Without the test framework's help, which asks for memory, too. Good until the fourth call. */
 static const char *path_of(const char *name) {

@@ -6,21 +6,14 @@
  */
 #include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
 #include "tests/common/suite.h"
 #include "ttprem/report.h"
-#include "ttprem/ttprem_measure.h"
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 

@@ -3,8 +3,7 @@
  * For tests of bounds and exact answers: every plan of a tiny set, judged by the independent
  * checker. Tiles are planned phase by phase, or as one chain.
  */
-#ifndef TTPREM_TESTS_COMMON_BRUTE_FORCE_H
-#define TTPREM_TESTS_COMMON_BRUTE_FORCE_H
+#pragma once
 
 #include "tests/common/schedule_text.h"
 
@@ -158,5 +157,3 @@ static inline const char *tiny_set(uint32_t seed, bool periodic) {
       "version = 1; name = \"tiny\"; platform: { %s precedence_ns = %dL; }; tasks = ( %s );",
       platform, tiny_draw(3) ? 0 : 1 + tiny_draw(3), all);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * For tests of causes: three tasks, one after the other, each on all blocks, and the trace of an
  * executor that keeps their plan as far as it is let. What goes wrong is given.
  */
-#ifndef TTPREM_TESTS_COMMON_CHAIN_TRACE_H
-#define TTPREM_TESTS_COMMON_CHAIN_TRACE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,5 +193,3 @@ static inline prem_trace *chain_trace(const chain_run *run, const prem_schedule 
   prem_trace_sort(on.trace);
   return on.trace;
 }
-
-#endif

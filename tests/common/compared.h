@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests that compare modes on the simulator, whose every time is known beforehand. */
-#ifndef TTPREM_TESTS_COMMON_COMPARED_H
-#define TTPREM_TESTS_COMMON_COMPARED_H
+#pragma once
 
 #include "tests/common/pair.h"
 #include "tests/common/running.h"
@@ -63,5 +62,3 @@ static inline prem_status compare(void) {
   prem_result_free(result);
   return prem_compare(session, schedule, prem_backend_find("sim"), &options, &result, diag);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What the suites of the cpu backend share: a schedule out of text, made ready, run and judged. */
-#ifndef TTPREM_TESTS_COMMON_CPU_FIXTURE_H
-#define TTPREM_TESTS_COMMON_CPU_FIXTURE_H
+#pragma once
 
 #include <check.h>
 #include <stdarg.h>
@@ -89,5 +88,3 @@ static inline void fixture_close(fixture *f) {
   prem_schedule_free(f->schedule);
   prem_diag_free(f->diag);
 }
-
-#endif

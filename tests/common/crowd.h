@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Many threads that send errands and collect them while runs come and go, on any backend. Each
  *  errand that was sent is collected once, with its own data. */
-#ifndef TTPREM_TESTS_COMMON_CROWD_H
-#define TTPREM_TESTS_COMMON_CROWD_H
+#pragma once
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include "examples/queens/queens.h"
 #include "prem/base/random.h"
@@ -319,5 +317,3 @@ static void end_with_their_runs(const char *backend, prem_schedule *schedule, in
     }
   }
 }
-
-#endif

@@ -3,8 +3,7 @@
  * For tests: the simulator with the delays of a made-up machine on top, the same ones for each
  * seed: phases that begin late or take too long, and cores that are taken away.
  */
-#ifndef TTPREM_TESTS_COMMON_DELAYED_H
-#define TTPREM_TESTS_COMMON_DELAYED_H
+#pragma once
 
 #include <stdio.h>
 
@@ -72,5 +71,3 @@ static inline prem_backend delayed_backend(void) {
   delayed.probe = delayed_probe;
   return delayed;
 }
-
-#endif

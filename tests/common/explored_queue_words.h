@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests: experiments/machine/queue_kinds/queue_words.h once more, with accesses that ask the
  * explorer. Waits have no end: who waits in vain for ever is stuck. */
-#ifndef TTPREM_TESTS_COMMON_EXPLORED_QUEUE_WORDS_H
-#define TTPREM_TESTS_COMMON_EXPLORED_QUEUE_WORDS_H
+#pragma once
 
 #include "runtime/core/ring.h"
 #include "tests/common/explored_words.h"
@@ -72,5 +71,3 @@ QUEUE_CODE uint64_t queue_exchange(prem_word *word, uint64_t value, bool acquire
   return explored_queue_access(EXPLORE_EXCHANGE, word, acquires ? EXPLORE_ACQUIRE : EXPLORE_RELAXED,
                                value, 0);
 }
-
-#endif

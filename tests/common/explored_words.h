@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests: runtime/core/ring_words.h once more, with accesses that ask the explorer. A slot is
  * as on the host or as on the GPU, or wrong. */
-#ifndef TTPREM_TESTS_COMMON_EXPLORED_WORDS_H
-#define TTPREM_TESTS_COMMON_EXPLORED_WORDS_H
+#pragma once
 
 #include "tests/common/explorer.h"
 
@@ -91,5 +90,3 @@ static inline void prem_ring_set(prem_ring_slot *slot, uint64_t sequence, uint64
 static inline void prem_ring_word_init(prem_word *word, uint64_t value) {
   explore_set(explore_now, word->number, (explore_value){value, 0});
 }
-
-#endif

@@ -19,8 +19,7 @@
  * Who loops until others change something calls explore_mark() where a round begins and
  * explore_again() where it ends in vain: the round is forgotten.
  */
-#ifndef TTPREM_TESTS_COMMON_EXPLORER_H
-#define TTPREM_TESTS_COMMON_EXPLORER_H
+#pragma once
 
 #include <check.h>
 #include <setjmp.h>
@@ -490,5 +489,3 @@ static inline void explore_all(explorer *of) {
   free(of->edges);
   free(of->can_end);
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * The program's own malloc() takes the place of everybody's, also of a sanitizer's, which it calls.
  */
-#ifndef TTPREM_TESTS_COMMON_FAILING_MEMORY_H
-#define TTPREM_TESTS_COMMON_FAILING_MEMORY_H
+#pragma once
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -182,5 +181,3 @@ FAILING_EXPORT int __asprintf_chk(char **restrict out, int flag, const char *res
   return length;
 }
 /* NOLINTEND(bugprone-reserved-identifier) */
-
-#endif

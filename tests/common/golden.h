@@ -5,8 +5,7 @@
  * After a wanted change run the program with TTPREM_GOLDEN=write, and read the difference before it
  * is committed.
  */
-#ifndef TTPREM_TESTS_COMMON_GOLDEN_H
-#define TTPREM_TESTS_COMMON_GOLDEN_H
+#pragma once
 
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -86,5 +85,3 @@ static inline void golden_judge(const char *name, char *found) {
   free(expected);
   free(found);
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * No test framework: the GPU's suite runs where there is none.
  */
-#ifndef TTPREM_TESTS_COMMON_GRAPH_TIMES_H
-#define TTPREM_TESTS_COMMON_GRAPH_TIMES_H
+#pragma once
 
 #include <math.h>
 #include <time.h>
@@ -548,5 +547,3 @@ static inline void graphs_print(const graph_setting *setting, graph_totals *tota
     graph_print_ratios(&totals->ratios[i], names[i]);
   fflush(stdout);
 }
-
-#endif

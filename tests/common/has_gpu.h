@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Is there a GPU? Asked in a process of its own: what has touched one cannot be forked any more.
  */
-#ifndef TTPREM_TESTS_COMMON_HAS_GPU_H
-#define TTPREM_TESTS_COMMON_HAS_GPU_H
+#pragma once
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,5 +19,3 @@ static inline bool has_gpu(void) {
   waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
-
-#endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests: texts of which letters are missing, more or others, the same ones for each state. */
-#ifndef TTPREM_TESTS_COMMON_LETTERS_H
-#define TTPREM_TESTS_COMMON_LETTERS_H
+#pragma once
 
-#include <stdio.h>
 #include <string.h>
 
 #include "tests/common/planted.h"
@@ -38,5 +36,3 @@ static inline char *letters_change(uint64_t *state, const char *source) {
   fclose(file);
   return made;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests: a simulator whose phases take other times than planned. */
-#ifndef TTPREM_TESTS_COMMON_LONGER_H
-#define TTPREM_TESTS_COMMON_LONGER_H
+#pragma once
 
 #include "tests/common/live.h"
 
@@ -42,5 +41,3 @@ static inline prem_live *open_longer(prem_schedule *schedule,
     abort_with("open", diag);
   return live;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * test's process to the one that started it. Suites that go through millions of cases spend half
  * their time so, and more under a sanitizer. One that fails is told as ever.
  */
-#ifndef TTPREM_TESTS_COMMON_MARKS_H
-#define TTPREM_TESTS_COMMON_MARKS_H
+#pragma once
 
 /* As check.h is, whose macro it replaces: what that brings into a suite is not warned of. */
 #pragma GCC system_header
@@ -26,5 +25,3 @@ static inline void mark_at_first(const char *file, int line) {
 #define ck_assert_msg(expr, ...)                                                                   \
   (expr) ? mark_at_first(__FILE__, __LINE__)                                                       \
          : _ck_assert_failed(__FILE__, __LINE__, "Assertion '" #expr "' failed", ##__VA_ARGS__)
-
-#endif

@@ -3,13 +3,11 @@
  * For tests: what is tried again and again, with one request for memory after the other that fails
  * (failing_memory.h, which comes first in a source).
  */
-#ifndef TTPREM_TESTS_COMMON_MEMORY_SWEEP_H
-#define TTPREM_TESTS_COMMON_MEMORY_SWEEP_H
+#pragma once
 
 #include "tests/common/failing_memory.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "tests/common/running.h"
 
@@ -82,5 +80,3 @@ static inline void memory_sweep_all(const char *name, attempt *of, memory_sweep 
   ck_assert_msg(refused > 0, "%s", name);
   ck_assert_msg(memory_next_file() == file, "%s: files are left open", name);
 }
-
-#endif

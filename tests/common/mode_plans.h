@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests of operating modes with plans of their own: does a trace follow the plan of each
  *  hyperperiod's mode? */
-#ifndef TTPREM_TESTS_COMMON_MODE_PLANS_H
-#define TTPREM_TESTS_COMMON_MODE_PLANS_H
+#pragma once
 
 #include "tests/common/live.h"
 
@@ -156,5 +155,3 @@ static inline void follow_plans(const char *backend, prem_mode mode) {
   ck_assert_int_gt(trace->record_count, 0);
   assert_by_plans(schedule, trace, 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Printed text in one line: where sentences break is the terminal's. */
-#ifndef TTPREM_TESTS_COMMON_ONE_LINE_H
-#define TTPREM_TESTS_COMMON_ONE_LINE_H
+#pragma once
 
 #include <string.h>
 
@@ -16,5 +15,3 @@ static inline void one_line(char *text) {
     }
   *to = 0;
 }
-
-#endif

@@ -5,8 +5,7 @@
  *   OWNED(prem_schedule) *schedule = schedule_from_text(source);
  *   FREED char *told = golden_take(path);
  */
-#ifndef TTPREM_TESTS_COMMON_OWNED_H
-#define TTPREM_TESTS_COMMON_OWNED_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -41,5 +40,3 @@ static inline void owned_memory(void *at) {
   __builtin_memcpy(&memory, at, sizeof memory); /* a pointer of whatever kind */
   free(memory);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests: a file of two tasks on two blocks, whose phases meet where they are left free. */
-#ifndef TTPREM_TESTS_COMMON_PAIR_H
-#define TTPREM_TESTS_COMMON_PAIR_H
+#pragma once
 
 /**
  * Task a: every 400 ns; [0, 100) prefetch, [100, 150) compute, [150, 180) writeback. Task b: every
@@ -28,5 +27,3 @@
   "  { task = \"b\"; phase = \"writeback\"; start_ns = 350L; }\n"                                  \
   "); };\n"
 enum { PHASES_OF_PAIR = 9 };
-
-#endif

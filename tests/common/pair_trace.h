@@ -3,10 +3,8 @@
  * For tests: a trace of tests/common/compared.h's pair, with ends made by hand. a is released at 0
  * and 400, b at 100, all of them in hyperperiods of 800.
  */
-#ifndef TTPREM_TESTS_COMMON_PAIR_TRACE_H
-#define TTPREM_TESTS_COMMON_PAIR_TRACE_H
+#pragma once
 
-#include "runtime/core/program.h"
 #include "tests/common/compared.h"
 
 enum { HYPERPERIODS = 2, A0 = 0, A1, B, JOBS };
@@ -31,5 +29,3 @@ static void tear_down_trace(void) {
   prem_program_free(program);
   tear_down();
 }
-
-#endif

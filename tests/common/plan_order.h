@@ -5,8 +5,7 @@
  *
  * No test framework: the GPU's suites run where there is none.
  */
-#ifndef TTPREM_TESTS_COMMON_PLAN_ORDER_H
-#define TTPREM_TESTS_COMMON_PLAN_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ static inline order_counts order_judge(const prem_schedule *schedule, const prem
       }
   return counts;
 }
-
-#endif

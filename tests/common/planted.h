@@ -5,8 +5,7 @@
  * its two memory phases. Its length is then the sum of all memory phases, and no schedule is
  * shorter.
  */
-#ifndef TTPREM_TESTS_COMMON_PLANTED_H
-#define TTPREM_TESTS_COMMON_PLANTED_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -172,5 +171,3 @@ static inline void planted_gangs_print(FILE *file, const planted_gangs *set) {
   }
   fputs("\n);\n", file);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * level before wrote, forks and joins, one-shot or at harmonic rates, on blocks that they share or
  * not. Without times: these come from a profile.
  */
-#ifndef TTPREM_TESTS_COMMON_RANDOM_GRAPH_H
-#define TTPREM_TESTS_COMMON_RANDOM_GRAPH_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -504,5 +503,3 @@ static inline void random_graph_print(FILE *file, const random_graph *graph, con
   }
   fprintf(file, ");\nprofiles: { measured = \"%s\"; };\n", profile);
 }
-
-#endif

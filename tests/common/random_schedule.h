@@ -6,8 +6,7 @@
  *
  * No test framework: the GPU's suite runs where there is none.
  */
-#ifndef TTPREM_TESTS_COMMON_RANDOM_SCHEDULE_H
-#define TTPREM_TESTS_COMMON_RANDOM_SCHEDULE_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -575,5 +574,3 @@ static inline bool random_plans_run(const prem_backend *backend, const prem_mach
          counts->runs, counts->failed);
   return counts->failed == 0 && counts->plans == plans;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * For tests: random sets of abstract tasks, one for each seed, that use every rule there is. Sets
  * that differ a little (a task more or less, another one, a longer one) are drawn alike.
  */
-#ifndef TTPREM_TESTS_COMMON_RANDOM_SET_H
-#define TTPREM_TESTS_COMMON_RANDOM_SET_H
+#pragma once
 
 #include "tests/common/schedule_text.h"
 
@@ -119,5 +118,3 @@ static inline const char *random_set_text(const random_set *set) {
   const char *platform = random_set_platform(blocks);
   return text("version = 1; name = \"t\"; %s\ntasks = ( %s );\n%s", platform, all, policy);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * which tries all; a sanitizer looks at how the same code runs on them, and slows each down several
  * times.
  */
-#ifndef TTPREM_TESTS_COMMON_ROUNDS_H
-#define TTPREM_TESTS_COMMON_ROUNDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ static inline bool only_threads(void) {
   return false;
 #endif
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests that run schedules: plan, check, open, run, find a record. */
-#ifndef TTPREM_TESTS_COMMON_RUNNING_H
-#define TTPREM_TESTS_COMMON_RUNNING_H
+#pragma once
 
 #include "tests/common/schedule_text.h"
 
@@ -105,5 +104,3 @@ static inline void run_and_verify(const char *backend, const prem_schedule *sche
   ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
   ck_assert(verdict.ok);
 }
-
-#endif

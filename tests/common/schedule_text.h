@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests: schedules from string literals. The loader reads files, so the text goes through one.
  */
-#ifndef TTPREM_TESTS_COMMON_SCHEDULE_TEXT_H
-#define TTPREM_TESTS_COMMON_SCHEDULE_TEXT_H
+#pragma once
 
 #include <check.h>
 #include <stdarg.h>
@@ -64,5 +63,3 @@ static inline prem_schedule *schedule_from_text(const char *source) {
   }
   return schedule;
 }
-
-#endif

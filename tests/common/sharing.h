@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests: a writer `w` of an array on block 0, and its reader `r` on block 1. */
-#ifndef TTPREM_TESTS_COMMON_SHARING_H
-#define TTPREM_TESTS_COMMON_SHARING_H
+#pragma once
 
 #include "tests/common/schedule_text.h"
 
@@ -21,5 +20,3 @@ static inline const char *sharing(const char *platform, const char *writer, cons
       "%s",
       platform, writer, reader, plan);
 }
-
-#endif

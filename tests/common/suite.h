@@ -11,14 +11,13 @@
  *   }
  *
  * A group is a test case of Check: it begins where its line stands, and goes on where that stands
- * again. This header has main().
+ * again. SUITE_NEEDS(why_not); names a function that says what the suite lacks here, or NULL: it is
+ * skipped then, with status 77. This header has main().
  */
-#ifndef TTPREM_TESTS_COMMON_SUITE_H
-#define TTPREM_TESTS_COMMON_SUITE_H
+#pragma once
 
 #include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/common/owned.h"
@@ -38,6 +37,7 @@ static struct {
   const char *names[SUITE_GROUPS];
   TCase *groups[SUITE_GROUPS];
   int count;
+  const char *(*lacks)(void);
 } suite_all;
 
 static inline void suite_begin(suite_group group) {
@@ -77,6 +77,12 @@ static inline void suite_add(const TTest *test, int from, int until) {
   }                                                                                                \
   _Static_assert(1, "takes the semicolon")
 
+#define SUITE_NEEDS(why_not)                                                                       \
+  SUITE_FIRST(suite_needs) {                                                                       \
+    suite_all.lacks = why_not;                                                                     \
+  }                                                                                                \
+  _Static_assert(1, "takes the semicolon")
+
 #define TESTS_FROM(test, from, until)                                                              \
   static const TTest *test;                                                                        \
   SUITE_FIRST(suite_adds_##test) {                                                                 \
@@ -87,11 +93,14 @@ static inline void suite_add(const TTest *test, int from, int until) {
 #define TEST(test)         TESTS(test, 1)
 
 int main(void) {
+  const char *lack = suite_all.lacks ? suite_all.lacks() : NULL;
+  if (lack) {
+    printf("skipped: %s\n", lack);
+    return 77;
+  }
   SRunner *runner = srunner_create(suite_all.suite);
   srunner_run_all(runner, CK_NORMAL);
   const int failed = srunner_ntests_failed(runner);
   srunner_free(runner);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For tests of the checker: what it says of a schedule text. */
-#ifndef TTPREM_TESTS_COMMON_VERDICT_H
-#define TTPREM_TESTS_COMMON_VERDICT_H
+#pragma once
 
 #include "tests/common/schedule_text.h"
 
@@ -71,13 +70,3 @@ static inline const char *file_of(const char *platform, const char *tasks, const
       "version = 1;\nname = \"test\";\nplatform: { %s };\ntasks = (\n%s\n);\nplan: { %s };\n",
       platform, tasks, plan);
 }
-
-static inline int run_suite(Suite *suite) {
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-#endif

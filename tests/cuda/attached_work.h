@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** An application's own CUDA graph: one kernel, as a node of a graph within the graph. */
-#ifndef TTPREM_TESTS_CUDA_ATTACHED_WORK_H
-#define TTPREM_TESTS_CUDA_ATTACHED_WORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,4 @@ void attached_work_free(attached_work *work);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

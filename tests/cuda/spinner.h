@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** A foreign kernel that holds the GPU for a while: for tests of what is beside it. */
-#ifndef TTPREM_TESTS_CUDA_SPINNER_H
-#define TTPREM_TESTS_CUDA_SPINNER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,4 @@ void spinner_end(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -4,11 +4,8 @@
  * the references' outputs. Exit status 77 without a GPU, or in a build without the backend.
  *   test_cuda [SOURCE_DIR]
  */
-#include "ttprem/ttprem.h"
-#include "ttprem/ttprem_measure.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/common/plan_order.h"

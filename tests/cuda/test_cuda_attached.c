@@ -3,11 +3,9 @@
 /* An application's own CUDA graph as best effort: begun whole between closed windows, counted, and
  * refused where it cannot be. Exit status 77 without a GPU, or in a build without the backend. */
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
-#include "tests/common/has_gpu.h"
+#include "tests/common/needs_gpu.h"
 #include "tests/common/running.h"
 #include "tests/cuda/attached_work.h"
 
@@ -31,7 +29,6 @@ enum { IS_EMULATED = 0 };
 #endif
 /* Times are such that a launch fits between two windows, on an emulated GPU too. */
 enum {
-  SKIPPED = 77,
   HYPERPERIODS = 20,
   LEAST_JOBS = IS_EMULATED ? 0 : HYPERPERIODS / 2,
   PERIOD_NS = IS_EMULATED ? 256000000 : 1024000,
@@ -79,7 +76,7 @@ static void assert_says(const prem_diag *diag, const char *reason) {
 }
 
 /* The caller's graph goes at once: the session has its own. */
-START_TEST(it_begins_whole_between_windows) {
+TEST(it_begins_whole_between_windows) {
   OWNED(prem_schedule) *schedule = beside_a_graph(BOUND_NS);
   OWNED(prem_session) *session = open_on("cuda", schedule);
   OWNED(prem_trace) *trace = NULL;
@@ -116,10 +113,9 @@ START_TEST(it_begins_whole_between_windows) {
   session = NULL;
   attached_work_free(&work);
 }
-END_TEST
 
 /* It keeps its bound alone, and takes longer once it is beside the job. */
-START_TEST(what_outlives_its_bound_is_counted) {
+TEST(what_outlives_its_bound_is_counted) {
   OWNED(prem_schedule) *schedule = beside_a_graph(BOUND_NS);
   OWNED(prem_session) *session = open_on("cuda", schedule);
   OWNED(prem_trace) *trace = NULL;
@@ -139,9 +135,8 @@ START_TEST(what_outlives_its_bound_is_counted) {
   session = NULL;
   attached_work_free(&work);
 }
-END_TEST
 
-START_TEST(a_stopped_run_ends_it) {
+TEST(a_stopped_run_ends_it) {
   enum { MANY = 100000 };
   const struct itimerval soon = {.it_value = {.tv_usec = 300000}};
   OWNED(prem_schedule) *schedule = beside_a_graph(BOUND_NS);
@@ -161,9 +156,8 @@ START_TEST(a_stopped_run_ends_it) {
   session = NULL;
   attached_work_free(&work);
 }
-END_TEST
 
-START_TEST(nothing_begins_without_it) {
+TEST(nothing_begins_without_it) {
   OWNED(prem_schedule) *schedule = beside_a_graph(BOUND_NS);
   OWNED(prem_session) *session = open_on("cuda", schedule);
   OWNED(prem_diag) *diag = prem_diag_new();
@@ -190,9 +184,8 @@ START_TEST(nothing_begins_without_it) {
   attached_work_free(&work);
   attached_work_free(&calling);
 }
-END_TEST
 
-START_TEST(what_takes_longer_alone_is_refused) {
+TEST(what_takes_longer_alone_is_refused) {
   OWNED(prem_schedule) *schedule = beside_a_graph(BOUND_NS);
   OWNED(prem_session) *session = open_on("cuda", schedule);
   OWNED(prem_diag) *diag = prem_diag_new();
@@ -207,23 +200,4 @@ START_TEST(what_takes_longer_alone_is_refused) {
   prem_session_close(session);
   session = NULL;
   attached_work_free(&work);
-}
-END_TEST
-
-int main(void) {
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
-  if (!has_gpu()) {
-    printf("skipped: no GPU, or a build without it\n");
-    return SKIPPED;
-  }
-  Suite *suite = suite_create("cuda_attached");
-  TCase *cases = tcase_create("cuda_attached");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, it_begins_whole_between_windows);
-  tcase_add_test(cases, what_outlives_its_bound_is_counted);
-  tcase_add_test(cases, a_stopped_run_ends_it);
-  tcase_add_test(cases, nothing_begins_without_it);
-  tcase_add_test(cases, what_takes_longer_alone_is_refused);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

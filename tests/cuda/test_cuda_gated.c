@@ -4,12 +4,10 @@
  * passes the gate, counts what it does, and ends with the run. Exit status 77 without a GPU, or in
  * a build without the backend. */
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
 #include "runtime/core/best_effort.h"
-#include "tests/common/has_gpu.h"
+#include "tests/common/needs_gpu.h"
 #include "tests/common/running.h"
 
 #ifdef EMULATED_GPU /* some thousand times as slow */
@@ -17,7 +15,7 @@ enum { IS_EMULATED = 1, PERIOD_US = 200000, HYPERPERIODS = 3, CLOCK_NS = 256 };
 #else
 enum { IS_EMULATED = 0, PERIOD_US = 300, HYPERPERIODS = 30, CLOCK_NS = 32 };
 #endif
-enum { SKIPPED = 77, MOST_RECORDS = 1000000, ELEMENTS = 16384, TILE = 1024 };
+enum { MOST_RECORDS = 1000000, ELEMENTS = 16384, TILE = 1024 };
 
 static volatile sig_atomic_t stop;
 static int64_t let_in_early; /* phases that began in windows that were over */
@@ -179,7 +177,7 @@ static void assert_counted(const bench *b) {
 
 /* Once in each mode, and in tt until the load was let into a window that was over: windows are ten
  * times as long as the filter takes, on a busy machine's emulated GPU about as long. */
-START_TEST(they_run_beside_the_others) {
+TEST(they_run_beside_the_others) {
   bench b = open_bench(usual(), HYPERPERIODS);
   for (int turn = 0; turn < 4 || (let_in_early == 0 && turn < 40); ++turn) {
     const prem_mode mode = turn % 2 ? PREM_MODE_FREE : PREM_MODE_TT;
@@ -195,9 +193,8 @@ START_TEST(they_run_beside_the_others) {
   ck_assert_int_gt(let_in_early, 0);
   close_bench(&b);
 }
-END_TEST
 
-START_TEST(a_rate_is_kept) {
+TEST(a_rate_is_kept) {
   setting s = usual();
   s.more = text("period_ns = %lldL;", PERIOD_US * 500LL);
   s.elements = ELEMENTS;
@@ -215,10 +212,9 @@ START_TEST(a_rate_is_kept) {
                        INT64_C(500) * trace->records[i].hyperperiod * PERIOD_US);
   close_bench(&b);
 }
-END_TEST
 
 /* A bound of 1 ns lets copies begin right before a window; it cannot hold. */
-START_TEST(what_outlives_its_bound_is_counted_and_named) {
+TEST(what_outlives_its_bound_is_counted_and_named) {
   setting s = usual();
   s.bound_ns = 1;
   bench b = open_bench(s, HYPERPERIODS);
@@ -244,14 +240,13 @@ START_TEST(what_outlives_its_bound_is_counted_and_named) {
   ck_assert(is_recorded);
   close_bench(&b);
 }
-END_TEST
 
 static void stop_now(int number) {
   (void)number;
   stop = 1;
 }
 
-START_TEST(what_was_measured_is_kept_when_the_run_is_stopped) {
+TEST(what_was_measured_is_kept_when_the_run_is_stopped) {
   enum { MANY = 60000 };
   bench b = open_bench(usual(), MANY);
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = MANY, .stop = &stop};
@@ -271,7 +266,6 @@ START_TEST(what_was_measured_is_kept_when_the_run_is_stopped) {
   run_for(&b, PREM_MODE_TT, 2); /* and the session goes on */
   close_bench(&b);
 }
-END_TEST
 
 static void assert_refused(const char *source, prem_status status, int code, const char *key) {
   OWNED(prem_schedule) *schedule = prepared_schedule(source);
@@ -284,7 +278,7 @@ static void assert_refused(const char *source, prem_status status, int code, con
   ck_assert_str_eq(problem->key, key);
 }
 
-START_TEST(what_finds_no_room_on_an_sm_is_refused) {
+TEST(what_finds_no_room_on_an_sm_is_refused) {
   setting s = usual();
   s.buffers = 4;
   s.tile = ELEMENTS / 2; /* 4 x 2 x 32 KiB */
@@ -293,10 +287,9 @@ START_TEST(what_finds_no_room_on_an_sm_is_refused) {
   s.threads = 2016; /* more than a block holds */
   assert_refused(text_of(s), PREM_ERR_INVALID, 42, "platform.block_threads");
 }
-END_TEST
 
 /* An interval's computes read and write arrays. */
-START_TEST(what_no_gate_could_hold_is_refused) {
+TEST(what_no_gate_could_hold_is_refused) {
   assert_refused(
       text("version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = %dL;"
            "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
@@ -312,23 +305,4 @@ START_TEST(what_no_gate_could_hold_is_refused) {
            "  compute: { wcet_ns = 9600L; }; } );",
            CLOCK_NS),
       PREM_ERR_UNAVAILABLE, 0, "tasks.load.compute");
-}
-END_TEST
-
-int main(void) {
-  if (!has_gpu()) {
-    printf("skipped: no GPU, or a build without it\n");
-    return SKIPPED;
-  }
-  Suite *suite = suite_create("cuda_gated");
-  TCase *cases = tcase_create("cuda_gated");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, they_run_beside_the_others);
-  tcase_add_test(cases, a_rate_is_kept);
-  tcase_add_test(cases, what_outlives_its_bound_is_counted_and_named);
-  tcase_add_test(cases, what_was_measured_is_kept_when_the_run_is_stopped);
-  tcase_add_test(cases, what_finds_no_room_on_an_sm_is_refused);
-  tcase_add_test(cases, what_no_gate_could_hold_is_refused);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -13,8 +13,6 @@
 #include "tests/cuda/spinner.h"
 
 #include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #ifndef WITH_CUDART /* nobody calls them */
 const char *spinner_begin(spinner_room room, int64_t ns) {

@@ -4,12 +4,10 @@
  * stopped runs end, and a graph that is launched before its start waits for it. Exit status 77
  * without a GPU, or in a build without the backend. */
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
 #include "runtime/core/best_effort.h"
-#include "tests/common/has_gpu.h"
+#include "tests/common/needs_gpu.h"
 #include "tests/common/running.h"
 
 #ifdef EMULATED_GPU
@@ -17,7 +15,7 @@ enum { IS_EMULATED = 1 };
 #else
 enum { IS_EMULATED = 0 };
 #endif
-enum { SKIPPED = 77, HYPERPERIODS = 5, TIMED = 200, LAG_NS = 64000, RELEASE_NS = 320000 };
+enum { HYPERPERIODS = 5, TIMED = 200, LAG_NS = 64000, RELEASE_NS = 320000 };
 
 static const prem_mode modes[] = {PREM_MODE_LEGACY, PREM_MODE_LAUNCHED, PREM_MODE_GRAPH,
                                   PREM_MODE_GATED_GRAPH, PREM_MODE_PRIORITY};
@@ -64,7 +62,7 @@ static void assert_ends(const prem_trace *trace, prem_mode mode) {
   }
 }
 
-START_TEST(jobs_end_after_what_they_wait_for) {
+TEST(jobs_end_after_what_they_wait_for) {
   OWNED(prem_schedule) *schedule = prepared_schedule(text_of_four());
   OWNED(prem_session) *session = open_on("cuda", schedule);
   for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
@@ -75,7 +73,6 @@ START_TEST(jobs_end_after_what_they_wait_for) {
   ck_assert_ptr_nonnull(note);
   ck_assert_ptr_nonnull(strstr(note, "launched before S; what waits for S is "));
 }
-END_TEST
 
 static prem_status run_stopped(prem_session *session, prem_mode mode, prem_trace *trace,
                                int64_t hyperperiods) {
@@ -85,7 +82,7 @@ static prem_status run_stopped(prem_session *session, prem_mode mode, prem_trace
 }
 
 /* Before it begins, and by a signal in the midst of it; the next run is as good as any. */
-START_TEST(stopped_runs_end) {
+TEST(stopped_runs_end) {
   enum { MANY = 100000 };
   const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
   OWNED(prem_schedule) *schedule = prepared_schedule(text_of_four());
@@ -106,7 +103,6 @@ START_TEST(stopped_runs_end) {
     assert_ends(trace, modes[m]);
   }
 }
-END_TEST
 
 static int by_value(const void *a, const void *b) {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -123,7 +119,7 @@ static int64_t median_end_ns(prem_session *session, const prem_schedule *schedul
 }
 
 /* A chain of four: what a launch takes is more than what the gate takes. */
-START_TEST(a_gated_graph_leaves_its_launch_out) {
+TEST(a_gated_graph_leaves_its_launch_out) {
   OWNED(prem_schedule) *schedule = prepared_schedule(
       "version = 1; name = \"chain\"; platform: { blocks = 1; clock_step_ns = 32L;"
       "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
@@ -145,7 +141,6 @@ START_TEST(a_gated_graph_leaves_its_launch_out) {
   if (!IS_EMULATED) /* it judges no times */
     ck_assert_int_lt(gated_ns, launched_ns);
 }
-END_TEST
 
 /* ---- kernels that nobody wrote over whole arrays -----------------------------------------------
  */
@@ -169,7 +164,7 @@ static const char *text_of_tiled(void) {
 }
 
 /* What a mode's jobs made is the references'. */
-START_TEST(they_go_tile_by_tile) {
+TEST(they_go_tile_by_tile) {
   OWNED(prem_schedule) *schedule = prepared_schedule(text_of_tiled());
   OWNED(prem_session) *session = open_on("cuda", schedule);
   prem_verdict verdict = {0};
@@ -189,7 +184,6 @@ START_TEST(they_go_tile_by_tile) {
     ck_assert_int_eq(strncmp(tried->candidates[i].way, "tile by tile, ", 14), 0);
   }
 }
-END_TEST
 
 /* ---- beside best-effort tasks ------------------------------------------------------------------
  */
@@ -221,7 +215,7 @@ static void assert_load(const prem_best_effort_trace *load, int64_t hyperperiods
   ck_assert_int_ge(load->trace->hyperperiods, load->counts[0].jobs);
 }
 
-START_TEST(a_load_goes_on_beside_them) {
+TEST(a_load_goes_on_beside_them) {
   enum { MANY = 100000 };
   const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
   OWNED(prem_schedule) *schedule = beside_a_load("");
@@ -245,9 +239,8 @@ START_TEST(a_load_goes_on_beside_them) {
   stop = 0;
   ck_assert_int_eq(run_stopped(session, PREM_MODE_COPY, trace, 1), PREM_ERR_UNAVAILABLE);
 }
-END_TEST
 
-START_TEST(what_streams_do_not_keep_is_refused) {
+TEST(what_streams_do_not_keep_is_refused) {
   OWNED(prem_schedule) *schedule = beside_a_load("lag_ns = 9600L;");
   OWNED(prem_session) *session = open_on("cuda", schedule);
   OWNED(prem_trace) *trace = NULL;
@@ -255,7 +248,6 @@ START_TEST(what_streams_do_not_keep_is_refused) {
   ck_assert_int_eq(run_stopped(session, PREM_MODE_LEGACY, trace, 1), PREM_ERR_UNAVAILABLE);
   ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, 1), PREM_OK);
 }
-END_TEST
 
 /* ---- the load as a graph beside the executive --------------------------------------------------
  */
@@ -286,7 +278,7 @@ static void assert_passes(const prem_best_effort_trace *load) {
   ck_assert_int_eq(load->counts[1].tiles, 3 * load->counts[1].jobs);
 }
 
-START_TEST(a_graph_goes_on_between_windows) {
+TEST(a_graph_goes_on_between_windows) {
   OWNED(prem_schedule) *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "");
   OWNED(prem_session) *session = open_on("cuda", schedule);
   OWNED(prem_trace) *trace = NULL;
@@ -311,9 +303,8 @@ START_TEST(a_graph_goes_on_between_windows) {
     ck_assert_int_eq(trace->best_effort->counts[0].overruns, 0);
   }
 }
-END_TEST
 
-START_TEST(a_stopped_run_ends_its_graph) {
+TEST(a_stopped_run_ends_its_graph) {
   enum { MANY = 100000 };
   const struct itimerval soon = {.it_value = {.tv_usec = 300000}};
   OWNED(prem_schedule) *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "");
@@ -330,7 +321,6 @@ START_TEST(a_stopped_run_ends_its_graph) {
   ck_assert_int_eq(run_stopped(session, PREM_MODE_LEGACY, trace, 2), PREM_OK);
   ck_assert_int_eq(run_stopped(session, PREM_MODE_TT, trace, 2), PREM_OK);
 }
-END_TEST
 
 static void assert_refused(prem_session *session, const char *reason) {
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 1};
@@ -344,7 +334,7 @@ static void assert_refused(prem_session *session, const char *reason) {
 }
 
 /* Some 2 us between two windows: two kernels, and what sees their end, take longer. */
-START_TEST(graphs_that_never_fit_are_refused) {
+TEST(graphs_that_never_fit_are_refused) {
   prem_schedule *schedule = beside_a_graph(GRAPH_PERIOD_NS, 9600, "lag_ns = 9600L;");
   prem_session *session = open_on("cuda", schedule);
   assert_refused(session, "with a lag");
@@ -355,27 +345,4 @@ START_TEST(graphs_that_never_fit_are_refused) {
   assert_refused(session, "so that it never begins; make their arrays smaller");
   prem_session_close(session);
   prem_schedule_free(schedule);
-}
-END_TEST
-
-int main(void) {
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
-  if (!has_gpu()) {
-    printf("skipped: no GPU, or a build without it\n");
-    return SKIPPED;
-  }
-  Suite *suite = suite_create("cuda_ordinary");
-  TCase *cases = tcase_create("cuda_ordinary");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, jobs_end_after_what_they_wait_for);
-  tcase_add_test(cases, stopped_runs_end);
-  tcase_add_test(cases, a_gated_graph_leaves_its_launch_out);
-  tcase_add_test(cases, they_go_tile_by_tile);
-  tcase_add_test(cases, a_load_goes_on_beside_them);
-  tcase_add_test(cases, what_streams_do_not_keep_is_refused);
-  tcase_add_test(cases, a_graph_goes_on_between_windows);
-  tcase_add_test(cases, a_stopped_run_ends_its_graph);
-  tcase_add_test(cases, graphs_that_never_fit_are_refused);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

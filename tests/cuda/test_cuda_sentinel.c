@@ -5,14 +5,13 @@
  * Exit status 77 without a GPU, or in a build without the backend. */
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
 
 #ifdef WITH_CUDART
 #include "runtime/cuda/host/sentinel.h"
 #endif
-#include "tests/common/has_gpu.h"
+#include "tests/common/needs_gpu.h"
 #include "tests/common/running.h"
 
 #ifdef EMULATED_GPU /* whose threads lose their cores all the time */
@@ -20,7 +19,7 @@ enum { IS_EMULATED = 1, HYPERPERIODS = 6 };
 #else
 enum { IS_EMULATED = 0, HYPERPERIODS = 2000 };
 #endif
-enum { SKIPPED = 77, PERIOD_US = 1024 };
+enum { PERIOD_US = 1024 };
 
 static const prem_mode modes[] = {PREM_MODE_TT,          PREM_MODE_FREE,     PREM_MODE_LOCK,
                                   PREM_MODE_LEGACY,      PREM_MODE_LAUNCHED, PREM_MODE_GRAPH,
@@ -98,7 +97,9 @@ static void assert_whole(const prem_stalls *stalls) {
   }
 }
 
-START_TEST(it_watches_every_mode) {
+GROUP("cuda_sentinel", .set_up = set_up, .tear_down = tear_down);
+
+TESTS(it_watches_every_mode, MODES) {
   const prem_mode mode = modes[_i];
   run_with(mode, true);
   assert_whole(&trace->stalls);
@@ -119,7 +120,6 @@ START_TEST(it_watches_every_mode) {
   if (prem_mode_has_phases(mode))
     ck_assert_int_ge(trace->stalls.sm, 2); /* the plan has SMs 0 and 1 */
 }
-END_TEST
 
 static volatile sig_atomic_t stop;
 
@@ -129,7 +129,7 @@ static void stop_now(int number) {
 }
 
 /* It ends with a run that is stopped, before it begins or in the midst of it. */
-START_TEST(it_ends_with_a_run_that_is_stopped) {
+TESTS(it_ends_with_a_run_that_is_stopped, MODES) {
   const struct itimerval soon = {.it_value = {.tv_usec = IS_EMULATED ? 3000 : 300}};
   const prem_run_request request = {
       .mode = modes[_i], .hyperperiods = HYPERPERIODS, .stop = &stop, .sentinel = true};
@@ -144,20 +144,18 @@ START_TEST(it_ends_with_a_run_that_is_stopped) {
   run_with(modes[_i], true);
   assert_whole(&trace->stalls);
 }
-END_TEST
 
-START_TEST(without_it_nothing_is_known) {
+TESTS(without_it_nothing_is_known, MODES) {
   run_with(modes[_i], false);
   ck_assert_int_eq(trace->stalls.watched_ns, 0);
   ck_assert_int_eq(trace->stalls.count, 0);
   ck_assert_int_eq(jobs_with(is_unknown), trace->hyperperiods * trace->job_count);
 }
-END_TEST
 
 #ifdef EMULATED_GPU
 /* The emulated GPU stands still with its process, half of the time. A run that none of these stops
  * fell into is run again. */
-START_TEST(it_sees_that_the_gpu_stands_still) {
+TESTS(it_sees_that_the_gpu_stands_still, 2) {
   enum { STILL_MS = 100, RUNS = 60 };
   const struct timespec still = {.tv_nsec = STILL_MS * 1000000L};
   int over[2];
@@ -184,12 +182,11 @@ START_TEST(it_sees_that_the_gpu_stands_still) {
   waitpid(child, NULL, 0);
   ck_assert_int_ge(longest_ns, (STILL_MS - 20) * INT64_C(1000000));
 }
-END_TEST
 #endif
 
 #ifdef WITH_CUDART
 /* As beside a host that is stopped: nobody tells it anything. */
-START_TEST(it_ends_by_itself_when_nobody_tells_it_anything) {
+TEST(it_ends_by_itself_when_nobody_tells_it_anything) {
   enum { SILENCE_MS = 200 };
   const struct timespec wait = {.tv_sec = 2};
   prem_sentinel *sentinel = NULL;
@@ -206,11 +203,10 @@ START_TEST(it_ends_by_itself_when_nobody_tells_it_anything) {
   ck_assert_int_lt(trace->stalls.watched_ns, INT64_C(1900000000));
   prem_sentinel_free(sentinel);
 }
-END_TEST
 #endif
 
 #ifdef WITH_CUDART
-START_TEST(one_that_found_no_room_is_told_once) {
+TEST(one_that_found_no_room_is_told_once) {
   prem_sentinel *sentinel = NULL;
   OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_sentinel_new(&sentinel), cudaSuccess);
@@ -225,29 +221,4 @@ START_TEST(one_that_found_no_room_is_told_once) {
   ck_assert_int_eq(prem_diag_at(diag, 0)->severity, PREM_WARNING);
   prem_sentinel_free(sentinel);
 }
-END_TEST
 #endif
-
-int main(void) {
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
-  if (!has_gpu()) {
-    printf("skipped: no GPU, or a build without it\n");
-    return SKIPPED;
-  }
-  Suite *suite = suite_create("cuda_sentinel");
-  TCase *cases = tcase_create("cuda_sentinel");
-  tcase_set_timeout(cases, 120);
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_loop_test(cases, it_watches_every_mode, 0, MODES);
-  tcase_add_loop_test(cases, without_it_nothing_is_known, 0, MODES);
-  tcase_add_loop_test(cases, it_ends_with_a_run_that_is_stopped, 0, MODES);
-#ifdef EMULATED_GPU
-  tcase_add_loop_test(cases, it_sees_that_the_gpu_stands_still, 0, 2);
-#endif
-#ifdef WITH_CUDART
-  tcase_add_test(cases, it_ends_by_itself_when_nobody_tells_it_anything);
-  tcase_add_test(cases, one_that_found_no_room_is_told_once);
-#endif
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
-}

@@ -9,10 +9,8 @@
 #include "experiments/live/ways/ways.h"
 
 #include "tests/common/owned.h"
-#include "ttprem/ttprem.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SKIPPED = 77, TURNS = 250 /* more than a parent may launch */, FRAMES = 20 };

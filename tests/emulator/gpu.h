@@ -3,8 +3,7 @@
  * What nvcc gives to device code, for a compiler of C++: included before every source of the GPU
  * backend. Stands in for runtime/core/ptx.cuh as well.
  */
-#ifndef TTPREM_TESTS_EMULATOR_GPU_H
-#define TTPREM_TESTS_EMULATOR_GPU_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <limits.h>
@@ -388,5 +387,3 @@ template <class... T> bool emulated(void (*kernel)(T...)) {
   });
   return true;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * What waits for ever is found: lanes that wait for each other, and a lane that neither looks nor
  * waits for ten seconds.
  */
-#ifndef TTPREM_TESTS_EMULATOR_LANES_H
-#define TTPREM_TESTS_EMULATOR_LANES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ static_assert(sizeof(emulated_map) <= 128, "it has the room of a tensor map");
 
 /** Say what is wrong with what the device code does, and end. */
 [[noreturn]] void emulate_refuse(const char *what);
-
-#endif

@@ -2,9 +2,6 @@
 /* The tracker's baselines without a GPU: their steps, block by block on the CPU, follow targets as
  * the kernels' references do, up to what other transforms and sums round. */
 /* ctest: release */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "examples/tracker/baselines/steps.h"
 #include "examples/tracker/plain.h"

@@ -23,11 +23,8 @@
 #pragma GCC pop_options
 #pragma GCC diagnostic pop
 
-#include <stdlib.h>
-
 #include "examples/tracker/plain.h"
 #include "tests/common/lane_crew.h"
-#include "tests/common/running.h"
 #include "tests/common/suite.h"
 #include "tests/examples/track_kernels.h"
 

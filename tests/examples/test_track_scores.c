@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scores of a tracker: cases worked out by hand, and random ones counted once more; its logs and
  * the ground truth, which come back as they were. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "examples/tracker/instants.h"
@@ -14,27 +11,8 @@
 #include "examples/tracker/video.h"
 #include "prem/base/random.h"
 
+#include "tests/common/folder.h"
 #include "tests/common/suite.h"
-
-static char folder[] = "/tmp/ttprem-track-XXXXXX";
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void remove_folder(void) {
-  char command[64];
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  ck_assert_int_eq(system(command), 0);
-}
-
-static void write_text(const char *path, const char *text) {
-  FILE *file = fopen(path, "we");
-  ck_assert_ptr_nonnull(file);
-  fputs(text, file);
-  ck_assert_int_eq(fclose(file), 0);
-}
 
 /* ---- scores ---- */
 
@@ -263,7 +241,7 @@ static bool same_bits(float one, float other) {
   return bits == other_bits;
 }
 
-GROUP("files", .first = make_folder, .last = remove_folder);
+GROUP("files", .first = enter_folder, .last = remove_folder);
 
 TEST(a_log_comes_back_bit_by_bit) {
   track_log log = {0}, again = {0};
@@ -334,7 +312,7 @@ TESTS(a_broken_log_is_refused_at_its_line, sizeof broken_logs / sizeof *broken_l
   track_log log;
   char line[256];
   OWNED(prem_diag) *diag = prem_diag_new();
-  write_text("log.csv", broken_logs[_i].text);
+  put("log.csv", broken_logs[_i].text);
   ck_assert_int_eq(track_log_read("log.csv", &log, diag), PREM_ERR_PARSE);
   ck_assert_ptr_null(log.rows);
   ck_assert_uint_eq(prem_diag_count(diag), 1);
@@ -347,8 +325,8 @@ TESTS(a_broken_log_is_refused_at_its_line, sizeof broken_logs / sizeof *broken_l
 
 TEST(boxes_of_the_benchmark_count_from_one) {
   truth_boxes marked;
-  write_text("boxes.txt", "205\t151\t17\t50\n153,105,26,43\r\n\n  1 1 2.5 3\nNaN,NaN,NaN,NaN\n"
-                          "3,4,0,0\n7,8,9,10");
+  put("boxes.txt", "205\t151\t17\t50\n153,105,26,43\r\n\n  1 1 2.5 3\nNaN,NaN,NaN,NaN\n"
+                   "3,4,0,0\n7,8,9,10");
   ck_assert_int_eq(truth_read("boxes.txt", &marked, NULL), PREM_OK);
   ck_assert_int_eq(marked.frames, 6);
   ck_assert_int_eq(marked.targets, 1);
@@ -380,13 +358,13 @@ TEST(what_is_no_box_is_refused) {
   static const char *const texts[] = {"1,2,3\n", "1,2,3,4,5\n", "a,b,c,d\n", "", "\n"};
   truth_boxes marked;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
-    write_text("boxes.txt", texts[i]);
+    put("boxes.txt", texts[i]);
     ck_assert_int_eq(truth_read("boxes.txt", &marked, NULL), PREM_ERR_PARSE);
     ck_assert_ptr_null(marked.boxes);
   }
   ck_assert_int_eq(truth_read("absent.txt", &marked, NULL), PREM_ERR_IO);
   ck_assert_int_eq(truth_read(".", &marked, NULL), PREM_ERR_IO);
-  write_text("log.csv", HEADER "9000000000000000,0,1,2,3,4,0,truth,-\n"); /* no memory for that */
+  put("log.csv", HEADER "9000000000000000,0,1,2,3,4,0,truth,-\n"); /* no memory for that */
   ck_assert_int_eq(truth_read("log.csv", &marked, NULL), PREM_ERR_PARSE);
 }
 
@@ -416,7 +394,7 @@ GROUP("files");
 
 TEST(instants_are_read_as_the_tracker_writes_them) {
   instants of = {0};
-  write_text("instants.csv", "frame,planned_ns,shown_ns\n0,1000,1500\n1,2000,1990\n3,4000,4000\n");
+  put("instants.csv", "frame,planned_ns,shown_ns\n0,1000,1500\n1,2000,1990\n3,4000,4000\n");
   ck_assert_int_eq(instants_read("instants.csv", &of, NULL), PREM_OK);
   ck_assert_uint_eq(of.count, 3);
   ck_assert_int_eq(of.behind_ns[0], -10);
@@ -437,7 +415,7 @@ static const struct {
 TESTS(broken_instants_are_refused_at_their_line, sizeof broken_instants / sizeof *broken_instants) {
   instants of = {0};
   OWNED(prem_diag) *diag = prem_diag_new();
-  write_text("broken.csv", broken_instants[_i].text);
+  put("broken.csv", broken_instants[_i].text);
   ck_assert_int_eq(instants_read("broken.csv", &of, diag), PREM_ERR_PARSE);
   ck_assert_int_eq(prem_diag_at(diag, 0)->line, broken_instants[_i].line);
   ck_assert_uint_eq(prem_diag_count(diag), 1);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Videos made of numbers, P5 pictures in all their pieces, and programs that misbehave in ffmpeg's
  * place: a stub on the PATH, so that these need no ffmpeg. */
-#include <check.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,20 +14,8 @@
 #include "examples/tracker/p5.h"
 #include "examples/tracker/synth.h"
 #include "examples/tracker/video.h"
+#include "tests/common/folder.h"
 #include "tests/common/suite.h"
-
-static char folder[] = "/tmp/ttprem-video-XXXXXX";
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void remove_folder(void) {
-  char command[64];
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  ck_assert_int_eq(system(command), 0);
-}
 
 static void write_bytes(const char *path, const char *bytes, size_t count) {
   FILE *file = fopen(path, "we");
@@ -217,7 +202,7 @@ static void append_picture(const char *path, const char *header, size_t bytes) {
   ck_assert_int_eq(fclose(file), 0);
 }
 
-GROUP("files", .first = make_folder, .last = remove_folder);
+GROUP("files", .first = enter_folder, .last = remove_folder);
 
 TEST(pictures_follow_each_other) {
   char line[256];

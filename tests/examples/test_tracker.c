@@ -2,10 +2,7 @@
 /* The tracker's kernels: arithmetic against doubles, features against a second way to compute them,
  * responses where they have to be, and targets that cannot be followed. What a run makes of them on
  * each backend is tests/cmake/tracker.sh's. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "examples/tracker/kernels/track_correlate.h"
 #include "examples/tracker/kernels/track_features.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/examples/track_kernels.h"
 
-#include <check.h>
-#include <unistd.h>
-
 #include "examples/tracker/kernels/track_correlate.h"
 #include "examples/tracker/kernels/track_features.h"
 #include "examples/tracker/kernels/track_find.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The tracker's kernels, and its schedules bound to them. */
-#ifndef TTPREM_TESTS_EXAMPLES_TRACK_KERNELS_H
-#define TTPREM_TESTS_EXAMPLES_TRACK_KERNELS_H
+#pragma once
 
 #include "examples/tracker/schedule.h"
 
@@ -10,5 +9,3 @@ const prem_registry *track_registry(void);
 
 /** Bound, which has to end as `expected`. */
 prem_schedule *track_schedule_of(const track_setting *setting, prem_status expected);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Levels and edges, read off curves that were measured and off made ones. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "experiments/machine/cache_sizes/cache_levels.h"
 #include "tests/common/suite.h"

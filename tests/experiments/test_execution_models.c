@@ -5,6 +5,7 @@
 #include "experiments/machine/execution_models/world.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { SIZES = 5 };
 
@@ -35,7 +36,7 @@ static bool is_on_cpu(int kind) {
   return kind == MODEL_STAGE_BY_STAGE || kind >= MODEL_POOL;
 }
 
-START_TEST(threads_work_all_items) {
+TESTS(threads_work_all_items, MODEL_KINDS) {
   for (int workload = 0; workload < MODEL_WORKLOADS; ++workload)
     for (uint32_t threads = 1; threads <= 4; threads += 3) {
       uint64_t items;
@@ -54,10 +55,9 @@ START_TEST(threads_work_all_items) {
       ck_assert_int_gt(ns[1], 0);
     }
 }
-END_TEST
 
 /* Who finds a ring empty takes items to begin with, whatever stage the ring was of. */
-START_TEST(many_turns_of_threads_that_come_and_go) {
+TESTS_FROM(many_turns_of_threads_that_come_and_go, MODEL_PERSISTENT, MODEL_KINDS) {
   enum { TURNS = 40 };
   const model_work work = {MODEL_SHIPS, 2, 300};
   uint64_t items;
@@ -69,10 +69,9 @@ START_TEST(many_turns_of_threads_that_come_and_go) {
   ck_assert_int_eq(model_host_run(&run, ns, &result, NULL), PREM_OK);
   ck_assert(result.ok);
 }
-END_TEST
 
 /* What finds no room in a ring stays with the worker, and is worked all the same. */
-START_TEST(a_full_ring_loses_nothing) {
+TESTS(a_full_ring_loses_nothing, MODEL_WORKLOADS) {
   uint64_t items;
   model_run run = run_of(&small[_i], MODEL_MEGAKERNEL, &items);
   model_result result;
@@ -83,10 +82,9 @@ START_TEST(a_full_ring_loses_nothing) {
   if (_i != MODEL_FIELD && _i != MODEL_SHIPS) /* those make at most as many at once */
     ck_assert_uint_gt(result.full, 0);
 }
-END_TEST
 
 /* Arrays that are too small: it ends after this turn, says so, and writes nowhere else. */
-START_TEST(a_full_array_is_told) {
+TESTS(a_full_array_is_told, only_threads() ? 0 : MODEL_WORKLOADS) {
   uint64_t items;
   model_run run = run_of(&small[_i], MODEL_STAGE_BY_STAGE, &items);
   model_result result;
@@ -97,9 +95,8 @@ START_TEST(a_full_array_is_told) {
   ck_assert_int_eq(result.turns, 1);
   ck_assert_uint_gt(result.full, 0);
 }
-END_TEST
 
-START_TEST(who_has_no_patience_ends) {
+TESTS(who_has_no_patience_ends, MODEL_KINDS) {
   uint64_t items;
   model_run run = run_of(&small[MODEL_REYES], _i, &items);
   model_result result;
@@ -111,10 +108,9 @@ START_TEST(who_has_no_patience_ends) {
   ck_assert(!result.ok);
   ck_assert_int_eq(result.turns, 1);
 }
-END_TEST
 
 /* Sums that do not change with an item more or less would find nothing. */
-START_TEST(sums_know_every_item) {
+TESTS(sums_know_every_item, only_threads() ? 0 : 1) {
   uint64_t counts[MODEL_STAGES];
   for (int workload = 0; workload < MODEL_WORKLOADS; ++workload) {
     model_work work = small[workload];
@@ -125,10 +121,9 @@ START_TEST(sums_know_every_item) {
     ck_assert_uint_ne(all.checksum, fewer.checksum);
   }
 }
-END_TEST
 
 /* Those who count them have published how many ways there are (OEIS A000170). */
-START_TEST(queens_are_placed_as_often_as_is_known) {
+TESTS(queens_are_placed_as_often_as_is_known, only_threads() ? 0 : 1) {
   static const uint64_t known[SIZES] = {4, 40, 92, 352, 724}; /* of 6 to 10 */
   for (uint32_t i = 0; i < SIZES; ++i) {
     const model_work work = {MODEL_QUEENS, 6 + i, (6 + i) * (6 + i)};
@@ -138,10 +133,9 @@ START_TEST(queens_are_placed_as_often_as_is_known) {
     ck_assert_uint_eq(sums.value, known[i]);
   }
 }
-END_TEST
 
 /* The field is covered: the samples' squares have its area. */
-START_TEST(a_field_is_cut_without_gaps) {
+TESTS(a_field_is_cut_without_gaps, only_threads() ? 0 : 1) {
   uint64_t stack[256], count = 0, area = 0;
   const model_work work = {MODEL_FIELD, 8, 256};
   for (uint32_t root = 0; root < work.roots; ++root) {
@@ -159,10 +153,9 @@ START_TEST(a_field_is_cut_without_gaps) {
   }
   ck_assert_uint_eq(area, (uint64_t)MODEL_SIDE * MODEL_SIDE);
 }
-END_TEST
 
 /* On a GPU a warp has an eighth of a block's scratchpad, and its lanes are shared out evenly. */
-START_TEST(input_fits_the_scratchpad) {
+TESTS(input_fits_the_scratchpad, only_threads() ? 0 : 1) {
   for (int workload = 0; workload < MODEL_WORKLOADS; ++workload)
     for (int stage = 0; stage < MODEL_STAGES; ++stage) {
       const model_stage of = model_stage_of(workload, stage);
@@ -172,10 +165,9 @@ START_TEST(input_fits_the_scratchpad) {
       ck_assert(of.lanes == 0 || 32 % of.lanes == 0 || of.lanes % 32 == 0);
     }
 }
-END_TEST
 
 #ifdef EMULATED_GPU
-START_TEST(warps_work_all_items) {
+TESTS(warps_work_all_items, MODEL_KINDS *MODEL_WORKLOADS) {
   const int kind = _i / MODEL_WORKLOADS, workload = _i % MODEL_WORKLOADS;
   uint64_t items;
   model_run run = run_of(&small[workload], kind, &items);
@@ -194,9 +186,8 @@ START_TEST(warps_work_all_items) {
   ck_assert_uint_le(result.most, items);
   ck_assert_uint_gt(result.launches, 0);
 }
-END_TEST
 
-START_TEST(warps_lose_nothing_to_a_full_ring) {
+TESTS(warps_lose_nothing_to_a_full_ring, MODEL_WORKLOADS) {
   uint64_t items;
   model_run run = run_of(&small[_i], MODEL_MEGAKERNEL, &items);
   model_result result;
@@ -207,28 +198,4 @@ START_TEST(warps_lose_nothing_to_a_full_ring) {
   ck_assert(result.ok);
   ck_assert_uint_gt(result.full, 0);
 }
-END_TEST
 #endif
-
-int main(void) {
-  Suite *suite = suite_create("execution_models");
-  TCase *cases = tcase_create("execution_models");
-  tcase_set_timeout(cases, 120);
-  tcase_add_loop_test(cases, threads_work_all_items, 0, MODEL_KINDS);
-  tcase_add_loop_test(cases, many_turns_of_threads_that_come_and_go, MODEL_PERSISTENT, MODEL_KINDS);
-  tcase_add_loop_test(cases, a_full_ring_loses_nothing, 0, MODEL_WORKLOADS);
-#ifdef EMULATED_GPU
-  tcase_add_loop_test(cases, warps_work_all_items, 0, MODEL_KINDS * MODEL_WORKLOADS);
-  tcase_add_loop_test(cases, warps_lose_nothing_to_a_full_ring, 0, MODEL_WORKLOADS);
-#endif
-  tcase_add_loop_test(cases, who_has_no_patience_ends, 0, MODEL_KINDS);
-  if (!only_threads()) {
-    tcase_add_loop_test(cases, a_full_array_is_told, 0, MODEL_WORKLOADS);
-    tcase_add_test(cases, sums_know_every_item);
-    tcase_add_test(cases, queens_are_placed_as_often_as_is_known);
-    tcase_add_test(cases, a_field_is_cut_without_gaps);
-    tcase_add_test(cases, input_fits_the_scratchpad);
-  }
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
-}

@@ -4,9 +4,9 @@
 
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static volatile sig_atomic_t stop;
 static char program[] = "/tmp/ttprem-intruder-XXXXXX";
@@ -49,7 +49,9 @@ static void assert_said(const char *words) {
   ck_assert_msg(strstr(reason, words) != NULL, "'%s' is not in: %s", words, reason);
 }
 
-START_TEST(its_report_is_added) {
+GROUP("other process", .set_up = set_up, .tear_down = tear_down);
+
+TEST(its_report_is_added) {
   play("echo 'a note before'; echo 'at work'; cat; echo 'another'\n"
        "echo 'moved 700 watched 1000 stops 3 longest 200 altogether 500'");
   ck_assert_int_eq(begin(), PREM_OK);
@@ -61,24 +63,21 @@ START_TEST(its_report_is_added) {
   ck_assert_double_eq(prem_standstills_share_pct(&done.seen_by_them), 50);
   ck_assert_int_eq(done.seen.watched_ns, 0);
 }
-END_TEST
 
-START_TEST(it_gets_its_part) {
+TEST(it_gets_its_part) {
   play("echo \"$*\"; exit 3");
   ck_assert_int_eq(begin(), PREM_ERR_UNAVAILABLE);
   assert_said("experiment intruders --quiet --backend cpu --part 1");
   ck_assert_ptr_null(process);
 }
-END_TEST
 
-START_TEST(its_last_words_are_passed_on) {
+TEST(its_last_words_are_passed_on) {
   play("echo 'the GPU belongs to somebody else' >&2; exit 3");
   ck_assert_int_eq(begin(), PREM_ERR_UNAVAILABLE);
   assert_said("the GPU belongs to somebody else");
 }
-END_TEST
 
-START_TEST(there_may_be_no_program) {
+TEST(there_may_be_no_program) {
   ck_assert_int_eq(begin(), PREM_ERR_UNAVAILABLE);
   assert_said("no command");
   prem_diag_free(diag);
@@ -87,19 +86,17 @@ START_TEST(there_may_be_no_program) {
   ck_assert_int_eq(begin(), PREM_ERR_UNAVAILABLE);
   assert_said("says nothing");
 }
-END_TEST
 
-START_TEST(an_end_without_a_report_is_an_error) {
+TEST(an_end_without_a_report_is_an_error) {
   play("echo 'at work'; cat; echo 'moved what'");
   ck_assert_int_eq(begin(), PREM_OK);
   ck_assert_int_eq(prem_other_process_end(process, &done, diag), PREM_ERR_MACHINE);
   assert_said("moved what");
   ck_assert_int_eq(done.moved_bytes, 0);
 }
-END_TEST
 
 /* It reports, and then goes on for ever: it is ended. */
-START_TEST(one_that_does_not_end_is_ended) {
+TEST(one_that_does_not_end_is_ended) {
   play("echo 'at work'; cat\n"
        "echo \"moved $$ watched 1 stops 0 longest 0 altogether 0\"; exec sleep 100");
   const time_t began_s = time(NULL);
@@ -108,28 +105,10 @@ START_TEST(one_that_does_not_end_is_ended) {
   ck_assert_int_lt(time(NULL) - began_s, 20);
   ck_assert_int_eq(kill((pid_t)done.moved_bytes, 0), -1);
 }
-END_TEST
 
-START_TEST(an_interruption_waits_for_nothing) {
+TEST(an_interruption_waits_for_nothing) {
   play("exec cat");
   stop = 1;
   ck_assert_int_eq(begin(), PREM_ERR_INTERRUPTED);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("intruders");
-  TCase *cases = tcase_create("other process");
-  tcase_set_timeout(cases, 240);
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, its_report_is_added);
-  tcase_add_test(cases, it_gets_its_part);
-  tcase_add_test(cases, its_last_words_are_passed_on);
-  tcase_add_test(cases, there_may_be_no_program);
-  tcase_add_test(cases, an_end_without_a_report_is_an_error);
-  tcase_add_test(cases, one_that_does_not_end_is_ended);
-  tcase_add_test(cases, an_interruption_waits_for_nothing);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

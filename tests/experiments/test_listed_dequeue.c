@@ -7,6 +7,7 @@
 #define PREM_RING_WORDS "tests/common/explored_words.h"
 #include "tests/common/explored_queue_words.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { MOST_SLOTS = 2, CALLS = 3, FREE = 0, TAKEN = 1, READY = 2, NOBODY = 0 };
 enum { TAIL = 2 * MOST_SLOTS, BARRIER, SHARED, WORDS };
@@ -173,31 +174,18 @@ static const struct {
     {{.slots = 1, .tasks = 2, .lanes = 2, .calls = 1}, DIFFERENT}, /* who is ready frees for all */
 };
 
-START_TEST(threads_of_a_block_part) {
+TESTS(threads_of_a_block_part, sizeof block_faults / sizeof block_faults[0]) {
   const explorer listed = explore(block_faults[_i].of, false);
   const explorer repaired = explore(block_faults[_i].of, true);
   expect(&listed, block_faults[_i].what);
   expect(&repaired, NULL);
 }
-END_TEST
 
 /* Two blocks of one thread: who has looked at the tail a lap ago claims a later task, and the tail
  * goes past the one that comes next. */
-START_TEST(a_block_that_is_late_leaves_a_task_behind) {
+TEST(a_block_that_is_late_leaves_a_task_behind) {
   const explorer found = explore((listing_case){2, 4, 1, 3, false}, false);
   const explorer no_lap = explore((listing_case){2, 2, 1, 2, false}, false);
   expect(&found, FORGOTTEN);
   expect(&no_lap, NULL);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("listed_dequeue");
-  TCase *cases = tcase_create("listed_dequeue");
-  tcase_set_timeout(cases, 120);
-  tcase_add_loop_test(cases, threads_of_a_block_part, 0,
-                      (int)(sizeof block_faults / sizeof block_faults[0]));
-  tcase_add_test(cases, a_block_that_is_late_leaves_a_task_behind);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "experiments/live/ways/rows.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static volatile sig_atomic_t stop;
 
@@ -147,7 +148,8 @@ static void assert_tables(const prem_findings *findings, int promise) {
 }
 
 /* Each experiment runs twice for both that is promised, since a run takes a second. */
-START_TEST(findings_are_whole_and_in_virtual_time_the_same) {
+TESTS(findings_are_whole_and_in_virtual_time_the_same,
+      only_threads() ? 0 : (int)(sizeof promised / sizeof *promised)) {
   prem_findings *one = findings_of(promised[_i].experiment, "sim"),
                 *two = findings_of(promised[_i].experiment, "sim");
   assert_tables(one, _i);
@@ -158,7 +160,6 @@ START_TEST(findings_are_whole_and_in_virtual_time_the_same) {
   prem_findings_free(one);
   prem_findings_free(two);
 }
-END_TEST
 
 /* Of experiments that time the host, which the simulator has not. */
 static const struct {
@@ -171,7 +172,7 @@ static const struct {
     {"live_stress", "stress", "load,way,count,p50,p99,largest,device max - min", 2},
 };
 
-START_TEST(tables_of_the_host_have_their_columns_and_rows) {
+TESTS(tables_of_the_host_have_their_columns_and_rows, sizeof of_hosts / sizeof *of_hosts) {
   prem_findings *findings = findings_of(of_hosts[_i].experiment, "cpu");
   json_t *root = read_findings(findings), *table = table_of(root, of_hosts[_i].table);
   assert_columns(table, of_hosts[_i].columns);
@@ -180,9 +181,8 @@ START_TEST(tables_of_the_host_have_their_columns_and_rows) {
   json_decref(root);
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(the_first_table_of_live_overhead_is_ways) {
+TEST(the_first_table_of_live_overhead_is_ways) {
   prem_findings *findings = findings_of("live_overhead", "sim");
   json_t *root = read_findings(findings);
   const json_t *table = json_array_get(json_object_get(root, "tables"), 0);
@@ -192,7 +192,6 @@ START_TEST(the_first_table_of_live_overhead_is_ways) {
   json_decref(root);
   prem_findings_free(findings);
 }
-END_TEST
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
@@ -240,7 +239,7 @@ static const prem_way_setup live_setups[] = {
     {.work = PREM_WORK_MIXED, .size = 1000, .blocks = 1},
 };
 
-START_TEST(live_turns_give_right_outputs) {
+TESTS(live_turns_give_right_outputs, sizeof live_setups / sizeof *live_setups) {
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE};
   for (int m = 0; m < 2; ++m) {
     prem_way_setup setup = live_setups[_i];
@@ -252,10 +251,9 @@ START_TEST(live_turns_give_right_outputs) {
     assert_right("cpu", &setup);
   }
 }
-END_TEST
 
 /* Two variants of four are expected to be something else. */
-START_TEST(wrong_outputs_are_counted) {
+TEST(wrong_outputs_are_counted) {
   int64_t response_ns[8], whole_ns[8], device_ns[8];
   prem_way_samples samples = {
       .room = 8, .response_ns = response_ns, .whole_ns = whole_ns, .device_ns = device_ns};
@@ -272,10 +270,9 @@ START_TEST(wrong_outputs_are_counted) {
   ck_assert_int_eq(samples.wrong, 4);
   prem_work_data_free(&data);
 }
-END_TEST
 
 /* Without a GPU no other way is there, which is no failure; it says which one. */
-START_TEST(other_ways_need_a_gpu) {
+TEST(other_ways_need_a_gpu) {
   for (prem_way way = PREM_WAY_WORD; way < PREM_WAY_COUNT; ++way) {
     const prem_way_setup setup = {.way = way, .blocks = 1, .threads = 1};
     prem_way_samples samples = {0};
@@ -286,11 +283,10 @@ START_TEST(other_ways_need_a_gpu) {
     prem_diag_free(diag);
   }
 }
-END_TEST
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-START_TEST(rows_that_cannot_be_are_told_once) {
+TEST(rows_that_cannot_be_are_told_once) {
   const prem_experiment_context context = context_on("sim");
   prem_way_rows rows = {.turns = 4, .rounds = 2, .budget_ns = 1000000000};
   prem_findings *findings = prem_findings_new("rows", "title", "question");
@@ -312,9 +308,8 @@ START_TEST(rows_that_cannot_be_are_told_once) {
   prem_way_rows_free(&rows);
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(a_stopped_experiment_ends) {
+TEST(a_stopped_experiment_ends) {
   prem_experiment_context context = context_on("sim");
   prem_way_rows rows = {.turns = 4, .rounds = 1, .budget_ns = 1000000000};
   prem_findings *findings = prem_findings_new("rows", "title", "question");
@@ -325,11 +320,10 @@ START_TEST(a_stopped_experiment_ends) {
   prem_way_rows_free(&rows);
   prem_findings_free(findings);
 }
-END_TEST
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-START_TEST(outputs_are_those_of_the_inputs) {
+TEST(outputs_are_those_of_the_inputs) {
   prem_work_data data;
   ck_assert(prem_work_data_make(PREM_WORK_SUM, 100, &data));
   for (int v = 0; v < PREM_WORK_VARIANTS; ++v) {
@@ -350,9 +344,8 @@ START_TEST(outputs_are_those_of_the_inputs) {
   ck_assert_int_gt(differ, 0);
   prem_work_data_free(&data);
 }
-END_TEST
 
-START_TEST(mixed_work_is_all_of_it) {
+TEST(mixed_work_is_all_of_it) {
   prem_work_data data;
   ck_assert(prem_work_data_make(PREM_WORK_MIXED, 100, &data));
   for (int v = 0; v < PREM_WORK_VARIANTS; ++v)
@@ -362,27 +355,4 @@ START_TEST(mixed_work_is_all_of_it) {
   ck_assert_int_eq(data.out_count, PREM_WORK_TILE * PREM_WORK_TILE);
   ck_assert_int_eq(data.used_out[PREM_WORK_SUM], 1);
   prem_work_data_free(&data);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("live ways");
-  TCase *cases = tcase_create("ways");
-  tcase_set_timeout(cases, 120);
-  if (!only_threads())
-    tcase_add_loop_test(cases, findings_are_whole_and_in_virtual_time_the_same, 0,
-                        sizeof promised / sizeof *promised);
-  tcase_add_loop_test(cases, tables_of_the_host_have_their_columns_and_rows, 0,
-                      sizeof of_hosts / sizeof *of_hosts);
-  tcase_add_test(cases, the_first_table_of_live_overhead_is_ways);
-  tcase_add_loop_test(cases, live_turns_give_right_outputs, 0,
-                      sizeof live_setups / sizeof *live_setups);
-  tcase_add_test(cases, wrong_outputs_are_counted);
-  tcase_add_test(cases, other_ways_need_a_gpu);
-  tcase_add_test(cases, rows_that_cannot_be_are_told_once);
-  tcase_add_test(cases, a_stopped_experiment_ends);
-  tcase_add_test(cases, outputs_are_those_of_the_inputs);
-  tcase_add_test(cases, mixed_work_is_all_of_it);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

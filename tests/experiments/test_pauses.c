@@ -3,9 +3,8 @@
 /* ctest: threads */
 #include "experiments/machine/memory_pause/pauses.h"
 
-#include <string.h>
-
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum {
   SAMPLERS = 8,
@@ -57,7 +56,9 @@ static void sample_with_pauses(int64_t end_ns) {
     }
 }
 
-START_TEST(planted_pauses_are_found) {
+GROUP("pauses", .set_up = set_up, .tear_down = tear_down);
+
+TEST(planted_pauses_are_found) {
   sample_with_pauses(400000);
   ck_assert(prem_loads_latencies(&loads, &latencies));
   const int64_t threshold_ns = prem_pause_threshold_ns(&latencies, SAMPLERS);
@@ -72,10 +73,9 @@ START_TEST(planted_pauses_are_found) {
   ck_assert_int_lt(pauses.ordinary_ns, LATENCY_NS);
   ck_assert_int_eq(pauses.gaps_ns.max_ns > PAUSE_NS - LATENCY_NS, 1);
 }
-END_TEST
 
 /* One sampler goes on: the memory does not stand still. */
-START_TEST(one_that_goes_on_is_no_pause) {
+TEST(one_that_goes_on_is_no_pause) {
   sample_with_pauses(400000);
   counts[3] = 0;
   for (int64_t now_ns = 0; now_ns < 400000; now_ns += LATENCY_NS)
@@ -84,10 +84,9 @@ START_TEST(one_that_goes_on_is_no_pause) {
   ck_assert_int_eq(pauses.count, 0);
   ck_assert_int_le(pauses.ordinary_ns, LATENCY_NS);
 }
-END_TEST
 
 /* What is before the last one's beginning or behind the first one's end says nothing of all. */
-START_TEST(only_where_all_are_at_work) {
+TEST(only_where_all_are_at_work) {
   loads.samplers = 2;
   add_load(0, 0, 5000);
   add_load(0, 5000, 6000);
@@ -104,18 +103,16 @@ START_TEST(only_where_all_are_at_work) {
   ck_assert_int_eq(pauses.list[0].length_ns, 100);
   ck_assert_int_eq(pauses.sum_ns, 100);
 }
-END_TEST
 
-START_TEST(never_at_work_together) {
+TEST(never_at_work_together) {
   loads.samplers = 2;
   add_load(0, 0, 500);
   ck_assert_int_eq(prem_pauses_find(&loads, 90, &pauses), PREM_ERR_UNAVAILABLE);
   add_load(1, 600, 700);
   ck_assert_int_eq(prem_pauses_find(&loads, 90, &pauses), PREM_ERR_UNAVAILABLE);
 }
-END_TEST
 
-START_TEST(loads_meet_pauses) {
+TEST(loads_meet_pauses) {
   prem_pause two[] = {{1000, 100}, {2000, 100}};
   const prem_pauses planted = {.list = two, .count = 2};
   const struct {
@@ -128,19 +125,17 @@ START_TEST(loads_meet_pauses) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
     ck_assert_int_eq(prem_load_in_pause(&cases[i].load, &planted, &next), cases[i].within);
 }
-END_TEST
 
 /* Two samplers: so rare a latency that two of them at once are no chance. Many: the median. */
-START_TEST(threshold_follows_the_number_of_samplers) {
+TEST(threshold_follows_the_number_of_samplers) {
   for (int64_t i = 1; i <= 1000; ++i)
     ck_assert(prem_times_add(&latencies, i));
   ck_assert_int_eq(prem_pause_threshold_ns(&latencies, 32), 500);
   ck_assert_int_eq(prem_pause_threshold_ns(&latencies, 2), 997); /* 1000 sqrt(0.01 / 1000) = 3.2 */
   ck_assert_int_eq(prem_pause_threshold_ns(&latencies, 1), 1000);
 }
-END_TEST
 
-START_TEST(visits_go_to_different_lines) {
+TEST(visits_go_to_different_lines) {
   enum { LINES = 4096 };
   static bool seen[LINES];
   memset(seen, 0, sizeof seen);
@@ -151,10 +146,9 @@ START_TEST(visits_go_to_different_lines) {
     seen[line] = true;
   }
 }
-END_TEST
 
 /* Each sampler's loads are in order, and both limits hold. */
-START_TEST(cores_sample) {
+TEST(cores_sample) {
   loads.samplers = 1;
   const prem_load_order order = {
       .place = PREM_LOAD_MEMORY, .lines = 1 << 14, .length_ns = 1000000000};
@@ -168,21 +162,4 @@ START_TEST(cores_sample) {
   const prem_load_order none = {.place = PREM_LOAD_CACHE, .lines = 1 << 10, .length_ns = 0};
   ck_assert_int_eq(prem_host_sample_loads(&none, &loads, diag), PREM_OK);
   ck_assert_int_eq(counts[0], 0);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("pauses");
-  TCase *cases = tcase_create("pauses");
-  tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, planted_pauses_are_found);
-  tcase_add_test(cases, one_that_goes_on_is_no_pause);
-  tcase_add_test(cases, only_where_all_are_at_work);
-  tcase_add_test(cases, never_at_work_together);
-  tcase_add_test(cases, loads_meet_pauses);
-  tcase_add_test(cases, threshold_follows_the_number_of_samplers);
-  tcase_add_test(cases, visits_go_to_different_lines);
-  tcase_add_test(cases, cores_sample);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

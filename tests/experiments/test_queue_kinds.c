@@ -6,6 +6,7 @@
 #include "experiments/machine/queue_kinds/queue_world.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static queue_work work_of(int kind, uint32_t blocks, uint32_t batch, bool halves) {
   return (queue_work){.kind = (queue_kind)kind,
@@ -28,7 +29,7 @@ static void assert_right(const queue_work *work, const queue_counts *counts) {
   ck_assert_int_le(counts->taken, counts->put);
 }
 
-START_TEST(threads_lose_nothing) {
+TESTS(threads_lose_nothing, QUEUE_KINDS) {
   const bool is_listed = queue_is_listed((queue_kind)_i);
   for (int halves = 0; halves < (is_listed ? 1 : 2); ++halves) /* a listed queue that fills stops */
     for (uint32_t batch = 1; batch <= 32; batch *= 32) {
@@ -40,10 +41,9 @@ START_TEST(threads_lose_nothing) {
       assert_right(&work, &counts);
     }
 }
-END_TEST
 
 #ifdef EMULATED_GPU
-START_TEST(warps_lose_nothing) {
+TESTS(warps_lose_nothing, QUEUE_KINDS) {
   const bool is_listed = queue_is_listed((queue_kind)_i);
   for (int halves = 0; halves < (is_listed ? 1 : 2); ++halves)
     for (uint32_t batch = 1; batch <= 32; batch *= 4) {
@@ -55,10 +55,9 @@ START_TEST(warps_lose_nothing) {
       ck_assert_int_gt(counts.taken, 0);
     }
 }
-END_TEST
 
 /* Tickets that are kept: hardly any room. */
-START_TEST(a_ring_of_two_gets_all_through) {
+TESTS(a_ring_of_two_gets_all_through, 2) {
   queue_work work = work_of(QUEUE_RING, 8, 32, _i);
   work.size = 2;
   work.each = 64;
@@ -67,7 +66,6 @@ START_TEST(a_ring_of_two_gets_all_through) {
   assert_right(&work, &counts);
   ck_assert_int_gt(counts.refused, 0);
 }
-END_TEST
 #endif
 
 static queue_counts fill(int kind, uint64_t size, uint64_t more, uint64_t first) {
@@ -81,7 +79,7 @@ static queue_counts fill(int kind, uint64_t size, uint64_t more, uint64_t first)
   return counts;
 }
 
-START_TEST(one_thread_shows_what_a_listing_forgets) {
+TESTS(one_thread_shows_what_a_listing_forgets, only_threads() ? 0 : QUEUE_KINDS) {
   const bool is_listed = queue_is_listed((queue_kind)_i);
   const bool is_index = _i == QUEUE_INDEX_LISTED || _i == QUEUE_BUCKETS_LISTED;
   const queue_counts refused = fill(_i, 16, 3, 0), wraps = fill(_i, 16, 0, UINT32_MAX - 5);
@@ -94,20 +92,4 @@ START_TEST(one_thread_shows_what_a_listing_forgets) {
   ck_assert_int_eq(wraps.taken, wraps.put);
   if (is_listed)
     ck_assert_int_eq(fill(_i, 12, 0, UINT32_MAX - 5).is_stuck, 1);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("queue_kinds");
-  TCase *cases = tcase_create("queue_kinds");
-  tcase_set_timeout(cases, 120);
-  tcase_add_loop_test(cases, threads_lose_nothing, 0, QUEUE_KINDS);
-#ifdef EMULATED_GPU
-  tcase_add_loop_test(cases, warps_lose_nothing, 0, QUEUE_KINDS);
-  tcase_add_loop_test(cases, a_ring_of_two_gets_all_through, 0, 2);
-#endif
-  if (!only_threads())
-    tcase_add_loop_test(cases, one_thread_shows_what_a_listing_forgets, 0, QUEUE_KINDS);
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

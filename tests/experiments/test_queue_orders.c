@@ -7,6 +7,7 @@
 #define QUEUE_WORDS     "tests/common/explored_queue_words.h"
 #include "experiments/machine/queue_kinds/queues.h"
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { OPS = 4, ITEMS = 6, MOST_SIZE = 4, PARTS = 2, STAMP = 100 };
 
@@ -163,23 +164,21 @@ static void expect_fault(queue_kind kind, const queue_case *of, bool all_ordered
     ck_abort_msg("queue %d: nobody notices: %s", kind, what);
 }
 
-START_TEST(every_listing_lacks_its_orders) { /* even of one who puts and one who takes */
+TEST(every_listing_lacks_its_orders) { /* even of one who puts and one who takes */
   static const queue_case two = {2, 0, {{1}, {-1}}};
   for (int kind = 0; kind < QUEUE_RING; kind += 2)
     expect_fault((queue_kind)kind, &two, false, "what lies behind an item, or the item, is old");
 }
-END_TEST
 
-START_TEST(listed_index_queues_keep_what_they_refused) {
+TEST(listed_index_queues_keep_what_they_refused) {
   static const queue_case alone = {2, 0, {{1, 1, 1, -1}}}, buckets = {1, 0, {{1}, {1}, {1, 1}}};
   static const queue_case both = {1, 0, {{1, 1}, {-1, -1}}};
   expect_fault(QUEUE_INDEX_LISTED, &alone, true, "the count is not given back");
   expect_fault(QUEUE_INDEX_LISTED, &both, true, "who takes is let in for nothing");
   expect_fault(QUEUE_BUCKETS_LISTED, &buckets, true, "the count is not given back");
 }
-END_TEST
 
-START_TEST(listed_queues_break_at_2_to_32) { /* unless their size is a power of two */
+TEST(listed_queues_break_at_2_to_32) { /* unless their size is a power of two */
   static const queue_case odd = {3, WRAPS, {{1, 1}, {1, -1}}},
                           even = {2, WRAPS, {{1, -1}, {1, -1}}};
   for (int kind = 0; kind < QUEUE_RING; kind += 2) {
@@ -189,20 +188,18 @@ START_TEST(listed_queues_break_at_2_to_32) { /* unless their size is a power of 
     ck_assert_int_eq(found.wrong + found.stuck, 0); /* so it was that */
   }
 }
-END_TEST
 
-START_TEST(to_give_back_and_leave_lets_others_in_for_nothing) {
+TEST(to_give_back_and_leave_lets_others_in_for_nothing) {
   static const queue_case of = {1, 0, {{1, -1}, {1}, {-1}}};
   explored_promises_end = true;
   expect_fault(QUEUE_INDEX, &of, true, "a place is promised twice");
   explored_promises_end = false;
   ck_assert_int_eq(explore(QUEUE_INDEX, &of, true).stuck, 0);
 }
-END_TEST
 
 /* The example of the listing, with half as many threads: so many puts pass as there are places and
  * takes, in some order that many, in none more. */
-START_TEST(a_broker_lets_in_whom_a_take_will_make_room_for) {
+TEST(a_broker_lets_in_whom_a_take_will_make_room_for) {
   static const queue_case of = {1, 0, {{1}, {1}, {1}, {-1}}};
   for (int kind = QUEUE_BROKER_LISTED; kind <= QUEUE_DISTRIBUTOR; ++kind) {
     int64_t most = 0;
@@ -211,7 +208,6 @@ START_TEST(a_broker_lets_in_whom_a_take_will_make_room_for) {
     ck_assert_int_eq(most, 2);
   }
 }
-END_TEST
 
 static const queue_case sound[] = {
     {2, 0, {{1, -1}, {1, -1}}},
@@ -222,7 +218,7 @@ static const queue_case sound[] = {
     {1, WRAPS + 1, {{1}, {-1}, {1, -1}}},
 };
 
-START_TEST(repaired_queues_are_right_in_any_order) {
+TESTS(repaired_queues_are_right_in_any_order, sizeof sound / sizeof sound[0]) {
   for (int kind = QUEUE_INDEX; kind < QUEUE_RING; kind += 2) {
     const bool is_wide = kind == QUEUE_BUCKETS || kind == QUEUE_STEALING;
     if (is_wide && sound[_i].ops[2][0] != 0)
@@ -233,20 +229,4 @@ START_TEST(repaired_queues_are_right_in_any_order) {
                    found.what ? found.what : "nothing wrong", (long long)found.stuck);
     ck_assert_int_gt(found.ends, 0);
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("queue_orders");
-  TCase *cases = tcase_create("queue_orders");
-  tcase_set_timeout(cases, 240);
-  tcase_add_test(cases, every_listing_lacks_its_orders);
-  tcase_add_test(cases, listed_index_queues_keep_what_they_refused);
-  tcase_add_test(cases, listed_queues_break_at_2_to_32);
-  tcase_add_test(cases, to_give_back_and_leave_lets_others_in_for_nothing);
-  tcase_add_test(cases, a_broker_lets_in_whom_a_take_will_make_room_for);
-  tcase_add_loop_test(cases, repaired_queues_are_right_in_any_order, 0,
-                      (int)(sizeof sound / sizeof sound[0]));
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "runtime/core/backend.h"
 #include "tests/common/one_line.h"
 #include "tests/common/schedule_text.h"
+#include "tests/common/suite.h"
 
 static volatile sig_atomic_t stop;
 static int64_t reported_done, reported_all;
@@ -78,7 +79,9 @@ static const char *plan_of(int first_ns, int second_ns) {
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
-START_TEST(phases_take_what_the_file_says) {
+GROUP("scenario", .set_up = prepare, .tear_down = clear);
+
+TEST(phases_take_what_the_file_says) {
   prem_scenario_request request = request_for(PREM_MODE_TT);
   request.text = pair_text(2, plan_of(0, 200));
   prem_measured measured;
@@ -97,10 +100,9 @@ START_TEST(phases_take_what_the_file_says) {
   ck_assert(!prem_findings_wrong(findings));
   prem_measured_free(&measured);
 }
-END_TEST
 
 /* Prefetches of 100 ns begin 50 ns apart, writebacks of 60 ns as well: 320 ns in (150 + 110). */
-START_TEST(blocks_at_the_memory_are_counted) {
+TEST(blocks_at_the_memory_are_counted) {
   prem_scenario_request request = request_for(PREM_MODE_TT);
   request.text = pair_text(2, plan_of(0, 50));
   prem_measured measured;
@@ -109,11 +111,10 @@ START_TEST(blocks_at_the_memory_are_counted) {
   ck_assert_double_eq_tol(measured.outcomes[0].at_once, 320.0 / 250.0, 1e-9);
   prem_measured_free(&measured);
 }
-END_TEST
 
 /* Task 0 is at work from 0 to 200; 50 ns of its prefetch, all of its compute and of its writeback
  * lie beside the other task's, which is at work from 50 to 250. */
-START_TEST(co_runners_are_measured) {
+TEST(co_runners_are_measured) {
   prem_scenario_request request = request_for(PREM_MODE_TT);
   request.text = pair_text(2, plan_of(0, 50));
   request.task = 0;
@@ -126,13 +127,12 @@ START_TEST(co_runners_are_measured) {
   ck_assert_int_eq(prem_times_at(&outcome->beside[PREM_WRITEBACK], 0.5), 1000);
   prem_measured_free(&measured);
 }
-END_TEST
 
 static bool is_first_tile(const prem_trace_record *record) {
   return record->tile == 0;
 }
 
-START_TEST(references_are_kept_apart) {
+TEST(references_are_kept_apart) {
   prem_scenario_request request = request_for(PREM_MODE_TT);
   request.text = pair_text(2, plan_of(0, 200));
   request.is_reference = is_first_tile;
@@ -142,11 +142,10 @@ START_TEST(references_are_kept_apart) {
   ck_assert_int_eq(measured.outcomes[0].phase[PREM_COMPUTE].count, 2);
   prem_measured_free(&measured);
 }
-END_TEST
 
 /* Both want to fetch at 0 and one has to wait for 100 ns; nobody else ever waits in front of a free
  * memory, and the token changes hands in no time. */
-START_TEST(waiting_for_the_token_is_measured) {
+TEST(waiting_for_the_token_is_measured) {
   prem_scenario_request request = request_for(PREM_MODE_LOCK);
   request.text = pair_text(1, "");
   prem_measured measured;
@@ -158,9 +157,8 @@ START_TEST(waiting_for_the_token_is_measured) {
   ck_assert_int_eq(outcome->handover.max_ns, 0);
   prem_measured_free(&measured);
 }
-END_TEST
 
-START_TEST(modes_keep_their_order) {
+TEST(modes_keep_their_order) {
   prem_scenario_request request = request_for(PREM_MODE_LOCK);
   request.modes[1] = PREM_MODE_TT;
   request.mode_count = 2;
@@ -173,9 +171,8 @@ START_TEST(modes_keep_their_order) {
   ck_assert_int_eq(measured.outcomes[1].phase[PREM_COMPUTE].count, 4);
   prem_measured_free(&measured);
 }
-END_TEST
 
-START_TEST(a_file_serves_as_well) {
+TEST(a_file_serves_as_well) {
   prem_scenario_request request = request_for(PREM_MODE_TT);
   request.path = SOURCE_DIR "/schedules/figures/thesis_tile_kernelwise.cfg";
   prem_measured measured;
@@ -183,9 +180,8 @@ START_TEST(a_file_serves_as_well) {
   ck_assert_int_eq(measured.result->hyperperiod_ns, 2668608);
   prem_measured_free(&measured);
 }
-END_TEST
 
-START_TEST(errors_are_told) {
+TEST(errors_are_told) {
   prem_scenario_request request = request_for(PREM_MODE_TT);
   request.text = "version = 1; name = \"nothing\";";
   prem_measured measured;
@@ -194,9 +190,8 @@ START_TEST(errors_are_told) {
   ck_assert_ptr_null(measured.result);
   prem_measured_free(&measured);
 }
-END_TEST
 
-START_TEST(refused_by_the_checker) {
+TEST(refused_by_the_checker) {
   prem_scenario_request request = request_for(PREM_MODE_TT);
   request.text = pair_text(1, plan_of(0, 50));
   prem_measured measured;
@@ -204,9 +199,8 @@ START_TEST(refused_by_the_checker) {
   ck_assert(prem_diag_has(diag, 37));
   prem_measured_free(&measured);
 }
-END_TEST
 
-START_TEST(the_stop_flag_is_seen) {
+TEST(the_stop_flag_is_seen) {
   prem_scenario_request request = request_for(PREM_MODE_TT);
   request.text = pair_text(1, "");
   stop = 1;
@@ -214,9 +208,8 @@ START_TEST(the_stop_flag_is_seen) {
   ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_ERR_INTERRUPTED);
   prem_measured_free(&measured);
 }
-END_TEST
 
-START_TEST(progress_is_reported) {
+TEST(progress_is_reported) {
   int64_t done = 2;
   prem_scenario_request request = request_for(PREM_MODE_FREE);
   request.text = pair_text(1, "");
@@ -228,11 +221,10 @@ START_TEST(progress_is_reported) {
   ck_assert_int_eq(reported_all, 7);
   prem_measured_free(&measured);
 }
-END_TEST
 
 /* ---- percentiles ---------------------------------------------------------------------------- */
 
-START_TEST(percentiles_are_of_the_nearest_rank) {
+TEST(percentiles_are_of_the_nearest_rank) {
   prem_times times = {0};
   ck_assert_int_eq(prem_times_at(&times, 0.5), 0);
   for (int i = 1; i <= 100; ++i)
@@ -243,10 +235,9 @@ START_TEST(percentiles_are_of_the_nearest_rank) {
   ck_assert_int_eq(prem_times_at(&times, 1.0), 100);
   prem_times_free(&times);
 }
-END_TEST
 
 /* One of ten took a hundred times as long: nothing to plan with. */
-START_TEST(interruptions_are_not_planned_for) {
+TEST(interruptions_are_not_planned_for) {
   prem_outcome outcome = {0};
   for (int i = 0; i < 10; ++i)
     ck_assert(prem_times_add(&outcome.phase[PREM_COMPUTE], i == 3 ? 1000 : 10));
@@ -256,14 +247,12 @@ START_TEST(interruptions_are_not_planned_for) {
   ck_assert_int_eq(lengths.planned[PREM_PREFETCH], 0);
   prem_times_free(&outcome.phase[PREM_COMPUTE]);
 }
-END_TEST
 
-START_TEST(instants_are_rounded_up) {
+TEST(instants_are_rounded_up) {
   ck_assert_int_eq(prem_round_up(0, 32), 0);
   ck_assert_int_eq(prem_round_up(1, 32), 32);
   ck_assert_int_eq(prem_round_up(64, 32), 64);
 }
-END_TEST
 
 /* ---- nothing that counts --------------------------------------------------------------------- */
 
@@ -285,7 +274,7 @@ static char *printed(void) {
   return said;
 }
 
-START_TEST(disturbed_runs_have_no_times) {
+TEST(disturbed_runs_have_no_times) {
   prem_backend busy = prem_backend_sim;
   busy.run = run_disturbed;
   context.backend = &busy;
@@ -299,15 +288,13 @@ START_TEST(disturbed_runs_have_no_times) {
   ck_assert(isnan(prem_makespan_at(outcome, 0.5)));
   ck_assert(isnan(prem_of_runs(outcome->row, 0)));
   prem_measured_free(&measured);
-  char *said = printed();
+  FREED char *said = printed();
   ck_assert_ptr_nonnull(strstr(said,
                                "free: of 3 runs all were disturbed: the operating system took "
                                "a core away, for 2.500 ms at most"));
-  free(said);
 }
-END_TEST
 
-START_TEST(an_experiment_without_a_run_has_no_verdict) {
+TEST(an_experiment_without_a_run_has_no_verdict) {
   prem_backend busy = prem_backend_sim;
   const prem_experiment *experiment = prem_experiment_find("convolution");
   busy.run = run_disturbed;
@@ -315,39 +302,8 @@ START_TEST(an_experiment_without_a_run_has_no_verdict) {
   context.backend = &busy;
   context.quick = true;
   ck_assert_int_eq(prem_experiment_start(experiment, &context, findings, diag), PREM_OK);
-  char *said = printed();
+  FREED char *said = printed();
   ck_assert_ptr_nonnull(strstr(said, "No verdict: of some runs none counted"));
   const char *nan_at = strstr(said, " nan"), *zero_at = strstr(said, " 0.0 us");
   ck_assert_msg(!nan_at && !zero_at, "%.300s", nan_at ? nan_at : zero_at);
-  free(said);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("scenario");
-  TCase *tcase = tcase_create("scenario");
-  tcase_add_checked_fixture(tcase, prepare, clear);
-  tcase_add_test(tcase, phases_take_what_the_file_says);
-  tcase_add_test(tcase, blocks_at_the_memory_are_counted);
-  tcase_add_test(tcase, co_runners_are_measured);
-  tcase_add_test(tcase, references_are_kept_apart);
-  tcase_add_test(tcase, waiting_for_the_token_is_measured);
-  tcase_add_test(tcase, modes_keep_their_order);
-  tcase_add_test(tcase, a_file_serves_as_well);
-  tcase_add_test(tcase, errors_are_told);
-  tcase_add_test(tcase, refused_by_the_checker);
-  tcase_add_test(tcase, the_stop_flag_is_seen);
-  tcase_add_test(tcase, progress_is_reported);
-  tcase_add_test(tcase, percentiles_are_of_the_nearest_rank);
-  tcase_add_test(tcase, interruptions_are_not_planned_for);
-  tcase_add_test(tcase, instants_are_rounded_up);
-  tcase_set_timeout(tcase, 60);
-  tcase_add_test(tcase, disturbed_runs_have_no_times);
-  tcase_add_test(tcase, an_experiment_without_a_run_has_no_verdict);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Experiments that are files: the language, the reader, and each file that is shipped. */
 /* ctest: long */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "experiments/common/expression.h"
@@ -12,6 +9,7 @@
 #include "experiments/sweep/sweep.h"
 #include "report/findings/parts.h"
 #include "runtime/core/backend.h"
+#include "tests/common/suite.h"
 
 /* ---- the language --------------------------------------------------------------------------- */
 
@@ -29,7 +27,9 @@ static bool find(const void *from, const char *name, prem_sweep_value *out, char
 
 static const prem_sweep_names names = {find, NULL};
 
-START_TEST(expressions_are_computed) {
+GROUP("language");
+
+TEST(expressions_are_computed) {
   static const struct {
     const char *text;
     double value;
@@ -63,9 +63,8 @@ START_TEST(expressions_are_computed) {
       ck_assert_msg(value.number == cases[i].value, "%s: %g", cases[i].text, value.number);
   }
 }
-END_TEST
 
-START_TEST(what_is_no_expression_is_refused) {
+TEST(what_is_no_expression_is_refused) {
   static const char *const cases[][2] = {{"", "expected at the end"},
                                          {"1 +", "expected at the end"},
                                          {"(1", "')' is expected"},
@@ -96,9 +95,8 @@ START_TEST(what_is_no_expression_is_refused) {
   memset(deep, '-', sizeof deep - 1);
   ck_assert(!prem_sweep_evaluate(deep, &names, &value, reason));
 }
-END_TEST
 
-START_TEST(texts_take_values) {
+TEST(texts_take_values) {
   char reason[PREM_REASON_BYTES] = "";
   char *text = prem_sweep_expand("$word: $(three / 4 %.2f), $three, 50 %", &names, reason);
   ck_assert_str_eq(text, "lock: 0.75, 3, 50 %");
@@ -107,7 +105,6 @@ START_TEST(texts_take_values) {
   ck_assert_str_eq(text, "a +3 ) %");
   free(text);
 }
-END_TEST
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
@@ -190,7 +187,9 @@ static prem_status run_text(const char *text) {
   return status;
 }
 
-START_TEST(a_file_of_the_user_runs) {
+GROUP("files", .set_up = prepare, .tear_down = clear);
+
+TEST(a_file_of_the_user_runs) {
   char text[2048];
   write_text(template_path, schedule, strlen(schedule));
   snprintf(text, sizeof text, "%s%s%s", head, tables, steps);
@@ -202,7 +201,6 @@ START_TEST(a_file_of_the_user_runs) {
   ck_assert_double_eq(prem_value_number(prem_table_value(table, 1, 1)), 300);
   ck_assert_str_eq(findings->verdict, "A compute takes 0.6 us.");
 }
-END_TEST
 
 /* What stands instead of the file's three parts, and what is said of it. */
 static const struct {
@@ -263,7 +261,7 @@ static const struct {
     {head, tables, "needs_blocks = 100000;\nsteps = ();\n",
      "needs 100000 blocks that run at once"}};
 
-START_TEST(what_is_wrong_is_said_with_its_place) {
+TESTS(what_is_wrong_is_said_with_its_place, sizeof wrong / sizeof *wrong) {
   char text[2048], said[4096] = "";
   write_text(template_path, schedule, strlen(schedule));
   snprintf(text, sizeof text, "%s%s%s", wrong[_i].head, wrong[_i].tables, wrong[_i].steps);
@@ -273,9 +271,8 @@ START_TEST(what_is_wrong_is_said_with_its_place) {
     prem_problem_format(prem_diag_at(diag, i), said + strlen(said), sizeof said - strlen(said));
   ck_assert_msg(strstr(said, wrong[_i].said) != NULL, "%s\nis said of\n%s", said, text);
 }
-END_TEST
 
-START_TEST(a_schedule_that_is_refused_names_its_step) {
+TEST(a_schedule_that_is_refused_names_its_step) {
   char text[2048], said[2048] = "";
   write_text(template_path, "version = 1;\nnam = 2;\n", 22);
   snprintf(text, sizeof text, "%s%s%s", head, tables, steps);
@@ -285,9 +282,8 @@ START_TEST(a_schedule_that_is_refused_names_its_step) {
   ck_assert_ptr_nonnull(strstr(said, "unknown key 'nam'"));
   ck_assert_ptr_nonnull(strstr(said, "mine.exp:5: steps.[0].run"));
 }
-END_TEST
 
-START_TEST(names_and_paths_are_told_apart) {
+TEST(names_and_paths_are_told_apart) {
   prem_sweep *sweep = NULL;
   ck_assert(prem_sweep_is_path("a/mine.exp"));
   ck_assert(!prem_sweep_is_path("token_cost"));
@@ -301,7 +297,6 @@ START_TEST(names_and_paths_are_told_apart) {
   ck_assert_int_eq(prem_sweep_read(other, &sweep, diag), PREM_ERR_PARSE);
   unlink(other);
 }
-END_TEST
 
 /* ---- what the thesis's share ----------------------------------------------------------------- */
 
@@ -320,7 +315,7 @@ static double convolutions_have(const char *with, const char *what) {
 }
 
 /* The thesis: WU + (n - 1) T + k PFoff, T = kernels x PFoff, and a tile to its end. */
-START_TEST(offsets_make_the_plan) {
+TEST(offsets_make_the_plan) {
   static const char with[] =
       "with: { prefetch = 1781; compute = 506; writeback = 421; warmup = 10000;\n"
       "  offsets = \"'prefetch_offset_ns = 1300L;'\"; };\n"
@@ -329,9 +324,8 @@ START_TEST(offsets_make_the_plan) {
   ck_assert_double_eq(convolutions_have(with, "tt.hyperperiod"),
                       10000 + (rounds - 1) * 4 * 1300 + 3 * 1300 + 1781 + 506 + 421);
 }
-END_TEST
 
-START_TEST(a_gpu_gets_the_thesis_and_a_small_cpu_fewer_kernels) {
+TEST(a_gpu_gets_the_thesis_and_a_small_cpu_fewer_kernels) {
   machine.max_blocks = 2;
   ck_assert_double_eq(convolutions_have("", "kernels"), 2);
   ck_assert_double_eq(convolutions_have("", "kernels * blocks"), 2);
@@ -341,16 +335,14 @@ START_TEST(a_gpu_gets_the_thesis_and_a_small_cpu_fewer_kernels) {
   ck_assert_double_eq(convolutions_have("", "rows / tile_rows * (columns / tile_columns) / blocks"),
                       512);
 }
-END_TEST
 
-START_TEST(lengths_alone_are_planned_with) {
+TEST(lengths_alone_are_planned_with) {
   static const char with[] = "set: { rows = 64; prefetch = 200; compute = 100; writeback = 50; };\n"
                              "part = \"alone\";\n";
   ck_assert_double_eq(convolutions_have(with, "alone.prefetch.max"), 200);
   ck_assert_double_eq(convolutions_have(with, "alone.compute.max"), 100);
   ck_assert_double_eq(convolutions_have(with, "alone.writeback.max"), 50);
 }
-END_TEST
 
 /* ---- those that are shipped ----------------------------------------------------------------- */
 
@@ -373,7 +365,7 @@ static bool is_walk_of_a_gpu(const char *of) {
 /* On a machine that looks like a CPU, and on one that looks like a GPU: the layouts differ. The
  * schedules of the CPU's are run by experiments.sh, on a CPU; so here they are run under a
  * sanitizer alone, every other one. */
-START_TEST(each_shipped_file_runs) {
+TESTS(each_shipped_file_runs, 2 * SHIPPED) {
   const bool on_gpu = _i % 2, is_walk = is_walk_of_a_gpu(shipped[_i / 2].path);
   if (TTPREM_TEST_ROUNDS_DIVISOR > 1 ? on_gpu != _i / 2 % 2 : !on_gpu && !is_walk)
     return;
@@ -407,10 +399,9 @@ START_TEST(each_shipped_file_runs) {
       0) /* every start of six plans is as the formulas say */
     ck_assert_ptr_nonnull(strstr(findings->verdict, "0 of 73584 starts are other"));
 }
-END_TEST
 
 /* Cut anywhere, a file is refused, or, where the rest was no more than a step, read. */
-START_TEST(files_that_are_cut_short_do_no_harm) {
+TESTS(files_that_are_cut_short_do_no_harm, SHIPPED) {
   FILE *file = fopen(shipped[_i].path, "re");
   char text[16384];
   ck_assert_ptr_nonnull(file);
@@ -428,10 +419,9 @@ START_TEST(files_that_are_cut_short_do_no_harm) {
     diag = prem_diag_new();
   }
 }
-END_TEST
 
 /* A sign in the wrong place: read or refused, and what is read runs or is refused as well. */
-START_TEST(files_with_a_wrong_sign_do_no_harm) {
+TEST(files_with_a_wrong_sign_do_no_harm) {
   static const char signs[] = "$('\";){:,0";
   char text[2048], changed[2048];
   write_text(template_path, schedule, strlen(schedule));
@@ -447,33 +437,4 @@ START_TEST(files_with_a_wrong_sign_do_no_harm) {
     prem_findings_free(findings);
     findings = prem_findings_new("test", "A test", "Does it work?");
   }
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("sweep");
-  TCase *language = tcase_create("language");
-  tcase_add_test(language, expressions_are_computed);
-  tcase_add_test(language, what_is_no_expression_is_refused);
-  tcase_add_test(language, texts_take_values);
-  suite_add_tcase(suite, language);
-  TCase *files = tcase_create("files");
-  tcase_add_checked_fixture(files, prepare, clear);
-  tcase_set_timeout(files, 60);
-  tcase_add_test(files, a_file_of_the_user_runs);
-  tcase_add_loop_test(files, what_is_wrong_is_said_with_its_place, 0, sizeof wrong / sizeof *wrong);
-  tcase_add_test(files, a_schedule_that_is_refused_names_its_step);
-  tcase_add_test(files, names_and_paths_are_told_apart);
-  tcase_add_test(files, offsets_make_the_plan);
-  tcase_add_test(files, a_gpu_gets_the_thesis_and_a_small_cpu_fewer_kernels);
-  tcase_add_test(files, lengths_alone_are_planned_with);
-  tcase_add_loop_test(files, each_shipped_file_runs, 0, 2 * SHIPPED);
-  tcase_add_loop_test(files, files_that_are_cut_short_do_no_harm, 0, SHIPPED);
-  tcase_add_test(files, files_with_a_wrong_sign_do_no_harm);
-  suite_add_tcase(suite, files);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
 }

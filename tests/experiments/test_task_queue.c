@@ -4,9 +4,8 @@
 /* ctest: threads */
 #include "experiments/machine/task_queue/products.h"
 
-#include <string.h>
-
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 static product_run run_of(int way) {
   product_run run = {.way = (product_way)way,
@@ -19,7 +18,7 @@ static product_run run_of(int way) {
 
 /* In whole numbers: factors are sixteenths. Then no order of sums, and no fused sum, changes a bit.
  */
-START_TEST(sums_are_exact) {
+TEST(sums_are_exact) {
   const product_run run = run_of(PRODUCT_LOOP);
   for (uint32_t task = 0; task < PRODUCT_TASKS; ++task)
     for (uint32_t i = 0; i < PRODUCT_FLOATS; ++i) {
@@ -32,9 +31,8 @@ START_TEST(sums_are_exact) {
       ck_assert(run.right[task][i] == (float)sum / 256);
     }
 }
-END_TEST
 
-START_TEST(tasks_differ) {
+TEST(tasks_differ) {
   const product_run run = run_of(PRODUCT_LOOP);
   for (uint32_t task = 1; task < PRODUCT_TASKS; ++task) {
     uint32_t same = 0;
@@ -44,9 +42,8 @@ START_TEST(tasks_differ) {
     ck_assert_int_ne(product_extra(task, 5), product_extra(task - 1, 5));
   }
 }
-END_TEST
 
-START_TEST(a_stride_holds_all) {
+TEST(a_stride_holds_all) {
   product_run run = run_of(PRODUCT_QUEUE);
   ck_assert_uint_eq(product_stride(&run), 3 * 1024);
   run.extra = 1 << 20;
@@ -54,10 +51,9 @@ START_TEST(a_stride_holds_all) {
   run.distance = 10 << 20;
   ck_assert_uint_eq(product_stride(&run), 10 << 20);
 }
-END_TEST
 
 #ifdef EMULATED_GPU
-START_TEST(every_way_works_all_tasks) {
+TESTS(every_way_works_all_tasks, PRODUCT_WAYS) {
   for (uint64_t extra = 0; extra <= 512; extra += 512)
     for (uint64_t distance = 0; distance <= 8192; distance += 8192) {
       product_run run = run_of(_i);
@@ -77,9 +73,8 @@ START_TEST(every_way_works_all_tasks) {
       ck_assert_int_gt(ns[2], 0);
     }
 }
-END_TEST
 
-START_TEST(what_is_wrong_is_told) {
+TESTS(what_is_wrong_is_told, PRODUCT_WAYS) {
   product_run run = run_of(_i);
   product_result result;
   int64_t ns[3];
@@ -90,10 +85,9 @@ START_TEST(what_is_wrong_is_told) {
   ck_assert(!result.ok);
   ck_assert_int_eq(result.turns, 1);
 }
-END_TEST
 
 /* Blocks that wait for nothing leave, and so does the host. */
-START_TEST(who_has_no_patience_ends) {
+TESTS_FROM(who_has_no_patience_ends, PRODUCT_QUEUE, PRODUCT_WAYS) {
   product_run run = run_of(_i);
   product_result result;
   int64_t ns[3];
@@ -101,9 +95,8 @@ START_TEST(who_has_no_patience_ends) {
   ck_assert_int_eq(prem_gpu_products(&run, ns, &result, NULL), PREM_OK);
   ck_assert_int_ge(result.turns, 1);
 }
-END_TEST
 
-START_TEST(one_thread_multiplies) {
+TEST(one_thread_multiplies) {
   enum { SIDE = 24, ALL = SIDE * SIDE };
   float factors[2 * ALL], product[ALL];
   int64_t ns;
@@ -114,22 +107,4 @@ START_TEST(one_thread_multiplies) {
   for (uint32_t i = 0; i < ALL; ++i)
     ck_assert(product[i] == product_element(factors, factors + ALL, SIDE, i / SIDE, i % SIDE));
 }
-END_TEST
 #endif
-
-int main(void) {
-  Suite *suite = suite_create("task_queue");
-  TCase *cases = tcase_create("task_queue");
-  tcase_set_timeout(cases, 120);
-  tcase_add_test(cases, sums_are_exact);
-  tcase_add_test(cases, tasks_differ);
-  tcase_add_test(cases, a_stride_holds_all);
-#ifdef EMULATED_GPU
-  tcase_add_loop_test(cases, every_way_works_all_tasks, 0, PRODUCT_WAYS);
-  tcase_add_loop_test(cases, what_is_wrong_is_told, 0, PRODUCT_WAYS);
-  tcase_add_loop_test(cases, who_has_no_patience_ends, PRODUCT_QUEUE, PRODUCT_WAYS);
-  tcase_add_test(cases, one_thread_multiplies);
-#endif
-  suite_add_tcase(suite, cases);
-  return run_suite(suite);
-}

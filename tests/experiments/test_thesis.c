@@ -2,10 +2,7 @@
 /* ctest: threads */
 /* What the thesis's experiments share: its values, walks over elements, ordinary kernels, chapters;
  * and the list of all experiments. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "experiments/common/elements.h"
@@ -16,6 +13,7 @@
 #include "experiments/thesis/ordinary/ordinary.h"
 #include "report/findings/parts.h"
 #include "report/findings/tables.h"
+#include "tests/common/suite.h"
 
 /* ---- what others published ------------------------------------------------------------------ */
 
@@ -27,7 +25,7 @@ static const char *const shipped[] = {
 enum { FILES = sizeof shipped / sizeof *shipped };
 
 /* A figure or table of the thesis has more of it, with where its raw data are. */
-START_TEST(every_original_is_a_whole_table_with_its_source) {
+TESTS(every_original_is_a_whole_table_with_its_source, FILES) {
   prem_findings *findings = prem_findings_new("f", "F", "?");
   char figure[64];
   snprintf(figure, sizeof figure, "%s", strrchr(shipped[_i], '/') + 1);
@@ -53,12 +51,11 @@ START_TEST(every_original_is_a_whole_table_with_its_source) {
     ck_assert_int_ne(prem_table_value(table, row, table->column_count - 1)->kind, PREM_VALUE_TEXT);
   prem_findings_free(findings);
 }
-END_TEST
 
-START_TEST(table_4_1_is_the_published_one) {
+TEST(table_4_1_is_the_published_one) {
   static const double mean_ms[] = {0.657, 2.675, 2.397, 2.670, 2.874};
   static const double jitter_pct[] = {1.84, 6.47, 1.47, 0.15, 0.04};
-  prem_findings *findings = prem_findings_new("f", "F", "?");
+  OWNED(prem_findings) *findings = prem_findings_new("f", "F", "?");
   prem_original_add(findings, "table_4_1", NULL);
   const prem_table *table = prem_find_table(findings, "table_4_1");
   ck_assert_int_eq(prem_table_rows(table), 5);
@@ -71,9 +68,7 @@ START_TEST(table_4_1_is_the_published_one) {
                             jitter_pct[row], 0.006);
   }
   ck_assert_ptr_null(prem_original_add(findings, "fig_9_9", NULL));
-  prem_findings_free(findings);
 }
-END_TEST
 
 /* ---- walks over elements -------------------------------------------------------------------- */
 
@@ -91,7 +86,7 @@ static prem_experiment_context cpu_context(void) {
                                    .progress = no_progress};
 }
 
-START_TEST(a_core_walks_the_whole_list_as_often_as_asked) {
+TEST(a_core_walks_the_whole_list_as_often_as_asked) {
   const prem_experiment_context context = cpu_context();
   prem_elements *elements = NULL;
   ck_assert_int_eq(prem_elements_open(&context, 64 * 1024, 0, &elements, NULL), PREM_OK);
@@ -116,10 +111,9 @@ START_TEST(a_core_walks_the_whole_list_as_often_as_asked) {
     }
   prem_elements_close(elements);
 }
-END_TEST
 
 /* The same part again would be in a cache, however long the list. */
-START_TEST(a_part_of_a_list_goes_on_where_it_ended) {
+TEST(a_part_of_a_list_goes_on_where_it_ended) {
   void *elements = NULL;
   prem_element_step step;
   bool together;
@@ -140,9 +134,8 @@ START_TEST(a_part_of_a_list_goes_on_where_it_ended) {
   }
   prem_walk_room_close(elements);
 }
-END_TEST
 
-START_TEST(a_budget_is_kept_by_repeating_less) {
+TEST(a_budget_is_kept_by_repeating_less) {
   prem_budget budget = {.end_ns = prem_host_clock_ns() - 1};
   prem_experiment_context context = cpu_context();
   context.budget = &budget;
@@ -166,9 +159,8 @@ START_TEST(a_budget_is_kept_by_repeating_less) {
   ck_assert_int_eq(budget.fewer, 1);
   prem_elements_close(elements);
 }
-END_TEST
 
-START_TEST(each_row_has_an_equal_part_of_what_is_left) {
+TEST(each_row_has_an_equal_part_of_what_is_left) {
   prem_experiment_context context = cpu_context();
   ck_assert_int_eq(prem_experiment_row_end_ns(&context), INT64_MAX);
   const int64_t now_ns = prem_host_clock_ns(), minute_ns = INT64_C(60000000000);
@@ -181,9 +173,8 @@ START_TEST(each_row_has_an_equal_part_of_what_is_left) {
   prem_experiment_progress(&context, 8, 8); /* more rows than were said */
   ck_assert_int_gt(prem_experiment_row_end_ns(&context) - now_ns, minute_ns / 2);
 }
-END_TEST
 
-START_TEST(threads_begin_side_by_side_and_end_where_the_list_leads) {
+TEST(threads_begin_side_by_side_and_end_where_the_list_leads) {
   const prem_walk whole = {.bytes = 1024, .kernels = 1, .threads = 32};
   for (int32_t thread = 0; thread < 32; ++thread) {
     ck_assert_uint_eq(prem_element_first(&whole, thread, 1), (uint32_t)thread);
@@ -199,7 +190,6 @@ START_TEST(threads_begin_side_by_side_and_end_where_the_list_leads) {
     ck_assert_uint_eq(prem_element_last(&random, thread, 9),
                       prem_element_first(&random, (thread + 1) % 4, 9));
 }
-END_TEST
 
 /* ---- ordinary kernels ----------------------------------------------------------------------- */
 
@@ -210,7 +200,7 @@ static prem_ordinary_arrays arrays_of(prem_ordinary_work work) {
   return (prem_ordinary_arrays){room, room + floats, room + 2 * floats, room + 3 * floats};
 }
 
-START_TEST(every_ordinary_kernel_computes) {
+TESTS(every_ordinary_kernel_computes, PREM_ORDINARY_WORKS) {
   const prem_ordinary_work work = (prem_ordinary_work)_i;
   prem_ordinary_arrays arrays = arrays_of(work);
   prem_ordinary_reference(work, &arrays);
@@ -225,9 +215,8 @@ START_TEST(every_ordinary_kernel_computes) {
   ck_assert_ptr_nonnull(prem_ordinary_name(work));
   free(arrays.a);
 }
-END_TEST
 
-START_TEST(ordinary_kernels_compute_what_they_are_called) {
+TEST(ordinary_kernels_compute_what_they_are_called) {
   prem_ordinary_arrays x = arrays_of(PREM_ORDINARY_KCF_DIVIDE);
   prem_ordinary_reference(PREM_ORDINARY_KCF_DIVIDE, &x);
   for (int i = 0; i < 100; ++i) { /* quotient times divisor */
@@ -254,11 +243,10 @@ START_TEST(ordinary_kernels_compute_what_they_are_called) {
     }
   free(x.a);
 }
-END_TEST
 
 /* ---- chapters ------------------------------------------------------------------------------- */
 
-START_TEST(every_chapter_is_an_experiment_of_the_list) {
+TEST(every_chapter_is_an_experiment_of_the_list) {
   int32_t count = 0, gpu_s = 0, cpu_s = 0;
   const prem_chapter *chapter;
   for (; (chapter = prem_chapter_at(count)) != NULL; ++count) {
@@ -275,11 +263,10 @@ START_TEST(every_chapter_is_an_experiment_of_the_list) {
   ck_assert_int_le(gpu_s, 8 * 60);
   ck_assert_int_le(cpu_s, 4 * 60 + 30);
 }
-END_TEST
 
 /* ---- the list of experiments ---------------------------------------------------------------- */
 
-START_TEST(experiments_are_found_by_name) {
+TEST(experiments_are_found_by_name) {
 #define PREM_EXPERIMENT(ROOM, NAME) SOURCE_DIR "/experiments/" #ROOM "/" #NAME "/README.md",
 #define PREM_SWEEP                  PREM_EXPERIMENT
   static const char *const readmes[] = {
@@ -305,10 +292,9 @@ START_TEST(experiments_are_found_by_name) {
   ck_assert_ptr_null(prem_experiment_at(-1));
   ck_assert_ptr_null(prem_experiment_find("none"));
 }
-END_TEST
 
-START_TEST(tables_are_written_a_row_at_a_time) {
-  prem_findings *findings = prem_findings_new("f", "F", "?");
+TEST(tables_are_written_a_row_at_a_time) {
+  OWNED(prem_findings) *findings = prem_findings_new("f", "F", "?");
   prem_table *table = prem_findings_table(findings, "t", "T", NULL);
   prem_table_columns(table, "mode; largest - mean [ns]; share [% of all]");
   ck_assert_int_eq(table->column_count, 3);
@@ -322,30 +308,4 @@ START_TEST(tables_are_written_a_row_at_a_time) {
   ck_assert_int_eq(prem_table_value(table, 0, 0)->kind, PREM_VALUE_TEXT);
   ck_assert_int_eq(prem_table_value(table, 0, 1)->kind, PREM_VALUE_INT);
   ck_assert_int_eq(prem_table_value(table, 0, 2)->kind, PREM_VALUE_REAL);
-  prem_findings_free(findings);
-}
-END_TEST
-
-int main(void) {
-  Suite *suite = suite_create("thesis");
-  TCase *cases = tcase_create("thesis");
-  tcase_set_timeout(cases, 60);
-  tcase_add_loop_test(cases, every_original_is_a_whole_table_with_its_source, 0, FILES);
-  tcase_add_test(cases, table_4_1_is_the_published_one);
-  tcase_add_test(cases, a_core_walks_the_whole_list_as_often_as_asked);
-  tcase_add_test(cases, a_part_of_a_list_goes_on_where_it_ended);
-  tcase_add_test(cases, a_budget_is_kept_by_repeating_less);
-  tcase_add_test(cases, each_row_has_an_equal_part_of_what_is_left);
-  tcase_add_test(cases, threads_begin_side_by_side_and_end_where_the_list_leads);
-  tcase_add_loop_test(cases, every_ordinary_kernel_computes, 0, PREM_ORDINARY_WORKS);
-  tcase_add_test(cases, ordinary_kernels_compute_what_they_are_called);
-  tcase_add_test(cases, every_chapter_is_an_experiment_of_the_list);
-  tcase_add_test(cases, experiments_are_found_by_name);
-  tcase_add_test(cases, tables_are_written_a_row_at_a_time);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
 }

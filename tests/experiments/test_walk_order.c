@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of walks: every node once, whatever their number. */
-#include <stdlib.h>
 
 #include "experiments/common/walk_order.h"
 #include "tests/common/suite.h"

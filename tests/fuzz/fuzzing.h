@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For fuzz targets: bytes as a schedule file, and which schedules are worth the time. */
-#ifndef TTPREM_TESTS_FUZZ_FUZZING_H
-#define TTPREM_TESTS_FUZZ_FUZZING_H
+#pragma once
 
 #include "prem/file/reader.h"
 #include "ttprem/ttprem.h"
@@ -44,5 +43,3 @@ static inline bool fuzz_is_small(const prem_schedule *schedule, int64_t max) {
   }
   return true;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** For test_disturbance.c: what NVML is to say of a GPU that is not there. */
-#ifndef TTPREM_TESTS_MEASURE_MADE_UP_NVML_H
-#define TTPREM_TESTS_MEASURE_MADE_UP_NVML_H
+#pragma once
 
 typedef struct made_up_nvml {
   int init_says, find_says, clock_says, reasons_say, processes_say; /* 0: done */
@@ -20,5 +19,3 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device);
 int nvmlDeviceGetClockInfo(void *device, int which, unsigned *mhz);
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *mask);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void *list);
-
-#endif

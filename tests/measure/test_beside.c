@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Best-effort tasks in a row: counts add up over runs, and the longest phase that outlived its
  * bound is named with its launch. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "measure/beside.h"
 #include "tests/common/running.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hyperperiods that begin whenever they like: what is measured of each counts from where it began,
  * so nothing but the instants of the trace changes. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "measure/interleave.h"
 #include "measure/job_times.h"

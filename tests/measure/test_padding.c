@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs that count at a fixed instant, which the first half of the times sets. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "measure/padding.h"
 

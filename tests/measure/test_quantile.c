@@ -2,9 +2,7 @@
 /* Upper bounds of quantiles: against Wilks' sample sizes, and against counting. */
 #include "measure/quantile.h"
 
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "tests/common/suite.h"
 

@@ -11,7 +11,6 @@
 #include "tests/common/rounds.h"
 #include "tests/common/suite.h"
 #include "ttprem/report.h"
-#include "ttprem/ttprem_measure.h"
 
 enum { SEEDS = ROUNDS(80) };
 
@@ -40,7 +39,8 @@ static prem_result *measure(const prem_backend *backend, const prem_schedule *sc
 static char *written(const prem_result *result, const prem_schedule *schedule) {
   const char *path = golden_path("r.json");
   ck_assert_int_eq(prem_result_write(result, schedule, "", path, NULL), PREM_OK);
-  char *all = golden_take(path), *from = strstr(all, "\"schedule\": {");
+  FREED char *all = golden_take(path);
+  char *from = strstr(all, "\"schedule\": {");
   ck_assert_ptr_nonnull(from);
   memmove(all, from, strlen(from) + 1);
   FREED char *samples = golden_take(golden_path("r.samples.csv"));
@@ -49,7 +49,6 @@ static char *written(const prem_result *result, const prem_schedule *schedule) {
   FILE *file = open_memstream(&joined, &bytes);
   fprintf(file, "%s\n%s", all, samples);
   fclose(file);
-  free(all);
   return joined;
 }
 

@@ -2,10 +2,8 @@
 /* The use of resources over time, against small plans worked out by hand; and what a picture of a
  * plan refuses. */
 #include "measure/resource_usage.h"
-#include "tests/common/schedule_text.h"
 #include "tests/common/suite.h"
 #include "tests/common/verdict.h"
-#include "ttprem/ttprem_measure.h"
 
 static void assert_use(const char *source, int32_t resource, const prem_usage_step *expected,
                        int64_t expected_count) {

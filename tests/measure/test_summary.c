@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Summaries: nearest-rank percentiles, and none that the sample does not carry. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "ttprem/measure.h"
 

@@ -142,7 +142,7 @@ TEST(a_message_is_no_turnaround) {
  */
 TEST(from_job_to_job_a_writer_takes_longer) {
   seen times[TASKS * PREM_PHASE_COUNT];
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       prepared(source_of(2, ", { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
                             "    writeback: { wcet_ns = 10L; }; }"),
                0, 0);
@@ -155,7 +155,6 @@ TEST(from_job_to_job_a_writer_takes_longer) {
   measure(schedule, trace, PREM_MODE_TT, times);
   assert_seen(&job_seen, 1, 900, 900);
   assert_seen(&times[PREM_WRITEBACK], 0, 0, 0);
-  prem_schedule_free(schedule);
 }
 
 /* Two buffers: `a` has ended; the starter asks for it when `b`'s prefetch has begun, for `c`'s. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Violations: hand-made traces on a hand-made model of three tasks. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ttprem/measure.h"
 

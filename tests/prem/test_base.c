@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all rooms share: arithmetic, chance, lists. */
-#include <check.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"

@@ -322,13 +322,12 @@ TEST(an_output_may_come_first) {
   memcpy(answer.new_shape[0], answer.new_shape[1], sizeof answer.new_shape[0]);
   answer.new_rank[0] = 3;
   answer.new_rank[1] = 0;
-  prem_schedule *s =
+  OWNED(prem_schedule) *s =
       load_text(IMAGES "tasks = ( { name = \"k\"; kernel = \"backward\"; blocks = 1;\n"
                        "  arrays: { in = \"x\"; out = \"new\"; }; } );");
   ck_assert_int_eq(prem_schedule_bind(s, &careless_registry, NULL), PREM_OK);
   ck_assert_int_eq(s->arrays[s->tasks[0].arrays[0]].writer, 0);
   ck_assert_int_eq(s->arrays[s->tasks[0].arrays[1]].writer, -1);
-  prem_schedule_free(s);
 }
 
 /* The last task of the chain stands first. */

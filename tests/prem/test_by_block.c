@@ -5,9 +5,6 @@
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 
-#include "prem/model/by_block.h"
-#include "runtime/core/program.h"
-
 /* Two tasks on four blocks, rows of 8 x 16 in tiles of `tile`; the second one reads what the first
  * one writes. */
 static const char *pair(const char *first, const char *second, const char *after) {

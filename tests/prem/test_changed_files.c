@@ -12,7 +12,6 @@
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 #include "ttprem/plan_file.h"
-#include "ttprem/text.h"
 
 enum { RANDOM = 8, CHANGED = ROUNDS(400), LONGEST_PLAN = 6000 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of outputs that cut their array into parts, against counting how often each element is
  * written. */
-#include <check.h>
 
 #include "prem/model/cover.h"
 #include "tests/common/rounds.h"

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs: whole or not there, the rights of what they replace, one file under two names. */
-#include <check.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -16,20 +12,8 @@
 
 #include "ttprem/output.h"
 
+#include "tests/common/folder.h"
 #include "tests/common/suite.h"
-
-static char folder[] = "/tmp/ttprem-output-XXXXXX";
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void remove_folder(void) {
-  char command[64];
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  ck_assert_int_eq(system(command), 0);
-}
 
 static prem_status write_text(const char *path, const char *text, char reason[160]) {
   prem_output output;
@@ -55,15 +39,7 @@ static mode_t rights(const char *path) {
   return facts.st_mode & 07777;
 }
 
-static int files_here(void) {
-  FILE *list = popen("ls -A | wc -l", "r");
-  int count = -1;
-  ck_assert_int_eq(fscanf(list, "%d", &count), 1);
-  pclose(list);
-  return count;
-}
-
-GROUP("output", .set_up = make_folder, .tear_down = remove_folder);
+GROUP("output", .set_up = enter_folder, .tear_down = remove_folder);
 
 TEST(a_new_file_has_the_rights_of_the_mask) {
   char reason[160];
@@ -71,7 +47,7 @@ TEST(a_new_file_has_the_rights_of_the_mask) {
   ck_assert_int_eq(write_text("new", "one", reason), PREM_OK);
   ck_assert_str_eq(content("new"), "one");
   ck_assert_uint_eq(rights("new"), 0640);
-  ck_assert_int_eq(files_here(), 1);
+  ck_assert_int_eq(files_in_folder(), 1);
 }
 
 TEST(a_replaced_file_hands_its_rights_down) {
@@ -84,7 +60,7 @@ TEST(a_replaced_file_hands_its_rights_down) {
     ck_assert_int_eq(write_text("old", "two", reason), PREM_OK);
     ck_assert_uint_eq(rights("old"), modes[i]);
   }
-  ck_assert_int_eq(files_here(), 1);
+  ck_assert_int_eq(files_in_folder(), 1);
   ck_assert_int_eq(chmod("old", 0600), 0);
   ck_assert_str_eq(content("old"), "two");
 }
@@ -170,7 +146,7 @@ TEST(what_is_no_place_for_a_file_is_told) {
     ck_assert_int_eq(write_text(bad[i].path, "two", reason), PREM_ERR_IO);
     ck_assert_str_eq(reason, bad[i].reason);
   }
-  ck_assert_int_eq(files_here(), 2);
+  ck_assert_int_eq(files_in_folder(), 2);
 }
 
 /* Names that it would take on the way are somebody else's: it takes the next, and none when the
@@ -187,7 +163,7 @@ TEST(names_of_others_on_the_way_are_left_alone) {
     ck_assert_int_eq(status, i < 99 ? PREM_OK : PREM_ERR_IO);
     ck_assert_str_eq(content("old"), i == 0 ? "two" : "three");
     ck_assert_str_eq(content(name), "theirs");
-    ck_assert_int_eq(files_here(), i + 2);
+    ck_assert_int_eq(files_in_folder(), i + 2);
   }
   ck_assert_str_eq(reason, "File exists");
 }
@@ -205,7 +181,7 @@ TEST(what_cannot_be_written_replaces_nothing) {
   ck_assert_int_eq(status, PREM_ERR_IO);
   ck_assert_str_eq(reason, "File too large");
   ck_assert_str_eq(content("old"), "one");
-  ck_assert_int_eq(files_here(), 1);
+  ck_assert_int_eq(files_in_folder(), 1);
 }
 
 TEST(a_write_protected_file_is_kept) {
@@ -215,7 +191,7 @@ TEST(a_write_protected_file_is_kept) {
   ck_assert_int_eq(write_text("kept", "two", reason), PREM_ERR_IO);
   ck_assert_str_eq(reason, "it is write-protected; chmod u+w, or name another file");
   ck_assert_str_eq(content("kept"), "one");
-  ck_assert_int_eq(files_here(), 1);
+  ck_assert_int_eq(files_in_folder(), 1);
 }
 
 TEST(a_link_stays_one) {
@@ -238,7 +214,7 @@ TEST(what_is_abandoned_leaves_no_trace) {
   ck_assert_int_eq(prem_output_open(&output, "gone", reason, sizeof reason), PREM_OK);
   fputs("half", output.file);
   prem_output_abandon(&output);
-  ck_assert_int_eq(files_here(), 0);
+  ck_assert_int_eq(files_in_folder(), 0);
   prem_output_abandon(&output);
 }
 
@@ -258,7 +234,7 @@ TEST(a_killed_process_leaves_no_trace) {
   }
   ck_assert_int_eq(waitpid(child, NULL, 0), child);
   if (!has_name)
-    ck_assert_int_eq(files_here(), 0);
+    ck_assert_int_eq(files_in_folder(), 0);
 }
 
 /* ---- what the system refuses ---------------------------------------------------------------- */
@@ -331,9 +307,9 @@ TESTS(a_file_system_without_unnamed_files_will_do, 2) {
   ck_assert_int_eq(write_text("new", "other", reason), PREM_OK);
   ck_assert_str_eq(content("new"), "other");
   ck_assert_int_eq(prem_output_open(&output, "new", reason, sizeof reason), PREM_OK);
-  ck_assert_int_eq(files_here(), 2);
+  ck_assert_int_eq(files_in_folder(), 2);
   prem_output_abandon(&output);
-  ck_assert_int_eq(files_here(), 1);
+  ck_assert_int_eq(files_in_folder(), 1);
 }
 
 static const struct {
@@ -352,7 +328,7 @@ TESTS(what_the_system_refuses_is_told_and_changes_nothing,
   ck_assert_str_eq(reason, refusals[_i].reason);
   refused = NONE;
   ck_assert_str_eq(content("old"), "text");
-  ck_assert_int_eq(files_here(), 1);
+  ck_assert_int_eq(files_in_folder(), 1);
 }
 
 TEST(one_file_is_known_by_all_its_names) {

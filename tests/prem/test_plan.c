@@ -78,7 +78,7 @@ TEST(tiles_that_do_not_exist_are_left_out) {
 }
 
 TEST(followers_start_when_the_phase_before_them_ends) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       planned_text("runs = ( { task = \"a\"; phase = \"prefetch\";"
                    " chain = [ \"compute\", \"writeback\" ]; start_ns = 40L; },"
                    " { task = \"b\"; phase = \"prefetch\"; chain = [ \"writeback\" ];"
@@ -94,11 +94,10 @@ TEST(followers_start_when_the_phase_before_them_ends) {
     ck_assert_int_eq(s.at[i].head_ns, i < 3 ? 40 : 90);
   }
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(joined_phases_share_start_and_length) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       planned_text("runs = ( { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
                    " join: { tile = -2; }; start_ns = 0L; repeat = 4; step_ns = 100L; } );");
   slots s = expand(schedule, schedule->plan);
@@ -119,7 +118,6 @@ TEST(joined_phases_share_start_and_length) {
   assert_slot(&s.at[8], 0, 0, 4, 2, PREM_WRITEBACK, 300, 5);
   ck_assert_uint_eq(s.at[8].flags, 0);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 TEST(phases_of_two_tasks_join_to_the_sum_of_their_lengths) {
@@ -148,7 +146,7 @@ TEST(halves_far_apart_are_found_without_trying_all) {
 }
 
 TEST(starts_go_through_jobs_and_tiles) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       planned_text("starts = ( { task = \"a\"; phase = \"prefetch\"; block = 1;"
                    " start_ns = [ 5L, -1L, 510L, 520L ]; } );");
   slots s = expand(schedule, schedule->plan);
@@ -157,7 +155,6 @@ TEST(starts_go_through_jobs_and_tiles) {
   assert_slot(&s.at[1], 0, 1, 1, 0, PREM_PREFETCH, 510, 10);
   assert_slot(&s.at[2], 0, 1, 3, 0, PREM_PREFETCH, 520, 10);
   free(s.at);
-  prem_schedule_free(schedule);
 }
 
 /* One tile of three is a warm-up one: after two starts the next is of another job, which the
@@ -350,7 +347,7 @@ TEST(listed_starts_beyond_all_times) {
 
 /* Of `a`, which is one-shot, as many tiles as warm up; each takes 2^61 and ends at 2^62 at most. */
 TEST(warm_up_beyond_all_times) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       schedule_from_text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ("
                          "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
                          "  compute: { wcet_ns = 2305843009213693952L; }; } );\n"
@@ -364,7 +361,6 @@ TEST(warm_up_beyond_all_times) {
     ck_assert(prem_diag_has(diag, 18) == (tiles == 3));
     free(s.at);
   }
-  prem_schedule_free(schedule);
 }
 
 TEST(more_phases_than_the_limit) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the reader makes of good files. */
+#include "tests/common/folder.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 
@@ -8,25 +9,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
-
-static char folder[] = "/tmp/ttprem-test-XXXXXX";
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void remove_folder(void) {
-  ck_assert_int_eq(system(text("rm -r %s", folder)), 0);
-}
-
-static const char *put(const char *name, const char *content) {
-  const char *path = text("%s/%s", folder, name);
-  FILE *file = fopen(path, "w");
-  ck_assert_ptr_nonnull(file);
-  fputs(content, file);
-  ck_assert_int_eq(fclose(file), 0);
-  return path;
-}
 
 static prem_schedule *loaded(const char *path, const char *profile) {
   prem_schedule *schedule = NULL;
@@ -76,14 +58,13 @@ TEST(a_string_with_a_unit_is_the_time_to_the_nanosecond) {
 }
 
 TEST(starts_of_a_plan_may_have_units) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       read_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;\n"
                      "  compute: { wcet_ns = \"1us\"; }; } );\n"
                      "plan: { hyperperiod_ns = \"10us\"; starts = ( { task = \"a\"; phase = "
                      "\"compute\"; block = 0;\n  start_ns = [ \"0ns\", \"2.5us\" ]; } ); };");
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 10000);
   ck_assert_int_eq(schedule->plan->starts[0].start_ns[1], 2500);
-  prem_schedule_free(schedule);
 }
 
 /* ---- examples ------------------------------------------------------------------------------- */
@@ -318,7 +299,7 @@ TEST(bytes_are_hashed) {
 }
 
 TEST(memory_comes_first) {
-  prem_schedule *s =
+  OWNED(prem_schedule) *s =
       read_text("version = 1; name = \"n\"; platform: { blocks = 1; resources = (\n"
                 "  { name = \"h2d\"; capacity = 7; per = \"task\"; }, { name = \"memory\"; "
                 "capacity = 2; } ); };\n"
@@ -339,7 +320,6 @@ TEST(memory_comes_first) {
   ck_assert_int_eq(a->joined.busy_ns, 14);
   ck_assert_int_eq(a->joined.demand[0], 2);
   ck_assert_int_eq(a->joined.demand[1], 3);
-  prem_schedule_free(s);
 }
 
 TEST(free_blocks_are_the_lowest) {
@@ -408,7 +388,7 @@ TEST(many_copies) {
 GROUP("good files");
 
 TEST(numbers_in_every_notation) {
-  prem_schedule *s =
+  OWNED(prem_schedule) *s =
       read_text(HEAD "tasks = ( { name = \"a\"; kernel = \"conv2d\"; blocks = 1;\n"
                      "  args: { i = -3; l = 4000000000L; h = 0x10; f = 1.5e-3; a = [ 1L, 2L ]; "
                      "d = [ 1.0, 2.0 ]; t_ns = -5L; }; } );");
@@ -425,7 +405,6 @@ TEST(numbers_in_every_notation) {
   ck_assert_int_eq(a->args[4].ints[1], 2);
   ck_assert_ptr_null(a->args[5].ints);
   ck_assert_int_eq(a->args[6].ints[0], -5);
-  prem_schedule_free(s);
 }
 
 GROUP("large files");
@@ -445,7 +424,7 @@ TEST(places_beyond_65535_lines) {
 GROUP("good files");
 
 TEST(carriage_returns_and_comments) {
-  prem_schedule *s =
+  OWNED(prem_schedule) *s =
       read_text("version = 1; # plan: { \r\n/* \" */ name = \"a \\\"b\\\" // c\"; // }\r\n"
                 "platform: { blocks = 1; };\r\n"
                 "tasks = ( { name = \"a\" \".b\"; kernel = \"none\"; blocks = 1; tiles = 1;\r\n"
@@ -453,7 +432,6 @@ TEST(carriage_returns_and_comments) {
   ck_assert_str_eq(s->name, "a \"b\" // c");
   ck_assert_str_eq(s->tasks[0].name, "a.b");
   ck_assert_int_eq(s->tasks[0].place.line, 4);
-  prem_schedule_free(s);
 }
 
 TEST(included_tasks) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the reader refuses: every case with the whole message, and with its legal twin. */
+#include "tests/common/folder.h"
 #include "tests/common/schedule_text.h"
 #include "tests/common/suite.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 
 /* A file without an error; the cases change one piece of it. */
@@ -272,27 +272,6 @@ TEST(unreadable_files) {
 }
 
 /* ---- several files ----- */
-
-static char folder[] = "/tmp/ttprem-test-XXXXXX";
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void remove_folder(void) {
-  char command[128];
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  ck_assert_int_eq(system(command), 0);
-}
-
-static const char *put(const char *name, const char *content) {
-  const char *path = text("%s/%s", folder, name);
-  FILE *file = fopen(path, "w");
-  ck_assert_ptr_nonnull(file);
-  fputs(content, file);
-  fclose(file);
-  return path;
-}
 
 /* Errors of a file in the folder, whose name is left out of them. */
 static const char *errors_in_folder(const char *path) {

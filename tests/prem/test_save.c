@@ -1,47 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a schedule with its plan, and reading it again. */
 /* ctest: timing */
-#include "tests/common/schedule_text.h"
+#include "tests/common/folder.h"
 #include "tests/common/suite.h"
 
 #include <sys/stat.h>
 #include <time.h>
-
-static char folder[] = "/tmp/ttprem-test-XXXXXX";
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void remove_folder(void) {
-  ck_assert_int_eq(system(text("chmod -R u+w %s && rm -r %s", folder, folder)), 0);
-}
-
-static const char *in_folder(const char *name) {
-  return text("%s/%s", folder, name);
-}
-
-static const char *put(const char *name, const char *content) {
-  const char *path = in_folder(name);
-  FILE *file = fopen(path, "w");
-  ck_assert_ptr_nonnull(file);
-  fputs(content, file);
-  ck_assert_int_eq(fclose(file), 0);
-  return path;
-}
-
-/* The file's content; free it. */
-static char *content_of(const char *path) {
-  FILE *file = fopen(path, "r");
-  ck_assert_ptr_nonnull(file);
-  fseek(file, 0, SEEK_END);
-  const size_t bytes = (size_t)ftell(file);
-  char *content = calloc(bytes + 1, 1);
-  rewind(file);
-  ck_assert_uint_eq(fread(content, 1, bytes, file), bytes);
-  fclose(file);
-  return content;
-}
 
 static prem_schedule *loaded(const char *path) {
   prem_schedule *schedule = NULL;
@@ -233,11 +197,10 @@ static void assert_not_saved(const prem_schedule *schedule, prem_status status, 
 }
 
 TEST(settings_behind_the_plan) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       loaded(put("in.cfg", HEAD "plan: { hyperperiod_ns = 5L; };\nmeasure: { runs = 5; };"));
   assert_not_saved(schedule, PREM_ERR_INVALID, 10,
                    "settings stand behind the plan and would be lost; make it the last group");
-  prem_schedule_free(schedule);
 }
 
 TEST(plan_of_another_file) {

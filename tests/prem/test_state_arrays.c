@@ -98,7 +98,7 @@ static void assert_versions(const prem_version_use *use, const int32_t *expected
 
 TEST(who_comes_after_sees_the_new_version) {
   OWNED(prem_schedule) *schedule = NULL;
-  prem_diag *diag =
+  OWNED(prem_diag) *diag =
       load(TWO,
            text("%s, %s, %s, %s, %s", task("b", "m", "x", "new", "period_ns = 100L;"),
                 task("w", "m", "x", "m", text("period_ns = 100L; %s", after("b", "same"))),
@@ -120,12 +120,11 @@ TEST(who_comes_after_sees_the_new_version) {
   const prem_version_use *slow = use_of(&versions, "s", false);
   ck_assert_int_eq(prem_version_of(&versions, slow, 2, 0, 0), 11);
   prem_versions_free(&versions);
-  prem_diag_free(diag);
 }
 
 TEST(a_reader_before_the_first_job_sees_the_fill) {
   OWNED(prem_schedule) *schedule = NULL;
-  prem_diag *diag =
+  OWNED(prem_diag) *diag =
       load(TWO,
            text("%s, %s", task("w", "m", "x", "m", "period_ns = 100L; release_ns = 50L;"),
                 task("r", "m", "x", "y", text("period_ns = 200L; %s", after("w", "latest")))),
@@ -137,7 +136,6 @@ TEST(a_reader_before_the_first_job_sees_the_fill) {
   ck_assert_int_eq(prem_version_of(&versions, use, 0, 0, 0), 0);
   ck_assert_int_eq(prem_version_of(&versions, use, 1, 0, 0), 2);
   prem_versions_free(&versions);
-  prem_diag_free(diag);
 }
 
 TEST(without_state_arrays_nothing_is_made) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text from elsewhere: what is plain, how the rest is shown, what spreadsheets make of it. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ttprem/text.h"
 

@@ -11,7 +11,6 @@
 #include "tests/common/letters.h"
 #include "tests/common/suite.h"
 #include "ttprem/report.h"
-#include "ttprem/ttprem_measure.h"
 
 enum { CHANGED = 120, PAGE_EVERY = 5 /* it takes longest */ };
 

@@ -1,39 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings: built without checks, written as JSON, printed, drawn. */
-#include <check.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "report/findings/distribution.h"
 #include "report/findings/parts.h"
-#include "ttprem/ttprem.h"
 
+#include "tests/common/folder.h"
 #include "tests/common/suite.h"
 
 static prem_machine machine = {.name = "a machine", .backend = "cpu", .cores = 2};
-
-static char folder[] = "/tmp/ttprem-findings-XXXXXX";
-
-/** In the folder of this run; valid until the next call. */
-static const char *path_of(const char *name) {
-  static char path[128];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return path;
-}
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void remove_folder(void) {
-  char command[64];
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  ck_assert_int_eq(system(command), 0);
-}
 
 /** Two rows: time over size, of two caches. */
 static prem_findings *some_findings(void) {
@@ -55,7 +33,7 @@ static prem_findings *some_findings(void) {
 }
 
 static json_t *written(const prem_findings *findings) {
-  const char *path = path_of("findings.json");
+  const char *path = in_folder("findings.json");
   ck_assert_int_eq(prem_findings_write(findings, &machine, "ttprem x", path, NULL), PREM_OK);
   json_t *root = json_load_file(path, 0, NULL);
   ck_assert_ptr_nonnull(root);
@@ -120,6 +98,8 @@ TEST(a_gpu_is_named) {
 
 TEST(doubts_are_written) {
   OWNED(prem_findings) *findings = some_findings();
+  prem_findings_incomplete(findings);
+  prem_findings_complete(findings);
   prem_findings_incomplete(findings);
   prem_findings_output(findings, true);
   ck_assert(!prem_findings_wrong(findings));
@@ -260,15 +240,15 @@ TESTS(a_mistake_is_told_and_nothing_written, MISTAKES) {
   OWNED(prem_findings) *findings = some_findings();
   mistakes[_i].make(findings);
   OWNED(prem_diag) *diag = prem_diag_new();
-  const char *path = path_of("mistake.json");
+  const char *path = in_folder("mistake.json");
   ck_assert_int_eq(prem_findings_write(findings, &machine, "", path, diag), PREM_ERR_ARGUMENT);
   ck_assert_int_eq(access(path, F_OK), -1);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
   ck_assert_msg(strstr(prem_diag_at(diag, 0)->reason, mistakes[_i].reason), "found: %s",
                 prem_diag_at(diag, 0)->reason);
-  ck_assert_int_eq(prem_findings_draw(findings, path_of("mistake.svg"), NULL, NULL),
+  ck_assert_int_eq(prem_findings_draw(findings, in_folder("mistake.svg"), NULL, NULL),
                    PREM_ERR_ARGUMENT);
-  ck_assert_int_eq(access(path_of("mistake.svg"), F_OK), -1);
+  ck_assert_int_eq(access(in_folder("mistake.svg"), F_OK), -1);
 }
 
 TEST(no_table_takes_everything) {
@@ -282,7 +262,7 @@ TEST(no_table_takes_everything) {
 TEST(an_unwritable_place_is_told) {
   OWNED(prem_findings) *findings = some_findings();
   OWNED(prem_diag) *diag = prem_diag_new();
-  ck_assert_int_eq(prem_findings_write(findings, &machine, "", path_of("none/f.json"), diag),
+  ck_assert_int_eq(prem_findings_write(findings, &machine, "", in_folder("none/f.json"), diag),
                    PREM_ERR_IO);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
 }
@@ -466,7 +446,7 @@ static bool drawn(const prem_findings *findings, const char *path) {
 TESTS(every_kind_of_chart_is_drawn, PREM_CHART_KIND_COUNT) {
   for (int logarithmic = 0; logarithmic < 2; ++logarithmic) {
     OWNED(prem_findings) *findings = many_lines((prem_chart_kind)_i, logarithmic);
-    const char *path = path_of("chart.svg");
+    const char *path = in_folder("chart.svg");
     if (drawn(findings, path)) {
       FREED char *text = read_text(path);
       ck_assert_ptr_nonnull(strstr(text, "It's \"one\" chart"));
@@ -498,16 +478,16 @@ TEST(what_others_published_has_a_colour_of_its_own) {
                                                 .y = "y",
                                                 .series = i == 1 ? NULL : "of",
                                                 .beside = "theirs"});
-  if (drawn(findings, path_of("beside.svg"))) {
-    FREED char *text = read_text(path_of("beside.svg"));
+  if (drawn(findings, in_folder("beside.svg"))) {
+    FREED char *text = read_text(in_folder("beside.svg"));
     ck_assert_ptr_nonnull(strstr(text, "it's \"3\", original"));
     ck_assert_ptr_nonnull(strstr(text, "rgb(143, 143, 143)"));
   }
   OWNED(prem_findings) *again = NULL;
-  const char *path = path_of("beside.json");
+  const char *path = in_folder("beside.json");
   ck_assert_int_eq(prem_findings_write(findings, &machine, "", path, NULL), PREM_OK);
   ck_assert_int_eq(prem_findings_read(path, &again, NULL), PREM_OK);
-  const char *copy = path_of("again.json");
+  const char *copy = in_folder("again.json");
   ck_assert_int_eq(prem_findings_write(again, &machine, "", copy, NULL), PREM_OK);
   FREED char *text = read_text(copy);
   ck_assert_ptr_nonnull(strstr(text, "\"beside\": \"theirs\""));
@@ -534,7 +514,7 @@ TEST(odd_tables_are_drawn) {
                                                   .y = table ? "y" : "time",
                                                   .series = table ? "x" : "cache"});
   }
-  drawn(findings, path_of("odd.png"));
+  drawn(findings, in_folder("odd.png"));
 }
 
 TEST(numbers_of_one_magnitude_have_no_logarithm) {
@@ -553,7 +533,7 @@ TEST(numbers_of_one_magnitude_have_no_logarithm) {
                                               .y = "time",
                                               .log_y = true});
   prem_findings_incomplete(findings);
-  const char *path = path_of("bars.svg");
+  const char *path = in_folder("bars.svg");
   if (drawn(findings, path)) {
     FREED char *text = read_text(path);
     ck_assert_ptr_nonnull(strstr(text, ">0<"));       /* where they begin */
@@ -591,7 +571,7 @@ TESTS(numbers_fit_into_the_cells_of_a_map, 2) {
   } maps[] = {{3, ">0.0123<", ">12.3<"}, {40, ">0.01<", ">12.3<"}};
   OWNED(prem_findings) *findings = one_map(maps[_i].columns);
   prem_findings_incomplete(findings);
-  const char *path = path_of("map.svg");
+  const char *path = in_folder("map.svg");
   if (drawn(findings, path)) {
     FREED char *text = read_text(path);
     ck_assert_ptr_nonnull(strstr(text, maps[_i].small));
@@ -603,11 +583,11 @@ TESTS(numbers_fit_into_the_cells_of_a_map, 2) {
 
 TEST(what_is_no_picture_is_refused) {
   prem_findings *findings = some_findings();
-  ck_assert_int_eq(prem_findings_draw(findings, path_of("no_chart.svg"), NULL, NULL),
+  ck_assert_int_eq(prem_findings_draw(findings, in_folder("no_chart.svg"), NULL, NULL),
                    PREM_ERR_ARGUMENT);
   prem_findings_free(findings);
   findings = many_lines(PREM_CHART_LINES, false);
-  ck_assert_int_eq(prem_findings_draw(findings, path_of("picture.bmp"), NULL, NULL),
+  ck_assert_int_eq(prem_findings_draw(findings, in_folder("picture.bmp"), NULL, NULL),
                    PREM_ERR_ARGUMENT);
   prem_findings_free(findings);
 }

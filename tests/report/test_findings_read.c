@@ -1,38 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings that were written, read again. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "ttprem/findings.h"
 
+#include "tests/common/folder.h"
 #include "tests/common/suite.h"
 
-static char folder[] = "/tmp/ttprem-test-XXXXXX";
 static prem_diag *diag;
 
 static void prepare(void) {
-  strcpy(folder, "/tmp/ttprem-test-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
+  make_folder();
   diag = prem_diag_new();
 }
 
-static char *in_folder(const char *name) {
-  char *path = NULL;
-  ck_assert_int_gt(asprintf(&path, "%s/%s", folder, name), 0);
-  return path;
-}
-
 static void clear(void) {
-  static const char *const names[] = {"first.json", "second.json"};
-  for (int i = 0; i < 2; ++i) {
-    FREED char *path = in_folder(names[i]);
-    unlink(path);
-  }
-  rmdir(folder);
+  remove_folder();
   prem_diag_free(diag);
 }
 
@@ -65,39 +50,20 @@ static prem_findings *some_findings(void) {
   return findings;
 }
 
-static char *bytes_of(const char *path) {
-  FILE *file = fopen(path, "re");
-  ck_assert_ptr_nonnull(file);
-  char *bytes = calloc(1, 65536);
-  ck_assert_ptr_nonnull(bytes);
-  ck_assert_uint_lt(fread(bytes, 1, 65535, file), 65535);
-  fclose(file);
-  return bytes;
-}
-
-static void write_first(const char *bytes) {
-  FREED char *path = in_folder("first.json");
-  FILE *file = fopen(path, "we");
-  ck_assert_ptr_nonnull(file);
-  fputs(bytes, file);
-  fclose(file);
-}
-
 GROUP("findings_read", .set_up = prepare, .tear_down = clear);
 
 /* From its tables on, a file holds what was found and nothing of when. */
 TEST(nothing_is_lost) {
   const prem_machine machine = {.name = "any"};
-  char *first = in_folder("first.json"), *second = in_folder("second.json");
+  const char *first = in_folder("first.json"), *second = in_folder("second.json");
   OWNED(prem_findings) *written = some_findings(), *read = NULL;
   ck_assert_int_eq(prem_findings_write(written, &machine, "test", first, diag), PREM_OK);
   ck_assert_int_eq(prem_findings_read(first, &read, diag), PREM_OK);
   ck_assert_int_eq(prem_findings_write(read, &machine, "test", second, diag), PREM_OK);
-  char *one = bytes_of(first), *two = bytes_of(second);
+  FREED char *one = content_of(first), *two = content_of(second);
   ck_assert_str_eq(strstr(one, "\"tables\""), strstr(two, "\"tables\""));
   *strstr(one, "\"provenance\"") = *strstr(two, "\"provenance\"") = '\0';
   ck_assert_str_eq(one, two);
-  free(one), free(two), free(first), free(second);
 }
 
 static const struct {
@@ -125,8 +91,7 @@ static const struct {
 };
 
 TESTS(what_is_broken_is_refused, sizeof broken / sizeof *broken) {
-  write_first(broken[_i].bytes);
-  FREED char *path = in_folder("first.json");
+  const char *path = put("first.json", broken[_i].bytes);
   prem_findings *read = NULL;
   ck_assert_int_eq(prem_findings_read(path, &read, diag), broken[_i].status);
   ck_assert_ptr_null(read);
@@ -135,13 +100,13 @@ TESTS(what_is_broken_is_refused, sizeof broken / sizeof *broken) {
 
 TEST(a_file_cut_anywhere_is_refused) {
   const prem_machine machine = {.name = "any"};
-  FREED char *path = in_folder("first.json");
+  const char *path = in_folder("first.json");
   OWNED(prem_findings) *written = some_findings();
   ck_assert_int_eq(prem_findings_write(written, &machine, "test", path, diag), PREM_OK);
-  FREED char *whole = bytes_of(path);
+  FREED char *whole = content_of(path);
   for (size_t length = strlen(whole) - 3; length > 0; length /= 2) {
     whole[length] = '\0';
-    write_first(whole);
+    put("first.json", whole);
     prem_findings *read = NULL;
     ck_assert_int_eq(prem_findings_read(path, &read, diag), PREM_ERR_PARSE);
     ck_assert_ptr_null(read);
@@ -149,7 +114,7 @@ TEST(a_file_cut_anywhere_is_refused) {
 }
 
 TEST(no_file_no_findings) {
-  FREED char *path = in_folder("second.json");
+  const char *path = in_folder("second.json");
   prem_findings *read = NULL;
   ck_assert_int_eq(prem_findings_read(path, &read, diag), PREM_ERR_IO);
   ck_assert_uint_eq(prem_diag_errors(diag), 1);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text within 80 columns: sentences break at spaces, tables lose room between their columns. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/narrow.h"
 

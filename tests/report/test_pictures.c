@@ -8,7 +8,6 @@
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
 #include "tests/common/suite.h"
-#include "ttprem/ttprem_measure.h"
 
 enum { SETS = 40, RUN_EVERY = 2 };
 

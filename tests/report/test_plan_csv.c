@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as CSV: what goes out comes back, slot by slot, of every kind of plan that there is. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ttprem/kernel.h"
 #include "ttprem/plan_file.h"
@@ -117,7 +114,7 @@ TESTS(what_goes_out_comes_back, sizeof plans / sizeof plans[0]) {
 
 /* A plan of one's own needs no more than five columns; the hyperperiod follows. */
 TEST(five_columns_are_enough) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       open_text("version = 1; name = \"set\"; platform: { blocks = 1; };"
                 "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
                 "    compute: { wcet_ns = 10L; }; } );");
@@ -129,5 +126,4 @@ TEST(five_columns_are_enough) {
                                    "0,1,compute,20,a\n0,0,compute,15,a\n"),
                    PREM_ERR_INVALID);
   ck_assert(prem_diag_has(diag, 36));
-  prem_schedule_free(schedule);
 }

@@ -9,7 +9,6 @@
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
 #include "tests/common/suite.h"
-#include "ttprem/ttprem_measure.h"
 
 enum { FINDINGS = 120, COLUMNS = 5, MAX_ROWS = 90 };
 

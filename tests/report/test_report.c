@@ -1,43 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report's data: what a page carries of a result, and what is refused. How it looks is tested
  * in report_browser.sh. */
-#include <check.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ttprem/report.h"
 
+#include "tests/common/folder.h"
 #include "tests/common/suite.h"
 
-static char folder[64];
 static prem_diag *diag;
 static prem_report *report;
 
-static const char *in_folder(const char *name) {
-  static char paths[4][160];
-  static int next;
-  next = (next + 1) % 4;
-  snprintf(paths[next], sizeof paths[next], "%s/%s", folder, name);
-  return paths[next];
-}
-
 static void set_up(void) {
-  strcpy(folder, "/tmp/ttprem-report-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
+  make_folder();
   diag = prem_diag_new();
   report = prem_report_new();
 }
 
 static void tear_down(void) {
-  char command[128];
   prem_report_free(report);
   prem_diag_free(diag);
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  ck_assert_int_eq(system(command), 0);
+  remove_folder();
 }
 
 /* ---- documents ------------------------------------------------------------------------------ */
@@ -129,12 +115,6 @@ static void write_json(json_t *root, const char *name) {
   json_decref(root);
 }
 
-static void write_text(const char *name, const char *text) {
-  FILE *file = fopen(in_folder(name), "w");
-  fputs(text, file);
-  fclose(file);
-}
-
 /** The page, and in it the JSON that it carries. */
 static char *write_page(void) {
   ck_assert_int_eq(prem_report_write(report, in_folder("page.html"), diag), PREM_OK);
@@ -180,7 +160,7 @@ TEST(samples_become_distributions) {
   char text[512];
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",30,9,9,7\n",
            header);
-  write_text("r.samples.csv", text);
+  put("r.samples.csv", text);
   json_t *result = make_result("a", 1);
   fit_to(result, text);
   write_json(result, "r.json");
@@ -223,7 +203,7 @@ TESTS(disturbed_jobs_are_told_apart, 2) {
                       json_pack("{s:i,s:b}", "count", 1, "mixed", mixed));
   write_json(result, "r.json");
   snprintf(text, sizeof text, "%s%s", columns, lines[0]);
-  write_text("r.samples.csv", text);
+  put("r.samples.csv", text);
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
   FREED char *page = write_page();
@@ -290,7 +270,8 @@ TEST(a_page_carries_styles_and_scripts_in_order) {
                                       "timeline.js",   "lateness.js", "report.js"};
   write_json(make_result("a", 1), "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  char *page = write_page(), *at = page;
+  FREED char *page = write_page();
+  char *at = page;
   for (int i = 0; i < 7; ++i) {
     FREED char *asset = asset_text(names[i]);
     const char *element = i < 2 ? "style" : "script";
@@ -304,7 +285,6 @@ TEST(a_page_carries_styles_and_scripts_in_order) {
     ck_assert_int_eq(strncmp(at, end, strlen(end)), 0);
     ck_assert_ptr_null(strstr(at, asset));
   }
-  free(page);
 }
 
 /* Undisturbed jobs of runs that had disturbed ones as well are in the result alone: its samples are
@@ -312,7 +292,7 @@ TEST(a_page_carries_styles_and_scripts_in_order) {
 TESTS(samples_of_runs_with_disturbed_jobs_are_drawn, 2) {
   char text[512];
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n", header);
-  write_text("r.samples.csv", text);
+  put("r.samples.csv", text);
   json_t *result = make_result("a", 1), *row = at(result, "rows", 0);
   fit_to(result, text);
   const seen_values more = {.sum = 9 + 4 + 8, .count = 5, .min = 1, .max = 9};
@@ -336,7 +316,7 @@ TESTS(samples_of_runs_with_disturbed_jobs_are_drawn, 2) {
 TEST(empty_responses_are_no_samples) {
   char text[512];
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n0,\"free\",20,,,\n", header);
-  write_text("r.samples.csv", text);
+  put("r.samples.csv", text);
   json_t *result = make_result("a", 1);
   fit_to(result, text);
   write_json(result, "r.json");
@@ -363,7 +343,7 @@ TESTS(compressed_samples_are_read, 2) {
   for (int i = 0; i < 1000; ++i)
     fprintf(file, "%d,\"tt\",%d,%d,%d,%d\n", i, i * 77, i, i * 3, i + 9);
   fclose(file);
-  write_text("r.samples.csv", text);
+  put("r.samples.csv", text);
   snprintf(command, sizeof command, "gzip -f '%s'", path);
   ck_assert_int_eq(system(command), 0);
   json_t *result = make_result("a", 1);
@@ -396,7 +376,7 @@ TEST(many_samples_are_thinned_but_for_the_ends) {
       fprintf(file, "%d,\"%s\",%d,%d,%d,%d\n", i, row ? "free" : "tt", value, value, value, value);
     }
   fclose(file);
-  write_text("r.samples.csv", text);
+  put("r.samples.csv", text);
   json_t *result = make_result("a", 1);
   fit_to(result, text);
   write_json(result, "r.json");
@@ -437,7 +417,7 @@ static const struct {
 
 /* Of a result without tasks no column but the makespan's is one. */
 TEST(samples_of_no_task_are_left_out) {
-  write_text("r.samples.csv", bad_samples[2].text);
+  put("r.samples.csv", bad_samples[2].text);
   json_t *result = make_result("a", 1);
   for (size_t r = 0; r < 2; ++r)
     json_object_set_new(json_array_get(json_object_get(result, "rows"), r), "tasks", json_array());
@@ -448,7 +428,7 @@ TEST(samples_of_no_task_are_left_out) {
 }
 
 TESTS(bad_samples_are_left_out, sizeof bad_samples / sizeof bad_samples[0]) {
-  write_text("r.samples.csv", bad_samples[_i].text);
+  put("r.samples.csv", bad_samples[_i].text);
   write_json(make_result("a", 1), "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 1);
@@ -488,7 +468,7 @@ TESTS(samples_of_another_run_are_refused,
   fit_to(result, text);
   write_json(result, "r.json");
   snprintf(text, sizeof text, "%s%s", header, foreign_samples[_i].text);
-  write_text("r.samples.csv", text);
+  put("r.samples.csv", text);
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   const prem_problem *problem = prem_diag_at(diag, 0);
@@ -509,7 +489,7 @@ TESTS(samples_of_another_run_are_refused,
   "ns\n"
 
 static void write_with_phases(const char *text) {
-  write_text("r.phases.csv", text);
+  put("r.phases.csv", text);
   json_t *root = make_result("a", 1);
   name_no_samples(root);
   json_object_set_new(root, "phases",
@@ -611,7 +591,7 @@ TEST(the_notice_of_the_charts_is_in_the_page) {
 }
 
 TEST(a_refused_one_is_named_in_the_page) {
-  write_text("bad.json", "{\"schema\": \"ttprem.result/9\"}");
+  put("bad.json", "{\"schema\": \"ttprem.result/9\"}");
   json_t *result = make_result("a", 1);
   name_no_samples(result);
   write_json(result, "r.json");
@@ -664,7 +644,7 @@ static const struct {
 };
 
 TESTS(broken_documents_are_refused, sizeof refusals / sizeof refusals[0]) {
-  write_text("d.json", refusals[_i].text);
+  put("d.json", refusals[_i].text);
   ck_assert_int_eq(prem_report_add(report, in_folder("d.json"), diag), PREM_ERR_PARSE);
   ck_assert_uint_eq(prem_diag_count(diag), 1);
   const prem_problem *problem = prem_diag_at(diag, 0);
@@ -732,7 +712,7 @@ TEST(padding_and_causes_are_checked) {
 }
 
 TEST(good_findings_are_taken) {
-  write_text("d.json", FINDINGS TABLE CHART("heat_map", "t", "x"));
+  put("d.json", FINDINGS TABLE CHART("heat_map", "t", "x"));
   ck_assert_int_eq(prem_report_add(report, in_folder("d.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
 }

@@ -2,18 +2,14 @@
 /* A result as JSON, samples, table and picture: from a result made by hand. */
 #include "report/provenance.h"
 #include "report/result_phases.h"
+#include "tests/common/folder.h"
 #include "tests/common/golden.h"
-#include "tests/common/running.h"
 #include "tests/common/suite.h"
-#include "ttprem/ttprem_measure.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <jansson.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const char camera[] =
     "version = 1; name = \"camera\"; platform: { blocks = 2; clock_step_ns = 1L; };\n"
@@ -32,7 +28,6 @@ static const char camera[] =
 
 static prem_schedule *schedule;
 static prem_diag *diag;
-static char folder[64];
 static prem_result *result;
 
 static prem_phase_counts counts_of(int64_t count, int64_t longest_ns) {
@@ -126,8 +121,7 @@ static prem_trace *make_example(void) {
 static void set_up(void) {
   schedule = schedule_from_text(camera);
   diag = prem_diag_new();
-  strcpy(folder, "/tmp/ttprem-result-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
+  make_folder();
   result = calloc(1, sizeof *result);
   strcpy(result->schedule_name, "camera");
   strcpy(result->schedule_sha256, schedule->sha256);
@@ -160,33 +154,10 @@ static void set_up(void) {
 }
 
 static void tear_down(void) {
-  char command[96];
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  ck_assert_int_eq(system(command), 0);
+  remove_folder();
   prem_result_free(result);
   prem_schedule_free(schedule);
   prem_diag_free(diag);
-}
-
-static const char *in_folder(const char *name) {
-  return text("%s/%s", folder, name);
-}
-
-static int entries_in_folder(void) {
-  FILE *list = popen(text("ls -A %s | wc -l", folder), "r");
-  int count = -1;
-  ck_assert_int_eq(fscanf(list, "%d", &count), 1);
-  pclose(list);
-  return count;
-}
-
-static char *contents(const char *path) {
-  FILE *file = fopen(path, "r");
-  ck_assert_msg(file != NULL, "%s is not there", path);
-  char *bytes = calloc(1, 1 << 20);
-  ck_assert_uint_lt(fread(bytes, 1, (1 << 20) - 1, file), (1 << 20) - 1);
-  fclose(file);
-  return bytes;
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
@@ -352,7 +323,7 @@ TEST(json_is_the_text_that_it_was) {
 TEST(samples_of_what_computes_nothing_have_no_responses) {
   result->rows[0].mode = PREM_MODE_COPY;
   json_decref(written());
-  FREED char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = content_of(in_folder("r.samples.csv"));
   ck_assert_ptr_nonnull(
       strstr(samples, "\n0,\"free\",580,,,\n1,\"free\",617,,,\n0,\"tt\",580,180,"));
 }
@@ -373,7 +344,7 @@ TEST(samples_of_one_job_are_a_column) {
     row->example = NULL;
   }
   json_decref(written());
-  FREED char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = content_of(in_folder("r.samples.csv"));
   ck_assert_str_eq(samples, "run,label,makespan_ns,\"only response_ns\"\n"
                             "0,\"free\",580,180\n1,\"free\",617,181\n"
                             "0,\"tt\",580,180\n1,\"tt\",617,181\n");
@@ -394,7 +365,7 @@ TEST(samples_tell_disturbed_jobs) {
     row->response_samples_ns[i] = 180 + i;
   json_decref(written());
   row->disturbed.samples = NULL;
-  FREED char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = content_of(in_folder("r.samples.csv"));
   ck_assert_ptr_nonnull(strstr(samples, "\"corr response_ns\",disturbed\n"
                                         "0,\"free\",580,180,181,182,\n"
                                         "1,\"free\",617,183,184,185,\n"
@@ -405,14 +376,14 @@ TEST(samples_tell_disturbed_jobs) {
 
 TEST(samples_are_csv) {
   json_decref(written());
-  FREED char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = content_of(in_folder("r.samples.csv"));
   ck_assert_str_eq(samples, "run,label,makespan_ns,\"edge, \"\"fast\"\" job 0 response_ns\","
                             "\"edge, \"\"fast\"\" job 1 response_ns\",\"corr response_ns\"\n"
                             "0,\"free\",580,180,181,182\n"
                             "1,\"free\",617,183,184,185\n"
                             "0,\"tt\",580,180,181,182\n"
                             "1,\"tt\",617,183,184,185\n");
-  ck_assert_int_eq(entries_in_folder(), 3);
+  ck_assert_int_eq(files_in_folder(), 3);
 }
 
 TEST(phases_are_csv) {
@@ -422,7 +393,7 @@ TEST(phases_are_csv) {
   ck_assert_int_eq(integer_at(shown, "blocks"), 2);
   ck_assert_int_eq(integer_at(shown, "all_blocks"), 2);
   json_decref(root);
-  FREED char *phases = contents(in_folder("r.phases.csv"));
+  FREED char *phases = content_of(in_folder("r.phases.csv"));
   const char *tt = strstr(phases, "\"tt\"");
   ck_assert_ptr_nonnull(tt);
   ck_assert_int_eq(strncmp(phases,
@@ -466,7 +437,7 @@ TEST(phases_of_the_worst_run_come_first) {
   assert_null(worst, "before");
   ck_assert_ptr_null(json_object_get(json_array_get(rows, 0), "worst"));
   json_decref(root);
-  FREED char *phases = contents(in_folder("r.phases.csv"));
+  FREED char *phases = content_of(in_folder("r.phases.csv"));
   ck_assert_ptr_nonnull(strstr(phases, ",end_ns,run\n"));
   const char *tt = strstr(phases, "\"tt\"");
   const char *expected = "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,prefetch,0,100,0,40,61,170,7\n"
@@ -478,7 +449,7 @@ TEST(phases_of_the_worst_run_come_first) {
  * then the task's first ones. */
 TEST(phases_are_those_of_the_latest_blocks) {
   enum { BLOCKS = 100, LATEST = 16, CHOSEN = 64 };
-  prem_schedule *wide =
+  OWNED(prem_schedule) *wide =
       prepared_schedule("version = 1; name = \"wide\"; platform: { blocks = 100;"
                         " resources = ( { name = \"memory\"; capacity = 100; } ); };"
                         "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 100; tiles = 100;"
@@ -503,7 +474,6 @@ TEST(phases_are_those_of_the_latest_blocks) {
     ck_assert_int_eq(phases.chosen[b], is_late || others <= CHOSEN - LATEST);
   }
   prem_phases_free(&phases);
-  prem_schedule_free(wide);
 }
 
 /* The first block that finds no room is the last one that is asked, though a smaller one behind it
@@ -511,7 +481,7 @@ TEST(phases_are_those_of_the_latest_blocks) {
 TESTS(phases_end_at_the_block_without_room, 2) {
   enum { FIRST = 15000, MOST = 20000 };
   const int64_t second = MOST - FIRST + _i, all = FIRST + second + 1;
-  prem_schedule *narrow =
+  OWNED(prem_schedule) *narrow =
       prepared_schedule("version = 1; name = \"narrow\"; platform: { blocks = 3;"
                         " resources = ( { name = \"memory\"; capacity = 3; } ); };"
                         "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 3; tiles = 3;"
@@ -532,7 +502,6 @@ TESTS(phases_end_at_the_block_without_room, 2) {
   ck_assert_int_eq(phases.chosen[1], _i == 0);
   ck_assert(!phases.chosen[2]);
   prem_phases_free(&phases);
-  prem_schedule_free(narrow);
 }
 
 TEST(without_records_there_are_no_phases) {
@@ -543,7 +512,7 @@ TEST(without_records_there_are_no_phases) {
   json_t *root = written();
   assert_null(root, "phases");
   json_decref(root);
-  ck_assert_int_eq(entries_in_folder(), 2);
+  ck_assert_int_eq(files_in_folder(), 2);
 }
 
 TEST(a_name_without_extension_gets_one) {
@@ -558,9 +527,9 @@ TEST(an_old_result_is_replaced) {
   json_decref(written());
   result->rows[0].samples_ns[0] = 600;
   json_decref(written());
-  FREED char *samples = contents(in_folder("r.samples.csv"));
+  FREED char *samples = content_of(in_folder("r.samples.csv"));
   ck_assert_ptr_nonnull(strstr(samples, "0,\"free\",600,"));
-  ck_assert_int_eq(entries_in_folder(), 3);
+  ck_assert_int_eq(files_in_folder(), 3);
 }
 
 TEST(an_unwritable_result_is_told) {
@@ -570,13 +539,13 @@ TEST(an_unwritable_result_is_told) {
   ck_assert_str_eq(prem_diag_at(diag, 0)->file, in_folder("no/r.json"));
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "No such file"));
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0); /* breaks no rule of schedules */
-  ck_assert_int_eq(entries_in_folder(), 0);
+  ck_assert_int_eq(files_in_folder(), 0);
 }
 
 TEST(nothing_is_left_if_the_samples_cannot_be_written) {
   ck_assert_int_eq(mkdir(in_folder("r.samples.csv"), 0777), 0);
   ck_assert_int_eq(prem_result_write(result, schedule, "", in_folder("r.json"), diag), PREM_ERR_IO);
-  ck_assert_int_eq(entries_in_folder(), 1);
+  ck_assert_int_eq(files_in_folder(), 1);
 }
 
 /* ---- table ---------------------------------------------------------------------------------- */
@@ -585,7 +554,7 @@ static char *printed(void) {
   FILE *file = fopen(in_folder("table.txt"), "w");
   prem_result_print(result, file);
   fclose(file);
-  return contents(in_folder("table.txt"));
+  return content_of(in_folder("table.txt"));
 }
 
 static void assert_says(const char *text_found, const char *words) {
@@ -614,13 +583,13 @@ TEST(the_table_shows_no_spread_of_a_copy) {
   strcpy(row->label, "copy");
   row->output_checked = false;
   row->padded.at[PREM_PADDING_LONGEST].published_ns = -1;
-  char *table = printed(), *line = strstr(table, "\ncopy ");
+  FREED char *table = printed();
+  char *line = strstr(table, "\ncopy ");
   char lateness[8], late[8], overruns[8], violations[8], spread[8];
   ck_assert_ptr_nonnull(line);
   ck_assert_int_eq(
       sscanf(line, " copy %7s %7s %7s %7s %7s", lateness, late, overruns, violations, spread), 5);
   ck_assert_str_eq(spread, "-");
-  free(table);
 }
 
 /* The unit is that of the widest of all rows. */
@@ -794,7 +763,7 @@ static bool drawn(const char *path) {
     return true;
   }
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "gnuplot"));
-  ck_assert_int_eq(entries_in_folder(), 0);
+  ck_assert_int_eq(files_in_folder(), 0);
   return false;
 }
 
@@ -802,7 +771,7 @@ TEST(the_picture_shows_the_worst_run_and_says_of_how_many) {
   add_worst();
   if (!drawn(in_folder("p.svg")))
     return;
-  FREED char *picture = contents(in_folder("p.svg"));
+  FREED char *picture = content_of(in_folder("p.svg"));
   assert_says(picture, "hyperperiod 7, the worst of 2");
   ck_assert_ptr_null(strstr(picture, "the whole run"));
 }
@@ -811,7 +780,7 @@ TEST(an_svg_shows_phases_and_marks) {
   strcpy(result->schedule_name, "it's <a> \"camera\" & more");
   if (!drawn(in_folder("p.svg")))
     return;
-  FREED char *picture = contents(in_folder("p.svg"));
+  FREED char *picture = content_of(in_folder("p.svg"));
   assert_says(picture, "<svg");
   assert_says(picture, "</svg>");
   assert_says(picture, "it's &lt;a> \"camera\" &amp; more: planned");
@@ -820,13 +789,13 @@ TEST(an_svg_shows_phases_and_marks) {
   assert_says(picture, "hyperperiod 0, the first of 2");
   assert_says(picture, "rgb(  0, 114, 178)"); /* prefetch */
   assert_says(picture, "rgb(  0, 158, 115)"); /* writeback */
-  ck_assert_int_eq(entries_in_folder(), 1);
+  ck_assert_int_eq(files_in_folder(), 1);
 }
 
 TEST(a_png_is_a_png) {
   if (!drawn(in_folder("p.png")))
     return;
-  FREED char *picture = contents(in_folder("p.png"));
+  FREED char *picture = content_of(in_folder("p.png"));
   ck_assert_mem_eq(picture, "\x89PNG\r\n\x1a\n", 8);
 }
 
@@ -835,7 +804,7 @@ TEST(another_extension_is_refused) {
                    PREM_ERR_ARGUMENT);
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("svg"), NULL, diag),
                    PREM_ERR_ARGUMENT);
-  ck_assert_int_eq(entries_in_folder(), 0);
+  ck_assert_int_eq(files_in_folder(), 0);
 }
 
 TEST(without_records_there_is_nothing_to_draw) {
@@ -853,7 +822,7 @@ TEST(a_missing_gnuplot_is_named_with_its_package) {
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "gnuplot-nox"));
   ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0);
   setenv("PATH", "/usr/bin:/bin", 1);
-  ck_assert_int_eq(entries_in_folder(), 0);
+  ck_assert_int_eq(files_in_folder(), 0);
 }
 
 static bool forks_fail;
@@ -881,7 +850,7 @@ TEST(a_gnuplot_that_cannot_be_started_is_told) {
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, strerror(EAGAIN)));
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 3);
-  ck_assert_int_eq(entries_in_folder(), 0);
+  ck_assert_int_eq(files_in_folder(), 0);
 }
 
 static int temporaries_left = -1; /* so many can be made; below 0: any number */
@@ -910,7 +879,7 @@ TESTS(a_picture_without_a_temporary_file_is_told, 2) {
   temporaries_left = _i;
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag), PREM_ERR_IO);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "no temporary file can be made");
-  ck_assert_int_eq(entries_in_folder(), 0);
+  ck_assert_int_eq(files_in_folder(), 0);
 }
 
 TEST(a_picture_without_a_pipe_is_told) {
@@ -918,7 +887,7 @@ TEST(a_picture_without_a_pipe_is_told) {
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
                    PREM_ERR_UNAVAILABLE);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, strerror(EMFILE));
-  ck_assert_int_eq(entries_in_folder(), 0);
+  ck_assert_int_eq(files_in_folder(), 0);
 }
 
 TEST(an_unwritable_picture_is_told) {

@@ -10,7 +10,6 @@
 #include "tests/common/planted.h"
 #include "tests/common/suite.h"
 #include "ttprem/report.h"
-#include "ttprem/ttprem_measure.h"
 
 enum {
   RESULTS = 150,

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces in other forms: what Perfetto gets is decoded again, by a reader that knows protobuf's
  * wire format and Perfetto's field numbers and nothing of the writer. */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ttprem/trace_file.h"
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays: storage, filling, references in order, verifying, saving. */
-#include <check.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "prem/model/private.h"
 #include "runtime/core/arrays.h"
 
 #include "tests/common/suite.h"
@@ -434,6 +432,31 @@ TEST(poison_is_no_result) {
     prem_arrays_verify(opened, &verdict);
     ck_assert_msg(verdict.wrong == (cases[c].right ? 1 : 2), "case %zu", c);
   }
+}
+
+/* Of a schedule that keeps them: found once, for all sessions; more arrays are found anew. */
+TEST(references_are_kept_for_the_next_session) {
+  struct prem_schedule_private own = {0};
+  w.schedule.private_data = &own;
+  use_nine(0, 1);
+  use_adder(1, 1, 2);
+  follow(1, 0);
+  for (int kept = 0; kept < 2; ++kept) {
+    nine.tolerance = 0.25;
+    use_nine(0, 1);
+    OWNED(prem_arrays) *first = open_world(3, 2);
+    ck_assert_float_eq(floats(&first->reference[2])[4], 19.0F);
+    use_adder(0, 0, 1); /* another reference than the first session's: 1, and so 3 */
+    OWNED(prem_arrays) *next = open_world(3, 2);
+    ck_assert_float_eq(floats(&next->reference[2])[4], kept ? 19.0F : 3.0F);
+    ck_assert_double_eq(next->tolerance[1], kept ? 0.25 : 0.0);
+    if (!kept)
+      prem_schedule_keep_references(&w.schedule);
+  }
+  OWNED(prem_arrays) *more = open_world(4, 2);
+  ck_assert_float_eq(floats(&more->reference[2])[4], 3.0F);
+  nine.tolerance = 0;
+  free(own.references);
 }
 
 TEST(tolerances) {

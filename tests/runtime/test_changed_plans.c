@@ -3,7 +3,6 @@
  * Plans of random sets in which somebody has changed a number: what no program can be made of is
  * told, and the checker refuses it as well; what the checker accepts runs to its end in every mode.
  */
-#include "runtime/core/program.h"
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"

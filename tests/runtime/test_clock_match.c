@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two clocks compared: the bound holds whatever delays and drifts are, and is as close as they
  * allow. */
-#include <check.h>
 #include <dlfcn.h>
 #include <math.h>
-#include <stdlib.h>
 #include <sys/timex.h>
 #include <time.h>
 

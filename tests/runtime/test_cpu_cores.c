@@ -3,7 +3,6 @@
  * up, and none where the system does not tell. */
 #include <dlfcn.h>
 #include <hwloc.h>
-#include <stdlib.h>
 
 #include "runtime/cpu/cpu.h"
 #include "tests/common/running.h"

@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "runtime/core/backend.h"
 

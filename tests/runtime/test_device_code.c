@@ -30,102 +30,30 @@ static inline int32_t min(int32_t a, int32_t b) {
  * another branch, and crashes. */
 #pragma GCC push_options
 #pragma GCC optimize("no-tree-slp-vectorize")
-#include "kernels/blend.h"
-#include "kernels/conv2d.h"
-#include "kernels/conv2d_7x7.h"
-#include "kernels/conv2d_u8.h"
-#include "kernels/convert.h"
-#include "kernels/fft2_plane.h"
-#include "kernels/fft_columns.h"
-#include "kernels/fft_rows.h"
-#include "kernels/kcf_add.h"
-#include "kernels/kcf_add_constant.h"
-#include "kernels/kcf_conjugate.h"
-#include "kernels/kcf_divide.h"
-#include "kernels/kcf_multiply.h"
-#include "kernels/kcf_multiply_channels.h"
-#include "kernels/kcf_multiply_constant.h"
-#include "kernels/kcf_sqr_magnitude.h"
-#include "kernels/kcf_sqr_norm.h"
-#include "kernels/kcf_sum_channels.h"
-#include "kernels/matmul.h"
-#include "kernels/matvec.h"
-#include "kernels/noop.h"
-#include "kernels/tile_sum.h"
-#include "kernels/vector_increment.h"
-#include "kernels/vector_sum.h"
-#include "kernels/walk.h"
+#include "kernels/kernel_headers.h"
 #pragma GCC pop_options
 #pragma GCC diagnostic pop
 
 #include "runtime/core/windows.h"
 #include "tests/common/lane_crew.h"
-#include "tests/common/running.h"
 #include "tests/common/suite.h"
 
 /* ---- a tile by lanes ------------------------------------------------------------------------- */
 
-#define DEVICE_CODE(NAME)                                                                          \
-  { #NAME, NAME##_on_device }
-#define ON_DEVICE(NAME)                                                                            \
+/* Of every kernel with code, as the build lists them. */
+#define PREM_COMPATIBLE_KERNEL(NAME) PREM_KERNEL(NAME, all)
+#define PREM_KERNEL(NAME, FAMILY)                                                                  \
   static void NAME##_on_device(const void *params, const prem_view *views) {                       \
     NAME##_compute((const NAME##_params *)params, views);                                          \
   }
-ON_DEVICE(blend)
-ON_DEVICE(conv2d)
-ON_DEVICE(conv2d_7x7)
-ON_DEVICE(conv2d_u8)
-ON_DEVICE(convert)
-ON_DEVICE(fft2_plane)
-ON_DEVICE(fft_columns)
-ON_DEVICE(fft_rows)
-ON_DEVICE(kcf_add)
-ON_DEVICE(kcf_add_constant)
-ON_DEVICE(kcf_conjugate)
-ON_DEVICE(kcf_divide)
-ON_DEVICE(kcf_multiply)
-ON_DEVICE(kcf_multiply_channels)
-ON_DEVICE(kcf_multiply_constant)
-ON_DEVICE(kcf_sqr_magnitude)
-ON_DEVICE(kcf_sqr_norm)
-ON_DEVICE(kcf_sum_channels)
-ON_DEVICE(matmul)
-ON_DEVICE(matvec)
-ON_DEVICE(noop)
-ON_DEVICE(tile_sum)
-ON_DEVICE(vector_increment)
-ON_DEVICE(vector_sum)
-ON_DEVICE(walk)
-
+#include "kernels/kernels.def"
+#undef PREM_KERNEL
+#define PREM_KERNEL(NAME, FAMILY) {#NAME, NAME##_on_device},
 static const struct {
   const char *kernel;
   void (*compute)(const void *params, const prem_view *views);
 } device_codes[] = {
-    DEVICE_CODE(blend),
-    DEVICE_CODE(conv2d),
-    DEVICE_CODE(conv2d_7x7),
-    DEVICE_CODE(conv2d_u8),
-    DEVICE_CODE(convert),
-    DEVICE_CODE(fft2_plane),
-    DEVICE_CODE(fft_columns),
-    DEVICE_CODE(fft_rows),
-    DEVICE_CODE(kcf_add),
-    DEVICE_CODE(kcf_add_constant),
-    DEVICE_CODE(kcf_conjugate),
-    DEVICE_CODE(kcf_divide),
-    DEVICE_CODE(kcf_multiply),
-    DEVICE_CODE(kcf_multiply_channels),
-    DEVICE_CODE(kcf_multiply_constant),
-    DEVICE_CODE(kcf_sqr_magnitude),
-    DEVICE_CODE(kcf_sqr_norm),
-    DEVICE_CODE(kcf_sum_channels),
-    DEVICE_CODE(matmul),
-    DEVICE_CODE(matvec),
-    DEVICE_CODE(noop),
-    DEVICE_CODE(tile_sum),
-    DEVICE_CODE(vector_increment),
-    DEVICE_CODE(vector_sum),
-    DEVICE_CODE(walk),
+#include "kernels/kernels.def"
 };
 
 static void compute(const prem_task *task, const prem_view *views) {

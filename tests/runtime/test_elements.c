@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements by their type: conversions of halves, random values, poison, comparing. */
-#include <check.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/elements.h"
 #include "runtime/core/elements.h"

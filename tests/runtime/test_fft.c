@@ -4,11 +4,8 @@
  * any: there and back, sums, a single point. By the kernels' references, which test_kernels.c holds
  * against their tiles bit for bit.
  */
-#include <check.h>
 #include <complex.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Also the way that is meant for GPUs, by hand. */
 #define PREM_FFT_SLIDES 1

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate against a machine that looks at every instant: all sets of closed instants of short
  * hyperperiods, all bounds, all pairs of readings; and windows that are over before their ends. */
-#include <check.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "runtime/core/gate.h"
 #include "tests/common/running.h"

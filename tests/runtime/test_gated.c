@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Best-effort tasks in the simulator: no memory phase of theirs in a closed window, whatever the
  * tasks, the clock's step, the times within the bounds and the delay from reading to copy. */
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
@@ -255,7 +252,7 @@ static void assert_record(const prem_trace *trace, int64_t i, prem_phase phase, 
 }
 
 TEST(a_phase_stands_back_until_the_window_is_over) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       one_window("tiles = 1; prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 25L; };");
   OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 2, 0, NULL);
   prem_best_effort_trace *beside = trace->best_effort;
@@ -271,7 +268,6 @@ TEST(a_phase_stands_back_until_the_window_is_over) {
   ck_assert_int_eq(beside->counts[0].tiles, 5);
   ck_assert_int_eq(beside->length_ns, 400);
   ck_assert(beside->gated);
-  prem_schedule_free(schedule);
 }
 
 /* It may begin at 0 and 45; from 150 on again, as soon as the window's job has ended. */
@@ -411,7 +407,7 @@ TESTS(windows_are_those_of_the_task_that_opens_them, 2) {
 
 /* [190, 220) of 200, cut in two: the first part is over with the second, the second early. */
 TEST(a_phase_may_reach_over_the_hyperperiods_end) {
-  prem_trace *trace =
+  OWNED(prem_trace) *trace =
       run_windows(PREFETCHING("a", "0", "30L", "period_ns = 200L;"),
                   "hyperperiod_ns = 200L; starts = ( " BEGINS(
                       "a", "prefetch",
@@ -421,7 +417,6 @@ TEST(a_phase_may_reach_over_the_hyperperiods_end) {
   ck_assert_int_eq(first_start(0), 0); /* nothing came before the first one */
   for (int64_t h = 1; h < 4; ++h)
     ck_assert_int_eq(first_start(h * 200 - 9), h * 200 + 20);
-  prem_trace_free(trace);
 }
 
 /* Nobody says when warm-up tiles are done, nor whose a window is that no phase is in. */
@@ -470,14 +465,13 @@ TEST(without_a_gate_the_critical_phase_takes_longer) {
 }
 
 TEST(a_rate_is_kept_while_there_is_room) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       one_window("tiles = 1; period_ns = 400L; prefetch: { wcet_ns = 30L; };");
   OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 10, 0, NULL);
   prem_trace_sort(trace->best_effort->trace);
   ck_assert_int_eq(trace->best_effort->counts[0].jobs, 5);
   for (int64_t i = 0; i < 5; ++i)
     assert_record(trace->best_effort->trace, i, PREM_PREFETCH, 400 * i, 400 * i + 30);
-  prem_schedule_free(schedule);
 }
 
 TEST(what_never_fits_never_begins_and_the_run_ends) {

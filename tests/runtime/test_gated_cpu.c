@@ -3,8 +3,6 @@
  * run, however it ends. */
 /* ctest: threads timing */
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 
 #include "runtime/core/best_effort.h"

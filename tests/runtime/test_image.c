@@ -1,59 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Array files: round trips, every flavour of picture, and everything that can be wrong with one. */
-#include <check.h>
-#include <dirent.h>
 #include <math.h>
 #include <png.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/core/image.h"
 
+#include "tests/common/folder.h"
 #include "tests/common/suite.h"
 
 enum { GUARD = 0x5A };
 
-static char folder[] = "/tmp/ttprem-image-XXXXXX";
 static char reason[1024];
 
-/* A path in the test's folder, good until the next call but three. */
-static const char *in_folder(const char *name) {
-  static char paths[4][512];
-  static int next;
-  char *path = paths[next++ % 4];
-  snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-  return path;
-}
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void remove_folder(void) {
-  DIR *entries = opendir(folder);
-  for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
-    if (entry->d_name[0] != '.')
-      remove(in_folder(entry->d_name));
-  closedir(entries);
-  rmdir(folder);
-}
-
-static int files_in_folder(void) {
-  int count = 0;
-  DIR *entries = opendir(folder);
-  for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
-    count += entry->d_name[0] != '.';
-  closedir(entries);
-  return count;
-}
-
-static void put(const char *path, const void *bytes, size_t count) {
+static void put_bytes(const char *path, const void *bytes, size_t count) {
   FILE *file = fopen(path, "wb");
   ck_assert_ptr_nonnull(file);
   ck_assert_uint_eq(fwrite(bytes, 1, count, file), count);
@@ -61,7 +25,7 @@ static void put(const char *path, const void *bytes, size_t count) {
 }
 
 static void put_text(const char *path, const char *text) {
-  put(path, text, strlen(text));
+  put_bytes(path, text, strlen(text));
 }
 
 static unsigned char *get(const char *path, size_t *count) {
@@ -167,7 +131,7 @@ TEST(integers_are_the_pixels_themselves) {
   ck_assert_int_eq(memcmp(bytes.base, (uint8_t[]){0, 7, 100}, 3), 0);
   ck_assert_int_eq(memcmp(words.base, (uint16_t[]){0, 7, 100}, 6), 0);
   path = in_folder("wide.pgm");
-  put(path, "P5\n3 1\n1000\n\0\1\1\2\3\350", 18);
+  put_bytes(path, "P5\n3 1\n1000\n\0\1\1\2\3\350", 18);
   assert_read(path, &words);
   ck_assert_int_eq(memcmp(words.base, (uint16_t[]){1, 258, 1000}, 6), 0);
   ck_assert_int_eq(prem_image_read(path, &bytes, reason, sizeof reason), PREM_ERR_IO);
@@ -272,7 +236,7 @@ TEST(pgm_flavours) {
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
     const char *path = in_folder("flavour.pgm");
-    put(path, cases[c].bytes, cases[c].count);
+    put_bytes(path, cases[c].bytes, cases[c].count);
     prem_storage in = new_storage(PREM_F32, 1, 2);
     assert_read(path, &in);
     ck_assert_float_eq(*at(&in, 0, 0), cases[c].first);
@@ -333,7 +297,7 @@ TEST(another_shape_is_named) {
   free(out.base);
 
   path = in_folder("frame.f32");
-  put(path, "12345678901234567", 17);
+  put_bytes(path, "12345678901234567", 17);
   snprintf(expected, sizeof expected, "%s has 17 bytes, the array needs 16", path);
   assert_refused(path, 2, 2, expected);
 }
@@ -428,13 +392,13 @@ TEST(damaged_pictures_are_refused) {
   size_t count;
   unsigned char *bytes = get(path, &count);
   for (size_t cut = 0; cut < count; ++cut) {
-    put(path, bytes, cut);
+    put_bytes(path, bytes, cut);
     assert_refused(path, 3, 2, cut < 8 ? path : "cut short");
   }
   for (size_t i = 0; i < count; ++i) {
     prem_storage in = new_storage(PREM_F32, 3, 2);
     bytes[i] ^= 0x55;
-    put(path, bytes, count);
+    put_bytes(path, bytes, count);
     bytes[i] ^= 0x55;
     const prem_status status = prem_image_read(path, &in, reason, sizeof reason);
     ck_assert(status == PREM_OK || status == PREM_ERR_IO);
@@ -451,7 +415,7 @@ TEST(damaged_pictures_are_refused) {
   ck_assert_int_eq(prem_image_write(path, &out, reason, sizeof reason), PREM_OK);
   bytes = get(path, &count);
   for (size_t cut = 0; cut < count; ++cut) {
-    put(path, bytes, cut);
+    put_bytes(path, bytes, cut);
     assert_refused(path, 5, 6, path);
   }
   free(bytes);
@@ -469,7 +433,7 @@ TEST(garbage_never_harms) {
     const char *head = heads[round % 4], *path = in_folder(names[round % 3]);
     for (size_t i = 0; head[i]; ++i)
       bytes[i] = (unsigned char)head[i];
-    put(path, bytes, seed % sizeof bytes);
+    put_bytes(path, bytes, seed % sizeof bytes);
     prem_storage in = new_storage(PREM_F32, 4, 4);
     const prem_status status = prem_image_read(path, &in, reason, sizeof reason);
     ck_assert(status == PREM_OK || status == PREM_ERR_IO);

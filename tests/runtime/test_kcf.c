@@ -6,6 +6,7 @@
  * sum: of the magnitudes that it adds up).
  */
 /* ctest: threads */
+#include "tests/common/folder.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 
@@ -29,16 +30,6 @@ static const shape shapes[] = {
     {"1, 1, 1", "1, 1, 1", "1, 1", "1, 1", 1, 1, 1, 1, 1},
     {"2, 3, 9, 11", "1, 3, 4, 11", "2, 9, 11", "1, 9, 4", 2, 3, 9, 11, 6},
 };
-
-static char folder[] = "/tmp/ttprem-test-XXXXXX";
-
-static void make_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void remove_folder(void) {
-  ck_assert_int_eq(system(text("rm -r %s", folder)), 0);
-}
 
 /* ---- files ----------------------------------------------------------------------------------- */
 

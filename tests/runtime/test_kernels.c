@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every kernel, tile by tile through windows and scratchpad, against its untiled reference, bit for
  * bit; and what its bind refuses. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "runtime/core/windows.h"
 #include "tests/common/golden.h"
@@ -682,7 +679,7 @@ static const struct {
 
 TESTS(a_wrong_task_is_refused_with_reason, (int)(sizeof refusals / sizeof *refusals)) {
   OWNED(prem_diag) *diag = prem_diag_new();
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       schedule_from_text_lenient(schedule_of(refused_arrays, refusals[_i].task), diag);
   ck_assert(prem_diag_has(diag, 31));
   bool found = false;
@@ -691,7 +688,6 @@ TESTS(a_wrong_task_is_refused_with_reason, (int)(sizeof refusals / sizeof *refus
   if (!found)
     print_problems(diag);
   ck_assert_msg(found, "nothing says \"%s\"", refusals[_i].words);
-  prem_schedule_free(schedule);
 }
 
 /* ---- cutting into tiles ---------------------------------------------------------------------- */

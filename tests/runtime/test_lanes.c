@@ -16,10 +16,6 @@ static float quotient_far(float a, float b) {
 #define __fdividef quotient_far
 #include "ttprem/kernel.h"
 
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/common/suite.h"
 
 enum { MAX = 70 };

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Machine facts: what takes longer than a run may wait is measured only when asked for. */
-#include "ttprem/ttprem.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

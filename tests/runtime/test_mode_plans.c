@@ -106,7 +106,7 @@ static void assert_cause(const prem_schedule *schedule, prem_trace *trace, int64
 /* a takes longer than it may: what it delays ends late in its hyperperiod, and the next one has the
  * other plan, from its first instant on. */
 TEST(an_overrun_leads_to_the_next_plan) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       prepared_schedule(three_tasks(two_plans, "deadline_ns = 700L; overrun = \"degrade\";", 1));
   prem_live *live = open_longer(schedule, (const int64_t[]){100, 900, 100});
   OWNED(prem_trace) *trace = NULL;
@@ -129,7 +129,6 @@ TEST(an_overrun_leads_to_the_next_plan) {
   assert_cause(schedule, trace, -1, "the compute of a took longer than its window");
   assert_cause(schedule, trace, 1, ""); /* by its own plan nothing was late */
   prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* Something is late by more than a hyperperiod when the plan changes: counts stay right, and the
@@ -436,7 +435,7 @@ TEST(plans_of_modes_are_kept) {
       "", text("%s, %s, %s, %s", none, l, m, n),
       PLAN("384", "operating_modes = ( " MODE_PLAN("l", CHAIN("a", "105")) ", " MODE_PLAN(
                       "m", CHAIN("b", "107")) ", " MODE_PLAN("n", CHAIN("b", "109")) " );")));
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       schedule_from_text(two_tasks("", text("%s, %s, %s, %s, %s", n, new, l, m, none), ""));
   const prem_plan_options options = {.keep = old};
   OWNED(prem_diag) *diag = prem_diag_new();
@@ -448,5 +447,4 @@ TEST(plans_of_modes_are_kept) {
   ck_assert_int_eq(start_of(prem_schedule_plan_of(schedule, 2), schedule), 105);
   ck_assert_int_eq(start_of(prem_schedule_plan_of(schedule, 3), schedule), 107);
   ck_assert_ptr_eq(prem_schedule_plan_of(schedule, 4), schedule->plan);
-  prem_schedule_free(schedule);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling plans: order, waits, buffers, flags. */
-#include "runtime/core/program.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 

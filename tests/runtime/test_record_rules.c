@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of executing a record: what they say, and that the GPU's form of them, cut out of the
  * executive's sources by tests/CMakeLists.txt, says the same. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "runtime/core/record_rules.h"
 #include "runtime/cuda/device/program.h"

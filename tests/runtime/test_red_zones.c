@@ -218,7 +218,7 @@ TEST(the_run_ends_there) {
 /* ---- live sessions --------------------------------------------------------------------------- */
 
 TESTS(live_sessions, 2) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       load("version = 1; name = \"s\"; platform: { blocks = 1; };\n"
            "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8, 12 ]; } );\n"
            "tasks = ( { name = \"t\"; kernel = \"scribble\"; blocks = 1; tile = [ 8, 12 ];\n"
@@ -237,7 +237,6 @@ TESTS(live_sessions, 2) {
                    PREM_ERR_WRONG);
   ck_assert_str_eq(said(diag), scribbled("row 10, column 0 of 'out' in tile 0", "8 x 12"));
   prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* ---- zones ----------------------------------------------------------------------------------- */

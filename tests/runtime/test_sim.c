@@ -810,13 +810,13 @@ TEST(impossible_requests_are_refused) {
 
 /* The clock of a run ends at 2^61. */
 TEST(a_run_beyond_all_times_is_refused) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       checked_schedule("version = 1; name = \"t\"; platform: { blocks = 1; };"
                        "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
                        "    compute: { wcet_ns = 5L; }; } );"
                        "plan: { hyperperiod_ns = 1152921504606846976L; runs = ("
                        "  { task = \"a\"; phase = \"compute\"; start_ns = 0L; } ); };");
-  prem_session *session = open_on("sim", schedule);
+  OWNED(prem_session) *session = open_on("sim", schedule);
   OWNED(prem_trace) *trace = NULL;
   OWNED(prem_diag) *diag = prem_diag_new();
   prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 3};
@@ -826,8 +826,6 @@ TEST(a_run_beyond_all_times_is_refused) {
                    "3 hyperperiods of 1152921504606846976 ns are too many for one run; at most 2");
   request.hyperperiods = 2;
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_OK);
-  prem_session_close(session);
-  prem_schedule_free(schedule);
 }
 
 static int64_t asked; /* of a backend that has a memory of its own: so often */

@@ -182,7 +182,7 @@ TEST(late_releases_are_logged) {
   prem_recorders_collect(program, recorders, trace);
   prem_recorders_free(recorders, program->block_count);
   ck_assert_int_eq(trace->late_count, logged);
-  char *text = NULL;
+  FREED char *text = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&text, &bytes);
   ck_assert_int_eq(prem_trace_write_late(trace, schedule, PREM_MODE_TT, 7, true, file), PREM_OK);
@@ -190,7 +190,6 @@ TEST(late_releases_are_logged) {
   ck_assert_str_eq(text, "mode,run,task,block,tile,phase,late_ns\n"
                          "tt,8,\"say \"\"b\"\", please\",1,1,writeback,4\n"
                          "tt,8,\"say \"\"b\"\", please\",1,5,writeback,4294967295\n");
-  free(text);
 }
 
 TEST(the_log_of_late_releases_has_an_end) {
@@ -318,7 +317,8 @@ TEST(a_long_csv_is_whole) {
   for (int i = 0; i < LINES; ++i)
     trace->records[i] = (prem_trace_record){.release_ns = i, .start_ns = i, .end_ns = i + 1};
   trace->record_count = LINES;
-  char *text = csv_of(trace, schedule, 0, false), *line = text;
+  FREED char *text = csv_of(trace, schedule, 0, false);
+  char *line = text;
   for (int i = 0; i < LINES; ++i) {
     long long release = -1, end = -1;
     ck_assert_int_eq(sscanf(line, "0,a,0,0,prefetch,%lld,0,%*d,%lld", &release, &end), 2);
@@ -327,7 +327,6 @@ TEST(a_long_csv_is_whole) {
     line = strchr(line, '\n') + 1;
   }
   ck_assert_int_eq(*line, 0);
-  free(text);
 }
 
 TEST(a_full_disk_is_an_error) {

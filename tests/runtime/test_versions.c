@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "prem/base/random.h"
-#include "runtime/core/arrays.h"
 #include "runtime/core/elements.h"
 
 enum {

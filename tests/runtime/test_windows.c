@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows: every element of every window against the array, in up to four dimensions, and not a
  * byte written outside. */
-#include <check.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "runtime/core/windows.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that a GPU cannot write back in words of 4 bytes are refused, with what to do. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "runtime/core/words.h"
 #include "tests/common/running.h"

@@ -100,10 +100,9 @@ TEST(a_given_time_ahead_does_for_all) {
 }
 
 TEST(a_live_session_has_no_gate) {
-  prem_diag *diag =
+  OWNED(prem_diag) *diag =
       verdict_on(text("%slive: { operating_modes = ( { name = \"m\"; } ); };", good()));
   assert_says(diag, 55, "a live session has no gate yet");
-  prem_diag_free(diag);
 }
 
 TEST(a_bound_is_needed) {

@@ -3,7 +3,6 @@
  * to its end. */
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
-#include "ttprem/ttprem_measure.h"
 
 #define PARTS                                                                                      \
   "version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = 1L; };"                      \

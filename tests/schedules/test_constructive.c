@@ -93,32 +93,29 @@ TEST(a_resource_is_used_up_to_its_capacity) {
 }
 
 TEST(a_phase_holds_its_resources_while_busy_only) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; } );",
                          "prefetch: { wcet_ns = 10L; busy_ns = 4L; };"));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 5);
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 15);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_gang_fetches_together) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
                          "prefetch: { wcet_ns = 10L; };"));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 0);
   assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 11);
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 11);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 2; per = \"task\"; },"
                          " { name = \"bus\"; capacity = 1; } );",
                          "prefetch: { wcet_ns = 10L; demand: { memory = 1; bus = 1; }; };"));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 11);
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 33);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_job_follows_its_predecessor_by_lag_or_guard) {
@@ -193,7 +190,7 @@ TEST(a_one_shot_beside_periodic_tasks_runs_once) {
 }
 
 TEST(nothing_starts_before_the_warmup_is_over) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       plan_text(text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
                      "policy: { warmup_tiles = 1; warmup_ns = 1000L; };",
                      one_task));
@@ -201,7 +198,6 @@ TEST(nothing_starts_before_the_warmup_is_over) {
   ck_assert_int_eq(find_slot(schedule, "a", 0, 0, PREM_PREFETCH).flags,
                    PREM_SLOT_WARMUP | PREM_SLOT_CHAINED);
   ck_assert_int_eq(schedule->plan->hyperperiod_ns, 1090);
-  prem_schedule_free(schedule);
 }
 
 /* ---- refused, each with its legal twin ------------------------------------------------------ */

@@ -111,14 +111,13 @@ TEST(plans_leave_copies_their_windows) {
 }
 
 static int64_t smallest_slack(const char *live) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       schedule_from_text(two_tasks("period_ns = 1000L;", "period_ns = 1000L;", live));
   prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = 200};
   prem_plan_report report;
   OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
                    PREM_OK);
-  prem_schedule_free(schedule);
   return report.min_slack_ns;
 }
 
@@ -177,11 +176,11 @@ TEST(a_copy_of_a_long_name_is_cut) {
     fprintf(file, "%.*s\"%s\"", (int)(at - from), from, name);
   fprintf(file, "%s", from);
   fclose(file);
-  prem_schedule *schedule = prepared_schedule(all), *with_copies = NULL;
+  OWNED(prem_schedule) *schedule = prepared_schedule(all);
+  prem_schedule *with_copies = NULL;
   ck_assert_int_eq(prem_copies_add(schedule, &with_copies), PREM_OK);
   ck_assert_str_eq(with_copies->tasks[2].name, text("copy of %.55s", name));
   prem_copies_free(with_copies);
-  prem_schedule_free(schedule);
   free(source);
 }
 
@@ -209,7 +208,7 @@ TEST(plans_of_modes_leave_them_too) {
 /* Planned anew with one thing changed, all else stays, and copies are not counted. */
 TEST(an_older_plan_is_kept_beside_copies) {
   const char *live = text("inputs = ( %s );", port_of("x", "lead_ns = 300L;", 100, 1, "h2d"));
-  prem_schedule *old =
+  OWNED(prem_schedule) *old =
       prepared_schedule(two_tasks("period_ns = 1000L;", "period_ns = 1000L;", live));
   OWNED(prem_schedule) *schedule = schedule_from_text(
       two_tasks("period_ns = 1000L;", "period_ns = 1000L; deadline_ns = 999L;", live));
@@ -222,7 +221,6 @@ TEST(an_older_plan_is_kept_beside_copies) {
   ck_assert_int_eq(report.kept, 24);
   ck_assert_int_eq(report.moved + report.added + report.removed, 0);
   assert_checked(schedule);
-  prem_schedule_free(old);
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -378,7 +376,7 @@ TEST(copies_that_no_plan_holds_are_told) {
 /* The copies take no block of the machine's, also where a plan is kept. */
 TEST(copies_take_no_block_of_the_machine) {
   prem_machine machine;
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       prepared_schedule(two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
                                   text("inputs = ( %s );", port_of("x", "", 100, 1, "h2d"))));
   prem_schedule_machine(schedule, &machine);
@@ -396,7 +394,6 @@ TEST(copies_take_no_block_of_the_machine) {
       ck_assert_int_eq(report.moved + report.added + report.removed, 0);
     }
   }
-  prem_schedule_free(schedule);
 }
 
 /* Of one-shot tasks nothing is known of the hyperperiod before. */

@@ -97,7 +97,7 @@ TESTS(waiting_for_an_array_is_a_cause, 2) {
 /* A phase says the same whether it stands among the placements of a draft or, as those of chains
  * and joined pairs do, among its slots: whichever it is. */
 TEST(slots_of_a_draft_count_as_placements_do) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       schedule_from_text(sharing("precedence_ns = 25L;", "", "after = ( { task = \"w\"; } );", ""));
   const prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
   prem_data_gaps *gaps = NULL;
@@ -133,7 +133,6 @@ TEST(slots_of_a_draft_count_as_placements_do) {
       ck_assert_int_eq((int64_t)prem_data_gaps_length_ns(gaps), 90); /* 85 + 25 - 20 */
     }
   prem_data_gaps_free(gaps);
-  prem_schedule_free(schedule);
 }
 
 /* ---- whatever the set ------------------------------------------------------------------------ */

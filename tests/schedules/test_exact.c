@@ -5,6 +5,7 @@
 #include "schedules/planner/proof/explain.h"
 #include "tests/common/brute_force.h"
 #include "tests/common/planted.h"
+#include "tests/common/suite.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -43,7 +44,15 @@ static prem_exact_verdict plan_exactly(prem_schedule *schedule, const char *sour
   return verdict;
 }
 
-START_TEST(what_is_optimal_no_plan_is_shorter_than) {
+static const char *why_no_solver(void) {
+  return prem_exact_engine() ? NULL : "no solver is built in";
+}
+
+SUITE_NEEDS(why_no_solver);
+
+GROUP("answers");
+
+TEST(what_is_optimal_no_plan_is_shorter_than) {
   int optimal = 0, infeasible = 0;
   for (uint32_t seed = 1000; seed < 1000 + ONE_SHOT_SETS; ++seed) {
     const char *source = tiny_set(seed, false);
@@ -65,9 +74,8 @@ START_TEST(what_is_optimal_no_plan_is_shorter_than) {
   ck_assert_int_ge(optimal, ONE_SHOT_SETS / 3);
   ck_assert_int_ge(infeasible, 2);
 }
-END_TEST
 
-START_TEST(periodic_sets_have_a_plan_or_have_none) {
+TEST(periodic_sets_have_a_plan_or_have_none) {
   int feasible = 0, infeasible = 0;
   for (uint32_t seed = 2000; seed < 2000 + PERIODIC_SETS; ++seed) {
     const char *source = tiny_set(seed, true);
@@ -86,9 +94,8 @@ START_TEST(periodic_sets_have_a_plan_or_have_none) {
   ck_assert_int_ge(feasible, PERIODIC_SETS / 4);
   ck_assert_int_ge(infeasible, PERIODIC_SETS / 8);
 }
-END_TEST
 
-START_TEST(a_phase_may_run_into_the_next_hyperperiod) {
+TEST(a_phase_may_run_into_the_next_hyperperiod) {
   const char *form =
       "version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ("
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 10L;"
@@ -103,9 +110,8 @@ START_TEST(a_phase_may_run_into_the_next_hyperperiod) {
   ck_assert_int_eq(plan_exactly(schedule, bad).verdict, PREM_PLAN_INFEASIBLE);
   prem_schedule_free(schedule);
 }
-END_TEST
 
-START_TEST(a_planted_optimum_is_reached) {
+TEST(a_planted_optimum_is_reached) {
   enum { TILES = 6, BLOCKS = 3 };
   planted_tile tiles[TILES];
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
@@ -120,9 +126,8 @@ START_TEST(a_planted_optimum_is_reached) {
   ck_assert_int_eq(verdict.makespan_ns, optimum_ns);
   ck_assert(verdict.optimal);
 }
-END_TEST
 
-START_TEST(it_stops_when_it_is_told) {
+TEST(it_stops_when_it_is_told) {
   const char *source = tiny_set(7, false);
   OWNED(prem_schedule) *schedule = schedule_from_text(source);
   prem_planning planning = planning_of(schedule);
@@ -132,7 +137,6 @@ START_TEST(it_stops_when_it_is_told) {
   ck_assert_int_eq(prem_plan_exact(&planning, LIMIT_NS, &stop, plan, &verdict), PREM_OK);
   ck_assert_int_ne(verdict.verdict, PREM_PLAN_INFEASIBLE);
 }
-END_TEST
 
 /* Tiles that one unit takes turns with, all of which may come before each other. */
 static prem_status take_turns(int32_t tiles) {
@@ -148,13 +152,14 @@ static prem_status take_turns(int32_t tiles) {
   return status;
 }
 
+GROUP("sizes");
+
 /* 632 squared are the pairs that the engine takes on at most. */
-START_TEST(a_large_set_is_left_to_others) {
+TEST(a_large_set_is_left_to_others) {
   ck_assert_int_eq(take_turns(632), PREM_OK);
   ck_assert_int_eq(take_turns(633), PREM_ERR_UNAVAILABLE);
   ck_assert_int_eq(take_turns(4100), PREM_ERR_UNAVAILABLE);
 }
-END_TEST
 
 /* ---- questions without an answer ------------------------------------------------------------- */
 
@@ -176,8 +181,10 @@ static prem_exact_verdict plan_after(int without_an_answer, prem_schedule *sched
   return plan_exactly(schedule, source);
 }
 
+GROUP("answers");
+
 /* The last one has all the time that is left: it settles what the first one could not. */
-START_TEST(a_question_without_an_answer_is_asked_again) {
+TEST(a_question_without_an_answer_is_asked_again) {
   int asked = 0;
   for (uint32_t seed = 1000; seed < 1000 + ONE_SHOT_SETS; ++seed) {
     const char *source = tiny_set(seed, false);
@@ -193,7 +200,6 @@ START_TEST(a_question_without_an_answer_is_asked_again) {
   }
   ck_assert_int_gt(asked, 0);
 }
-END_TEST
 
 /* ---- the time it takes ---------------------------------------------------------------------- */
 
@@ -243,13 +249,14 @@ static double raise_slack(int64_t limit_ns) {
   return began_s;
 }
 
-START_TEST(digesting_ends_at_the_limit) {
+GROUP("time");
+
+TEST(digesting_ends_at_the_limit) {
   double began_s = raise_slack(INT64_C(500000000));
   ck_assert_double_lt(processor_s() - began_s, 0.5 + MOST_S);
 }
-END_TEST
 
-START_TEST(digesting_ends_when_it_is_told) {
+TEST(digesting_ends_when_it_is_told) {
   struct sigaction action = {.sa_handler = stop_now};
   const struct itimerval in_its_midst = {.it_value = {.tv_sec = 2}}; /* of processor time */
   ck_assert_int_eq(sigaction(SIGPROF, &action, NULL), 0);
@@ -257,36 +264,4 @@ START_TEST(digesting_ends_when_it_is_told) {
   raise_slack(INT64_C(100000000000));
   ck_assert(told_to_stop);
   ck_assert_double_lt(processor_s() - stopped_s, MOST_S);
-}
-END_TEST
-
-int main(void) {
-  if (!prem_exact_engine()) {
-    puts("no solver is built in");
-    return 77;
-  }
-  Suite *suite = suite_create("exact");
-  TCase *answers = tcase_create("answers");
-  tcase_set_timeout(answers, 240);
-  tcase_add_test(answers, what_is_optimal_no_plan_is_shorter_than);
-  tcase_add_test(answers, periodic_sets_have_a_plan_or_have_none);
-  tcase_add_test(answers, a_phase_may_run_into_the_next_hyperperiod);
-  tcase_add_test(answers, a_planted_optimum_is_reached);
-  tcase_add_test(answers, a_question_without_an_answer_is_asked_again);
-  tcase_add_test(answers, it_stops_when_it_is_told);
-  suite_add_tcase(suite, answers);
-  TCase *sizes = tcase_create("sizes");
-  tcase_set_timeout(sizes, 240);
-  tcase_add_test(sizes, a_large_set_is_left_to_others);
-  suite_add_tcase(suite, sizes);
-  TCase *time = tcase_create("time");
-  tcase_set_timeout(time, 240);
-  tcase_add_test(time, digesting_ends_at_the_limit);
-  tcase_add_test(time, digesting_ends_when_it_is_told);
-  suite_add_tcase(suite, time);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

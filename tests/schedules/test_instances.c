@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "tests/common/running.h"
+#include "tests/common/suite.h"
 
 enum { STEPS = 4000 };
 static const double max_mean_gap_pct = 4;
@@ -35,7 +36,14 @@ static double gap_of(const char *file, int64_t best_ns, bool proven) {
   return 100.0 * (double)(report.makespan_ns - best_ns) / (double)best_ns;
 }
 
-START_TEST(instances_come_near_the_best_known) {
+static const char *why_no_instances(void) {
+  folder = getenv("TTPREM_INSTANCES");
+  return folder && *folder ? NULL : "TTPREM_INSTANCES names no folder of instances";
+}
+
+SUITE_NEEDS(why_no_instances);
+
+TEST(instances_come_near_the_best_known) {
   FILE *index = fopen(text("%s/index.csv", folder), "r");
   ck_assert_msg(index != NULL, "%s/index.csv cannot be read", folder);
   char line[512], file[256], proven[8];
@@ -54,19 +62,4 @@ START_TEST(instances_come_near_the_best_known) {
   printf("%d instances, %d schedules each: mean gap %.3f %%\n", count, STEPS, sum_pct / count);
   fflush(stdout);
   ck_assert(sum_pct / count <= max_mean_gap_pct);
-}
-END_TEST
-
-int main(void) {
-  folder = getenv("TTPREM_INSTANCES");
-  if (!folder || !*folder) {
-    puts("skipped: TTPREM_INSTANCES names no folder of instances");
-    return 77;
-  }
-  Suite *suite = suite_create("instances");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 110);
-  tcase_add_test(all, instances_come_near_the_best_known);
-  suite_add_tcase(suite, all);
-  return run_suite(suite);
 }

@@ -465,7 +465,7 @@ TEST(a_longer_hyperperiod_repeats_the_older_one) {
                            "{ task = \"b\"; phase = \"prefetch\"; block = 0; start_ns = [ 3L, 60L "
                            "]; } ); };";
   OWNED(prem_schedule) *old = checked_schedule(before);
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       schedule_from_text(SET(TASK("c", "2", "5L", "period_ns = 300L;") "," TASK(
           "b", "1", "20L", "period_ns = 50L;") "," TASK("a", "0", "10L", "period_ns = 100L;")));
   prem_plan_report report;
@@ -473,7 +473,6 @@ TEST(a_longer_hyperperiod_repeats_the_older_one) {
   ck_assert_int_eq(report.kept, 9);
   ck_assert_int_eq(report.moved, 0);
   ck_assert_int_eq(report.added, 1);
-  prem_schedule_free(schedule);
 }
 
 /* Two tiles a block: chains of whole tiles, and pairs joined by hand. */

@@ -4,8 +4,6 @@
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 
-#include <unistd.h>
-
 #define HEAD                                                                                       \
   "version = 1; name = \"open\"; platform: { blocks = %d; buffers = %s; scratch_bytes = %dL; };\n" \
   "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ %d, %d ]; } );\n"                          \
@@ -91,6 +89,78 @@ TEST(several_buffers_have_smaller_tiles) {
     ck_assert_int_lt(chosen->tasks[0].in_bytes, before);
     before = chosen->tasks[0].in_bytes;
   }
+}
+
+/* A row of two, and one that nobody waits for: it has twice the time, so half of the tiles. */
+TEST(the_longest_row_has_more_blocks) {
+  OWNED(prem_schedule) *schedule = schedule_from_text(text(
+      HEAD "%s, %s, %s );", 12, "1", 65536, 48, 64, image_task("first", "conv2d", ""),
+      "{ name = \"next\"; kernel = \"conv2d\"; arrays: { in = \"first.out\"; out = \"new\"; }; "
+      "after = ( { task = \"first\"; } ); " TIMES " }",
+      image_task("other", "conv2d", "")));
+  ck_assert_int_ge(schedule->tasks[0].tile_count, 7); /* two thirds of the blocks */
+  ck_assert_int_eq(schedule->tasks[1].tile_count, schedule->tasks[0].tile_count);
+  ck_assert_int_eq(schedule->tasks[2].tile_count, 4);
+}
+
+/* Element by element; `first` is read by both others. */
+static prem_schedule *open_spectra(const char *after, const char *all, const char *next) {
+  const char *spectrum = "{ name = \"%s\"; kernel = \"kcf_conjugate\"; arrays: { in = \"%s\"; out "
+                         "= \"new\"; }; %s %s " TIMES " }";
+  const char *behind = text("after = ( { task = \"first\"; %s } ); %s", after, next);
+  return schedule_from_text(
+      text("version = 1; name = \"open\"; platform: { blocks = 12; buffers = 1; scratch_bytes = "
+           "8192L; };\narrays = ( { name = \"x\"; type = \"c64\"; shape = [ 6, 8, 32 ]; } );\n"
+           "tasks = ( %s, %s, %s );",
+           text(spectrum, "first", "x", all, ""), text(spectrum, "next", "first.out", all, behind),
+           text(spectrum, "other", "first.out", all, "after = ( { task = \"first\"; } );")));
+}
+
+/* All blocks are taken, so both go on where the first one was, with its tiles. */
+TEST(what_goes_on_tile_by_tile_needs_no_message) {
+  OWNED(prem_schedule) *schedule = open_spectra("", "", "");
+  const prem_task *tasks = schedule->tasks;
+  for (int t = 1; t <= 2; ++t) {
+    ck_assert(tasks[t].after[0].per_block);
+    ck_assert_int_eq(tasks[t].block_count, tasks[0].block_count);
+    ck_assert_mem_eq(tasks[t].blocks, tasks[0].blocks,
+                     (size_t)tasks[0].block_count * sizeof *tasks[0].blocks);
+    ck_assert_mem_eq(tasks[t].grid, tasks[0].grid, sizeof tasks[0].grid);
+  }
+  OWNED(prem_diag) *diag = prem_diag_new();
+  bool changed = true;
+  ck_assert_int_eq(prem_schedule_deal(schedule, &changed, diag), PREM_OK);
+  ck_assert(!changed && tasks[1].after[0].per_block && tasks[2].after[0].per_block);
+}
+
+/* Six tiles leave six blocks for the second of a fork, which has to be told. */
+TEST(a_fork_goes_on_elsewhere) {
+  OWNED(prem_schedule) *schedule = open_spectra("", "tile = [ 1, 8, 32 ];", "");
+  ck_assert(schedule->tasks[1].after[0].per_block != schedule->tasks[2].after[0].per_block);
+}
+
+/* Where the file says so, or names the blocks, or other tiles. */
+TEST(a_message_that_the_file_wants) {
+  static const struct {
+    const char *after, *all, *next;
+  } files[] = {{"per = \"job\";", "", ""},
+               {"lag_ns = 1L;", "", ""},
+               {"", "", "blocks = \"0-11\";"},
+               {"", "blocks = \"0-11\";", ""},
+               {"", "", "tile = [ 1, 1, 32 ];"}};
+  for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+    OWNED(prem_schedule) *schedule = open_spectra(files[i].after, files[i].all, files[i].next);
+    ck_assert(!schedule->tasks[1].after[0].per_block);
+  }
+}
+
+/* A halo is what others write. */
+TEST(neighbours_need_a_message) {
+  OWNED(prem_schedule) *schedule = schedule_from_text(text(
+      HEAD "%s, %s );", 12, "1", 65536, 48, 64, image_task("first", "conv2d", ""),
+      "{ name = \"next\"; kernel = \"conv2d\"; arrays: { in = \"first.out\"; out = \"new\"; }; "
+      "after = ( { task = \"first\"; } ); " TIMES " }"));
+  ck_assert(!schedule->tasks[1].after[0].per_block);
 }
 
 /* One task after the other has all blocks; tasks beside each other share them by their bytes. */

@@ -33,7 +33,7 @@ static const char regular[] =
 
 TEST(joined_phases_shorten_a_regular_plan) {
   prem_plan_report report;
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       planned(text(regular, 2, 0, 80, "joined: { wcet_ns = 25L; };"), &report);
   ck_assert_str_eq(report.method, "pipelines");
   ck_assert_int_gt(joined_runs(schedule), 0);
@@ -41,7 +41,6 @@ TEST(joined_phases_shorten_a_regular_plan) {
   ck_assert_int_le(report.lower_bound_ns, report.makespan_ns);
   ck_assert_int_le(schedule->plan->affine_count, 60);
   ck_assert_int_eq(schedule->plan->starts_count, 0);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_guard_less_is_worth_it) {

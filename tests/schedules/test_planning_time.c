@@ -5,7 +5,6 @@
  */
 /* ctest: timing release */
 #include <dlfcn.h>
-#include <inttypes.h>
 #include <math.h>
 #include <time.h>
 
@@ -186,13 +185,12 @@ TEST(the_limit_holds_for_all_that_follows_the_first_plan) {
 
 TEST(what_cannot_be_searched_says_why) {
   told what = {0};
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       many(3, 2, "after = ( { task = \"t0\"; lag_ns = 2305843009213693952L; } );");
   prem_plan_report report = plan_within(schedule, LIMIT_NS, &what);
   ck_assert_ptr_nonnull(strstr(report.unsearched, "2^60"));
   ck_assert_int_eq(report.steps, 0);
   ck_assert_int_eq(what.times, 0);
-  prem_schedule_free(schedule);
 }
 
 static double cpu_s_of(int32_t tasks) {

@@ -6,8 +6,6 @@
 #include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 
-#include "runtime/core/program.h"
-
 static uint64_t random_state;
 
 static int64_t draw(int64_t from, int64_t to) {

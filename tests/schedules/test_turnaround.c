@@ -369,7 +369,7 @@ TEST(the_next_compute_finds_its_unit_ready) {
 
 /* By a formula as well, whose rounds are so far apart. */
 TEST(rounds_of_a_formula_leave_it_too) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       schedule_from_text("version = 1; name = \"f\"; platform: { blocks = 1; buffers = 2; };"
                          "policy: { use = \"tile_blockwise\"; };"
                          "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3;"
@@ -380,7 +380,6 @@ TEST(rounds_of_a_formula_leave_it_too) {
   assert_checked(schedule);
   ck_assert_int_eq(planned_ns(schedule, 1, PREM_COMPUTE) - planned_ns(schedule, 0, PREM_COMPUTE),
                    80);
-  prem_schedule_free(schedule);
 }
 
 /* With one buffer a tile has its block to itself until its last phase is over, which may be a

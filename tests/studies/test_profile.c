@@ -3,6 +3,7 @@
 #include "measure/disturbance.h"
 #include "runtime/core/backend.h"
 
+#include "tests/common/folder.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 #include "ttprem/profile.h"
@@ -610,23 +611,17 @@ TEST(as_many_switches_as_are_calm_are_calm) {
 
 /* A tail is told where it is known and nothing disturbed the measurement. */
 TESTS(a_tail_is_told_where_it_can_be_trusted, 4) {
-  char folder[] = "/tmp/ttprem-test-XXXXXX";
-  ck_assert_ptr_nonnull(mkdtemp(folder));
+  make_folder();
   measure("", "");
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     profile->tasks[0].phase[p].pwcet[PREM_ISOLATED] =
         (prem_pwcet){.known = _i & 1, .estimate_ns = 4321};
   profile->valid = _i & 2;
-  const char *path = text("%s/times.cfg", folder);
+  const char *path = in_folder("times.cfg");
   ck_assert_int_eq(prem_profile_write(profile, path, diag), PREM_OK);
-  char written[16384] = "";
-  FILE *file = fopen(path, "r");
-  ck_assert_ptr_nonnull(file);
-  ck_assert_uint_gt(fread(written, 1, sizeof written - 1, file), 0);
-  fclose(file);
+  FREED char *written = content_of(path);
   ck_assert_int_eq(strstr(written, "tail_ns = 4321L;") != NULL, _i == 3);
-  unlink(path);
-  rmdir(folder);
+  remove_folder();
 }
 
 /* What is written is read back as the task's WCETs. */
@@ -635,9 +630,8 @@ TEST(what_is_one_is_written_and_what_is_nothing_is_not) {
   static const char *const keys[] = {"quantile",     "confidence",      "disturbed_runs",
                                      "dispatch_ns",  "precedence_ns",   "job_turnaround_ns",
                                      "job_prefetch", "bandwidth_bytes", "disturbed"};
-  char folder[] = "/tmp/ttprem-test-XXXXXX";
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  const char *path = text("%s/times.cfg", folder);
+  make_folder();
+  const char *path = in_folder("times.cfg");
   machine = (prem_machine){0};
   measure("", "");
   for (int one = 0; one < 2; ++one) {
@@ -647,20 +641,15 @@ TEST(what_is_one_is_written_and_what_is_nothing_is_not) {
     profile->job_turnaround_ns = profile->job_prefetch_ns = one;
     profile->machine.bandwidth_bytes_per_s = one;
     ck_assert_int_eq(prem_profile_write(profile, path, diag), PREM_OK);
-    char all[8192] = "";
-    FILE *file = fopen(path, "r");
-    ck_assert_uint_gt(fread(all, 1, sizeof all - 1, file), 0);
-    fclose(file);
+    FREED char *all = content_of(path);
     for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
       ck_assert_msg((strstr(all, text("\n%s", keys[k])) != NULL) == one, "%s: %s", keys[k], all);
   }
-  unlink(path);
-  rmdir(folder);
+  remove_folder();
 }
 
 TEST(a_written_profile_is_read) {
-  char folder[] = "/tmp/ttprem-test-XXXXXX";
-  ck_assert_ptr_nonnull(mkdtemp(folder));
+  make_folder();
   machine.dispatch_ns = 20;
   machine.precedence_ns = 1200;
   machine.bandwidth_bytes_per_s = 1000000000;
@@ -671,7 +660,7 @@ TEST(a_written_profile_is_read) {
   profile->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 555;
   profile->job_turnaround_ns = 2100;
   profile->job_prefetch_ns = 1900;
-  const char *path = text("%s/times.cfg", folder);
+  const char *path = in_folder("times.cfg");
   ck_assert_int_eq(prem_profile_write(profile, path, diag), PREM_OK);
   prem_schedule_free(schedule);
   schedule = schedule_from_text_lenient(
@@ -696,6 +685,5 @@ TEST(a_written_profile_is_read) {
   ck_assert_int_eq(prem_schedule_precedence_ns(schedule), 1200);
   ck_assert_int_eq(schedule->bandwidth_bytes_per_s, 1000000000);
   ck_assert_str_eq(schedule->profiled_on, machine.name);
-  unlink(path);
-  rmdir(folder);
+  remove_folder();
 }

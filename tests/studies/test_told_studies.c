@@ -8,7 +8,6 @@
 #include "tests/common/golden.h"
 #include "tests/common/random_schedule.h"
 #include "tests/common/suite.h"
-#include "ttprem/ttprem_measure.h"
 
 enum { SEEDS = 20, TOLD = 2 };
 

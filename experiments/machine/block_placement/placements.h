@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Where blocks land. */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_BLOCK_PLACEMENT_PLACEMENTS_H
-#define TTPREM_EXPERIMENTS_MACHINE_BLOCK_PLACEMENT_PLACEMENTS_H
+#pragma once
 
 #include "ttprem/diag.h"
 
@@ -35,4 +34,3 @@ prem_status prem_gpu_place(const prem_launching *launching, prem_block_place *pl
                            prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

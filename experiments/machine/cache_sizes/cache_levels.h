@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Levels of a memory hierarchy, read off the time of an access over the length of the list. */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_CACHE_SIZES_CACHE_LEVELS_H
-#define TTPREM_EXPERIMENTS_MACHINE_CACHE_SIZES_CACHE_LEVELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,4 +41,3 @@ double prem_level_threshold_ns(const prem_level *hit, const prem_level *miss);
 int32_t prem_edge_find(const double *ns, int32_t count, double threshold_ns);
 
 PREM_EXTERN_C_END
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What reading the host's clocks costs. */
 #include <math.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "experiments/machine/clock_cost/clock_reads.h"

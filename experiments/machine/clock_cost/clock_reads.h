@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What reading a clock costs, and whether readings stand where the source has them. */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_CLOCK_COST_CLOCK_READS_H
-#define TTPREM_EXPERIMENTS_MACHINE_CLOCK_COST_CLOCK_READS_H
+#pragma once
 
 #include "ttprem/diag.h"
 
@@ -34,4 +33,3 @@ prem_status prem_gpu_clock_costs(prem_clock_cost *costs, int32_t *count, prem_di
 prem_status prem_host_clock_costs(prem_clock_cost *costs, int32_t *count, prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The clocks of SMs and cores, looked at. */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_CLOCK_STEP_CLOCK_LOOKS_H
-#define TTPREM_EXPERIMENTS_MACHINE_CLOCK_STEP_CLOCK_LOOKS_H
+#pragma once
 
 #include "ttprem/diag.h"
 
@@ -42,4 +41,3 @@ prem_status prem_gpu_clock_gaps(prem_clock_gap *gaps, int32_t *count, int32_t *f
                                 prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

@@ -10,8 +10,7 @@
  *   queens        all ways to place queens: some rows item by item, the rest by one lane
  *   field         hills, cut into four until they are flat
  */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_EXECUTION_MODELS_ITEMS_H
-#define TTPREM_EXPERIMENTS_MACHINE_EXECUTION_MODELS_ITEMS_H
+#pragma once
 
 #include "runtime/core/ring.h"
 
@@ -234,5 +233,3 @@ MODEL_BOTH uint64_t model_root(const model_work *work, uint32_t i) {
     return model_item(0, 4, (i % 16) << 8 | (uint64_t)(i / 16 % 16) << 21);
   return model_item(0, work->size, model_hash(i));
 }
-
-#endif

@@ -5,8 +5,7 @@
  * makes on its stack, and what it does not keep there into the stage's ring; what finds no room in
  * the ring stays on the stack.
  */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_EXECUTION_MODELS_WORLD_H
-#define TTPREM_EXPERIMENTS_MACHINE_EXECUTION_MODELS_WORLD_H
+#pragma once
 
 #include <string.h>
 
@@ -450,4 +449,3 @@ prem_status prem_gpu_model_run(const model_run *run, int64_t *ns, model_result *
                                prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Round trips of a flag: measured on the GPU. */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_FLAG_ROUND_TRIP_FLAG_TRIPS_H
-#define TTPREM_EXPERIMENTS_MACHINE_FLAG_ROUND_TRIP_FLAG_TRIPS_H
+#pragma once
 
 #include "ttprem/diag.h"
 
@@ -21,4 +20,3 @@ PREM_EXTERN_C_BEGIN
 prem_status prem_gpu_trips(prem_trip_way way, int32_t count, int64_t *trips_ns, prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times in which no load of any SM, or core, comes back from memory. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "experiments/common/caches.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Loads that are watched, and the times in which none of them came back. */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_MEMORY_PAUSE_PAUSES_H
-#define TTPREM_EXPERIMENTS_MACHINE_MEMORY_PAUSE_PAUSES_H
+#pragma once
 
 #include "measure/times.h"
 
@@ -92,4 +91,3 @@ prem_status prem_host_sample_loads(const prem_load_order *order, prem_loads *loa
                                    prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

@@ -4,8 +4,7 @@
  * that end. The explorer of all interleavings has a third form
  * (tests/experiments/test_queue_orders.c).
  */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_QUEUE_KINDS_QUEUE_WORDS_H
-#define TTPREM_EXPERIMENTS_MACHINE_QUEUE_KINDS_QUEUE_WORDS_H
+#pragma once
 
 #include "runtime/core/ring.h"
 
@@ -134,5 +133,3 @@ QUEUE_CODE bool queue_wait(queue_wait_state *wait) {
     queue_give_up(wait->waits);
   return !queue_is_stuck(wait->waits);
 }
-
-#endif

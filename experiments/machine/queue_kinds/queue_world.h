@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** A queue with all that threads or blocks share who use it, in one piece of memory. */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_QUEUE_KINDS_QUEUE_WORLD_H
-#define TTPREM_EXPERIMENTS_MACHINE_QUEUE_KINDS_QUEUE_WORLD_H
+#pragma once
 
 #include "experiments/machine/queue_kinds/queues.h"
 #include "ttprem/diag.h"
@@ -118,4 +117,3 @@ prem_status queue_host_fill(const queue_work *work, uint64_t tries, queue_counts
 prem_status prem_gpu_queue_work(const queue_work *work, queue_counts *counts, prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

@@ -17,8 +17,7 @@
  * Repaired means: a refusal takes its promise back and goes on if that leaves a place; positions of
  * 64 bits and sizes of powers of two; acquire and release. It still waits inside.
  */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_QUEUE_KINDS_QUEUES_H
-#define TTPREM_EXPERIMENTS_MACHINE_QUEUE_KINDS_QUEUES_H
+#pragma once
 
 #ifndef QUEUE_WORDS
 #define QUEUE_WORDS "experiments/machine/queue_kinds/queue_words.h"
@@ -297,5 +296,3 @@ PREM_RING_INIT void queue_part_init(queue_part *q, queue_kind kind, prem_word *i
     prem_ring_word_init(&items[position % size], QUEUE_FREE);
   }
 }
-
-#endif

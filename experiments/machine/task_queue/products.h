@@ -4,8 +4,7 @@
  * a task lies in one piece, on the host and on the GPU: two factors, so many *extra* bytes, which
  * go there and come back, and the product.
  */
-#ifndef TTPREM_EXPERIMENTS_MACHINE_TASK_QUEUE_PRODUCTS_H
-#define TTPREM_EXPERIMENTS_MACHINE_TASK_QUEUE_PRODUCTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,4 +98,3 @@ prem_status prem_gpu_one_thread(uint32_t side, const float *factors, float *prod
                                 prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

@@ -36,7 +36,7 @@ enum {
 static amount choose_amount(const prem_experiment_context *context) {
   const bool is_gpu = prem_is_gpu(context->backend);
   if (is_gpu)
-    return context->quick ? (amount){2, 2, 16, 64, true, 30} : (amount){20, 12, 16, 64, true, 540};
+    return context->quick ? (amount){2, 2, 16, 64, true, 30} : (amount){20, 12, 16, 64, true, 340};
   return context->quick ? (amount){1, 1, 16, 16, false, 6} : (amount){4, 4, 16, 64, false, 160};
 }
 
@@ -67,56 +67,25 @@ static double median_us(const prem_result *comparison, prem_mode mode) {
   return (double)NAN;
 }
 
+/* A set that could not be fitted has a row as well: `fit` is NULL. */
 static void add_row(prem_table *table, const prem_schedule *schedule, const char *kind,
-                    const prem_fit *fit) {
-  const prem_fit_turn *turn = &fit->turns[fit->best];
+                    const prem_fit *fit, double fit_s) {
+  static const prem_fit_turn none;
+  const prem_fit_turn *turn = fit ? &fit->turns[fit->best] : &none;
+  const prem_result *comparison = fit ? fit->comparison : NULL;
   const int64_t bound_ns = turn->report.lower_bound_ns;
-  prem_table_row(table, TEXT(schedule->name), TEXT(kind), INT(schedule->task_count),
-                 REAL(median_us(fit->comparison, PREM_MODE_TT)),
-                 REAL(median_us(fit->comparison, PREM_MODE_FREE)),
-                 REAL(median_us(fit->comparison, PREM_MODE_GATED_GRAPH)),
-                 REAL(median_us(fit->comparison, PREM_MODE_LEGACY)),
-                 REAL(bound_ns > 0 ? (double)bound_ns / 1e3 : (double)NAN), INT(turn->releases),
-                 INT(turn->late), REAL(fit->seconds));
+  prem_table_row(
+      table, TEXT(schedule->name), TEXT(kind), INT(schedule->task_count),
+      REAL(median_us(comparison, PREM_MODE_TT)), REAL(median_us(comparison, PREM_MODE_FREE)),
+      REAL(median_us(comparison, PREM_MODE_GATED_GRAPH)),
+      REAL(median_us(comparison, PREM_MODE_LEGACY)), REAL_IF(bound_ns > 0, (double)bound_ns / 1e3),
+      INT_IF(fit, turn->releases), INT_IF(fit, turn->late), REAL(fit_s));
 }
 
 /* An equal part of what is left; opening a set, for which no limit holds, takes some of it. */
 static double seconds_of(double end_s, int32_t sets_left) {
   const double part_s = fit_part * (end_s - prem_host_clock_s()) / sets_left;
   return fmax(fmin(part_s, most_s), least_s);
-}
-
-static prem_status fit_set(const prem_experiment_context *context, prem_schedule *schedule,
-                           const char *kind, double fit_s, prem_findings *findings,
-                           prem_table *table, prem_diag *diag) {
-  const prem_fit_options options = {.late = 1e-5,
-                                    .margin = -1,
-                                    .time_limit_s = fit_s,
-                                    .seed = context->seed,
-                                    .stop = context->stop};
-  prem_fit *fit = NULL;
-  prem_diag *found = prem_diag_new();
-  prem_status status = prem_schedule_bind(schedule, prem_registry_builtin(), found);
-  if (status == PREM_OK)
-    status = prem_fit_schedule(schedule, context->backend, context->machine, &options, &fit, found);
-  if (fit && status == PREM_OK) {
-    add_row(table, schedule, kind, fit);
-    prem_findings_output(findings, !prem_findings_wrong(fit->findings));
-  }
-  const prem_problem *first = prem_diag_count(found) > 0 ? prem_diag_at(found, 0) : NULL;
-  if (status != PREM_OK && status != PREM_ERR_INTERRUPTED && status != PREM_ERR_MACHINE) {
-    /* One that cannot be fitted is a finding, and no end of the others. */
-    prem_findings_note(findings, "Left out: %s: %s", schedule->name,
-                       first ? first->reason : prem_status_text(status));
-    status = PREM_OK;
-  } else if (status == PREM_OK && first) {
-    prem_findings_note(findings, "%s: %s", schedule->name, first->reason);
-  } else if (status == PREM_ERR_MACHINE && first) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, schedule->name, "%s", first->reason);
-  }
-  prem_diag_free(found);
-  prem_fit_free(fit);
-  return status;
 }
 
 /* Graphs first, then different tasks, then the files. */
@@ -146,43 +115,138 @@ static const char *kind_of(const amount *all, int32_t number) {
                                                  : "row";
 }
 
+/** All sets, whatever becomes of one. */
+typedef struct sets_run {
+  const prem_experiment_context *context;
+  const amount *all;
+  prem_findings *findings;
+  prem_table *table;
+  int32_t failed;
+  prem_status failure; /* the last one's, */
+  char why[200];       /* and its reason */
+} sets_run;
+
+/* What weighs most of it; NULL: nothing was said. */
+static const char *reason_of(const prem_diag *found) {
+  const prem_problem *worst = NULL;
+  for (size_t i = 0; i < prem_diag_count(found); ++i)
+    if (!worst || prem_diag_at(found, i)->severity > worst->severity)
+      worst = prem_diag_at(found, i);
+  return worst ? worst->reason : NULL;
+}
+
+/* One that cannot be fitted is a finding, and no end of the others. */
+static void note_end(sets_run *run, const char *name, prem_status status, const prem_diag *found) {
+  const char *reason = reason_of(found);
+  if (status == PREM_OK && reason)
+    prem_findings_note(run->findings, "%s: %s", name, reason);
+  if (status == PREM_OK)
+    return;
+  ++run->failed;
+  run->failure = status;
+  snprintf(run->why, sizeof run->why, "%s: %s", name, reason ? reason : prem_status_text(status));
+  prem_findings_note(run->findings, "Not fitted: %s", run->why);
+  if (status == PREM_ERR_WRONG)
+    prem_findings_output(run->findings, false);
+}
+
+static prem_status fit_set(sets_run *run, int32_t number, double fit_s) {
+  const prem_experiment_context *context = run->context;
+  const prem_fit_options options = {.late = 1e-5,
+                                    .margin = -1,
+                                    .time_limit_s = fit_s,
+                                    .seed = context->seed,
+                                    .stop = context->stop};
+  const double began_s = prem_host_clock_s();
+  prem_schedule *schedule = NULL;
+  prem_fit *fit = NULL;
+  prem_diag *found = prem_diag_new();
+  prem_status status = open_set(context, run->all, number, &schedule, found);
+  if (status == PREM_OK)
+    status = prem_schedule_bind(schedule, prem_registry_builtin(), found);
+  if (status == PREM_OK)
+    status = prem_fit_schedule(schedule, context->backend, context->machine, &options, &fit, found);
+  const bool has_ended = status != PREM_ERR_INTERRUPTED && status != PREM_ERR_MEMORY;
+  if (has_ended && schedule)
+    add_row(run->table, schedule, kind_of(run->all, number), status == PREM_OK ? fit : NULL,
+            prem_host_clock_s() - began_s);
+  if (status == PREM_OK)
+    prem_findings_output(run->findings, !prem_findings_wrong(fit->findings));
+  if (status == PREM_OK && !fit->comparison)
+    prem_findings_note(run->findings, "%s: no time was left to compare the plan.", schedule->name);
+  if (has_ended)
+    note_end(run, schedule ? schedule->name : kind_of(run->all, number), status, found);
+  prem_diag_free(found);
+  prem_fit_free(fit);
+  prem_schedule_free(schedule);
+  return has_ended ? PREM_OK : status;
+}
+
 static int by_value(const void *left, const void *right) {
   const double a = *(const double *)left, b = *(const double *)right;
   return (a > b) - (a < b);
 }
 
-/* The median over a kind's rows of one column in times of another; NAN: neither is there. */
-static double middle_ratio(const prem_table *table, const char *kind, int32_t of, int32_t to) {
+/** One column in times of another, over a kind's rows. */
+typedef struct ratio {
+  double middle, worst; /* NAN: neither is there */
+} ratio;
+
+static ratio ratio_of(const prem_table *table, const char *kind, int32_t of, int32_t to) {
   const int64_t count = prem_table_rows(table);
   double *ratios = calloc((size_t)count + 1, sizeof *ratios);
   int64_t known = 0;
   for (int64_t row = 0; ratios && row < count; ++row) {
-    const double ratio = prem_value_number(prem_table_value(table, row, of)) /
-                         prem_value_number(prem_table_value(table, row, to));
-    if (strcmp(prem_table_value(table, row, 1)->text, kind) == 0 && !isnan(ratio))
-      ratios[known++] = ratio;
+    const double one = prem_value_number(prem_table_value(table, row, of)) /
+                       prem_value_number(prem_table_value(table, row, to));
+    if (strcmp(prem_table_value(table, row, 1)->text, kind) == 0 && !isnan(one))
+      ratios[known++] = one;
   }
   if (known > 0)
     qsort(ratios, (size_t)known, sizeof *ratios, by_value);
-  const double middle = known > 0 ? ratios[known / 2] : (double)NAN;
+  const ratio out =
+      known > 0 ? (ratio){ratios[known / 2], ratios[known - 1]} : (ratio){(double)NAN, (double)NAN};
   free(ratios);
-  return middle;
+  return out;
 }
 
-enum { COLUMN_TT = 3, COLUMN_FREE, COLUMN_GATED_GRAPH };
+enum { COLUMN_TT = 3, COLUMN_FREE, COLUMN_GATED_GRAPH, COLUMN_ORDINARY, COLUMN_RELEASES = 8 };
 
-static void conclude(prem_findings *findings, const prem_table *table) {
-  const double free_graph = middle_ratio(table, "graph", COLUMN_FREE, COLUMN_GATED_GRAPH);
-  const double tt_graph = middle_ratio(table, "graph", COLUMN_TT, COLUMN_GATED_GRAPH);
-  const double tt_free = middle_ratio(table, "graph", COLUMN_TT, COLUMN_FREE);
-  if (!isnan(tt_graph))
+static void note_late(prem_findings *findings, const prem_table *table) {
+  double releases = 0, late = 0;
+  for (int64_t row = 0; row < prem_table_rows(table); ++row) {
+    const double of_row = prem_value_number(prem_table_value(table, row, COLUMN_RELEASES));
+    releases += isnan(of_row) ? 0 : of_row;
+    late +=
+        isnan(of_row) ? 0 : prem_value_number(prem_table_value(table, row, COLUMN_RELEASES + 1));
+  }
+  if (releases > 0)
+    prem_findings_note(findings, "Of %.0f releases of all sets %.0f were late: %.2g.", releases,
+                       late, late / releases);
+}
+
+static void conclude(const sets_run *run) {
+  prem_findings *findings = run->findings;
+  const prem_table *table = run->table;
+  const ratio free_graph = ratio_of(table, "graph", COLUMN_FREE, COLUMN_GATED_GRAPH);
+  const ratio tt_graph = ratio_of(table, "graph", COLUMN_TT, COLUMN_GATED_GRAPH);
+  const ratio free_set = ratio_of(table, "different", COLUMN_FREE, COLUMN_ORDINARY);
+  const ratio tt_set = ratio_of(table, "different", COLUMN_TT, COLUMN_ORDINARY);
+  const ratio tt_free = ratio_of(table, "graph", COLUMN_TT, COLUMN_FREE);
+  if (!isnan(tt_set.middle))
+    prem_findings_note(findings,
+                       "Sets of different tasks take %.2f x their ordinary kernels in free at the "
+                       "median and %.2f x at worst, and %.2f x and %.2f x in tt.",
+                       free_set.middle, free_set.worst, tt_set.middle, tt_set.worst);
+  note_late(findings, table);
+  if (!isnan(tt_graph.middle))
     prem_findings_verdict(findings,
-                          "At the median random task graphs take %.2f x their gated CUDA graph in "
-                          "free, and %.2f x in tt.",
-                          free_graph, tt_graph);
-  else if (!isnan(tt_free))
+                          "Random task graphs take %.2f x their gated CUDA graph in free at the "
+                          "median and %.2f x at worst, and %.2f x and %.2f x in tt.",
+                          free_graph.middle, free_graph.worst, tt_graph.middle, tt_graph.worst);
+  else if (!isnan(tt_free.middle))
     prem_findings_verdict(findings, "At the median random task graphs take %.2f x free in tt.",
-                          tt_free);
+                          tt_free.middle);
   else
     prem_findings_uncounted(findings);
 }
@@ -191,25 +255,23 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
                        prem_diag *diag) {
   const amount all = choose_amount(context);
   const int32_t count = all.graphs + all.different + (all.rows ? ROWS : 0);
-  prem_table *table =
-      prem_table_begin(findings, "sets", "What fit makes of the sets", NULL,
-                       "set; kind; tasks; tt_us [us]; free_us [us]; graph_gated_us [us]; "
-                       "ordinary_us [us]; bound_us [us]; releases; late; fit_s [s]");
+  sets_run sets = {.context = context, .all = &all, .findings = findings};
+  sets.table = prem_table_begin(findings, "sets", "What fit makes of the sets", NULL,
+                                "set; kind; tasks; tt_us [us]; free_us [us]; graph_gated_us [us]; "
+                                "ordinary_us [us]; bound_us [us]; releases; late; fit_s [s]");
   prem_chart_add(findings, PREM_CHART_POINTS, "sets", "Time-triggered over free", "free_us",
                  "tt_us", "kind", PREM_LOG_X | PREM_LOG_Y);
   const double end_s = prem_host_clock_s() + all.seconds;
   prem_status status = PREM_OK;
   prem_experiment_progress(context, 0, count);
   for (int32_t i = 0; i < count && status == PREM_OK; ++i) {
-    prem_schedule *schedule = NULL;
-    status = open_set(context, &all, i, &schedule, diag);
-    if (status == PREM_OK)
-      status = fit_set(context, schedule, kind_of(&all, i), seconds_of(end_s, count - i), findings,
-                       table, diag);
-    prem_schedule_free(schedule);
+    status = fit_set(&sets, i, seconds_of(end_s, count - i));
     prem_experiment_progress(context, i + 1, count);
   }
-  conclude(findings, table);
+  conclude(&sets);
+  if (status == PREM_OK && sets.failed == count)
+    return prem_experiment_refuse(diag, sets.failure,
+                                  "none of %d sets could be fitted; the last, %s", count, sets.why);
   return status;
 }
 

@@ -3,8 +3,7 @@
  * Intruders: whoever works beside a schedule without being part of it. Each has a beginning and an
  * end, and says what it did in between.
  */
-#ifndef TTPREM_EXPERIMENTS_THESIS_INTRUDERS_INTRUDER_H
-#define TTPREM_EXPERIMENTS_THESIS_INTRUDERS_INTRUDER_H
+#pragma once
 
 #include "experiments/common/experiment.h"
 #include "measure/standstills.h"
@@ -95,4 +94,3 @@ prem_status prem_gpu_copier_begin(prem_gpu_copier *copier, prem_diag *diag);
 prem_status prem_gpu_copier_end(prem_gpu_copier *copier, prem_intrusion *done, prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

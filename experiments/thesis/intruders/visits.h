@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What intruders did to a schedule, one visit each. */
-#ifndef TTPREM_EXPERIMENTS_THESIS_INTRUDERS_VISITS_H
-#define TTPREM_EXPERIMENTS_THESIS_INTRUDERS_VISITS_H
+#pragma once
 
 #include "experiments/thesis/intruders/intruder.h"
 #include "measure/interleave.h"
@@ -25,5 +24,3 @@ typedef struct prem_visits {
 
 /** Tables, charts, notes and the sentence. */
 void prem_visits_tell(prem_visits *visits, prem_findings *findings);
-
-#endif

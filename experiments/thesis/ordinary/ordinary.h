@@ -5,8 +5,7 @@
  * two SMs: idle blocks fill all the others, so that nothing else has room there, and the launches
  * are plain ones. Every loop is counted, every wait has a deadline.
  */
-#ifndef TTPREM_EXPERIMENTS_THESIS_ORDINARY_ORDINARY_H
-#define TTPREM_EXPERIMENTS_THESIS_ORDINARY_ORDINARY_H
+#pragma once
 
 #include "experiments/common/experiment.h"
 
@@ -125,4 +124,3 @@ void prem_ordinary_reference(prem_ordinary_work work, const prem_ordinary_arrays
 void prem_ordinary_fill(float *values, int64_t count, uint32_t seed);
 
 PREM_EXTERN_C_END
-#endif

@@ -4,8 +4,7 @@
  * elements me, me + all, ... as Polybench's kernels and the thesis's do. Works of several steps say
  * how many there are; all workers are through with a step before the next begins.
  */
-#ifndef TTPREM_EXPERIMENTS_THESIS_ORDINARY_WORK_H
-#define TTPREM_EXPERIMENTS_THESIS_ORDINARY_WORK_H
+#pragma once
 
 #include <math.h>
 
@@ -325,4 +324,3 @@ PREM_WORK void work_step(prem_ordinary_work work, const prem_ordinary_arrays *x,
 }
 
 #undef FOR_ALL
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Readings of the clock by blocks on two SMs. */
-#ifndef TTPREM_EXPERIMENTS_THESIS_PROFILER_STEP_STAMPS_H
-#define TTPREM_EXPERIMENTS_THESIS_PROFILER_STEP_STAMPS_H
+#pragma once
 
 #include "ttprem/diag.h"
 
@@ -19,4 +18,3 @@ PREM_EXTERN_C_BEGIN
 prem_status prem_gpu_stamps(prem_stamps *out, prem_diag *diag);
 
 PREM_EXTERN_C_END
-#endif

@@ -37,8 +37,7 @@
  * less than a microsecond, to the baseline's benefit. Behind cudaMemcpyAsync one thread stamps.) It
  * counts from S.
  */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_BASELINES_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_BASELINES_H
+#pragma once
 
 #include "runtime/core/best_effort.h"
 #include "runtime/cuda/baselines/native.h"
@@ -78,5 +77,3 @@ const prem_launch_search *prem_baselines_launch_search(const prem_baselines *bas
 const char *prem_baselines_mode_note(const prem_baselines *baselines, prem_mode mode);
 /** A kernel never came back: nothing of the device can be freed. */
 bool prem_baselines_are_lost(const prem_baselines *baselines);
-
-#endif

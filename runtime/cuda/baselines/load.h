@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Best-effort tasks as ordinary kernels: a thread launches them again and again, a few passes
  *  ahead, beside the critical ones. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_LOAD_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_LOAD_H
+#pragma once
 
 #include "runtime/cuda/baselines/native.h"
 
@@ -31,5 +30,3 @@ int64_t prem_native_load_passes(const prem_native_load *load);
 /** Launch no more, wait for what is under way, free. NULL is fine.
  *  @retval PREM_ERR_MACHINE  a launch failed, or a kernel does not end (then `native` is lost) */
 prem_status prem_native_load_end(prem_native_load *load, prem_diag *diag);
-
-#endif

@@ -3,8 +3,7 @@
  *  only where its bound ends before the next closed window, and its end is seen. The bound is the
  *  longest that a pass was seen to take: of some alone, then of all beside the critical tasks. That
  *  of an application's graph is the file's. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_LOAD_GRAPH_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_LOAD_GRAPH_H
+#pragma once
 
 #include "runtime/core/best_effort.h"
 #include "runtime/cuda/baselines/load.h"
@@ -37,5 +36,3 @@ prem_status prem_load_graph_prepare(prem_load_graph *graph, const prem_device_ga
 prem_status prem_load_graph_begin(prem_load_graph *graph, prem_diag *diag);
 /** That launch has ended, or does not come. @param[out] out  what was counted */
 prem_status prem_load_graph_end(prem_load_graph *graph, prem_native_passes *out, prem_diag *diag);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Ordinary kernels: the tasks of a program as launches over whole arrays, every task on a stream
  * of its own. What modes make of them: baselines.h. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_H
+#pragma once
 
 #include "runtime/cuda/host/arrays.h"
 
@@ -61,5 +60,3 @@ prem_status prem_native_graph_new(const prem_native *native, prem_native_graph_s
 prem_status prem_native_graph_time(prem_native *native, cudaGraphExec_t graph, bool has_gates,
                                    const prem_run_request *request, int64_t *median_ns,
                                    prem_diag *diag);
-
-#endif

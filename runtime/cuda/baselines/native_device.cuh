@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What ordinary kernels share: stamping the end of a job, finding rows, moving pieces of 16 bytes.
  */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_DEVICE_CUH
-#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_DEVICE_CUH
+#pragma once
 
 #include "runtime/cuda/baselines/native_kernels.h"
 #include "runtime/cuda/device/clock.cuh"
@@ -66,5 +65,3 @@ __device__ __forceinline__ void piece_store(unsigned char *to, int64_t bytes, fl
 }
 
 } // namespace
-
-#endif

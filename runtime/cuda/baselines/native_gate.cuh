@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The gate, which ends at an instant, and the kernel that only stamps its end. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_GATE_CUH
-#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_GATE_CUH
+#pragma once
 
 #include "runtime/cuda/baselines/native_device.cuh"
 
@@ -65,5 +64,3 @@ __global__ void gate(const prem_native_gate gate) {
 }
 
 } // namespace
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Ordinary kernels, one launch a job over whole arrays: what mode legacy launches, and the gate
  *  that holds streams back until all of them are queued. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_KERNELS_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_KERNELS_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -114,6 +113,4 @@ const void *prem_native_pass_end_code(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The first and the last node of a graph that is begun whole, only where its bound ends before the
  *  next closed window. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_PASS_CUH
-#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_PASS_CUH
+#pragma once
 
 #include "runtime/cuda/baselines/native_gate.cuh"
 
@@ -79,5 +78,3 @@ __global__ void pass_end(prem_native_passes *passes) {
 }
 
 } // namespace
-
-#endif

@@ -9,6 +9,7 @@ enum {
   POLL_NS = 20000,           /* the host's look at a stream */
   MARGIN_NS = 20000,         /* gated: from GO to S */
   ARRIVAL_NS = 20000000,     /* gated: for all gates to run; then it begins without them */
+  CROWDED_NS = 1000000,      /* the same, once some could not: for those that can */
   LEAD_NS = 1000000000,      /* as launched: for the thread that stamps S */
   LAST_GRACE_NS = 500000000, /* for kernels to end after a stop */
   LAP = 64,                  /* so many jobs between two looks at how far the GPU has come */
@@ -177,13 +178,14 @@ static cudaError_t lap_wait(const prem_native *native, const prem_native_round *
 
 /* ---- the ways to begin ----------------------------------------------------------------------- */
 
-static void open_gates(const prem_native *native, prem_native_round *round) {
-  gates_wait(native, round, PREM_NATIVE_WAITS, ARRIVAL_NS);
+static void open_gates(prem_native *native, prem_native_round *round) {
+  native->is_crowded |=
+      !gates_wait(native, round, PREM_NATIVE_WAITS, native->is_crowded ? CROWDED_NS : ARRIVAL_NS);
   round->host_start_ns = prem_host_clock_ns() + MARGIN_NS;
   say_word(native, PREM_NATIVE_GO);
 }
 
-static cudaError_t queue_gated(const prem_native *native, prem_native_round *round) {
+static cudaError_t queue_gated(prem_native *native, prem_native_round *round) {
   const int64_t count = round->order->job_count;
   cudaError_t error;
   for (int64_t number = 0; number < count && !is_stopped(round); ++number) {
@@ -198,7 +200,7 @@ static cudaError_t queue_gated(const prem_native *native, prem_native_round *rou
 }
 
 /* All of the graph is launched, and waits: for a gate before it in its stream, or at its own. */
-static cudaError_t queue_gated_graph(const prem_native *native, prem_native_round *round) {
+static cudaError_t queue_gated_graph(prem_native *native, prem_native_round *round) {
   uint32_t *arrived = prem_native_arrival_of(native, 0);
   cudaStream_t stream = native->tasks[0].stream;
   cudaError_t error;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Of ordinary kernels: the parts of a prem_native, and one hyperperiod of launches. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_ROUND_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_ROUND_H
+#pragma once
 
 #include "runtime/core/untiled_order.h"
 #include "runtime/cuda/baselines/native.h"
@@ -43,6 +42,7 @@ struct prem_native {
   void *copied;                    /* of a copy: source and destination; else NULL */
   prem_launch_search launch_search;
   bool told_late, lost;
+  bool is_crowded; /* some gates could not run until others were open */
 };
 
 /** One hyperperiod, or a part of it. */
@@ -84,5 +84,3 @@ prem_native_gate prem_native_gate_until(const prem_native *native, const long lo
 long long *prem_native_ends_of(const prem_native *native, int64_t number);
 /** A device error as a problem; PREM_OK for cudaSuccess. */
 prem_status prem_native_report(cudaError_t error, prem_diag *diag);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Ordinary kernels that add up: over channels, over the elements of tiles. They add in the order
  * of their kernels' headers, so that they give the same bits. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_SUMS_CUH
-#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_SUMS_CUH
+#pragma once
 
 #include "kernels/kcf_sqr_norm.h"
 #include "kernels/matvec.h"
@@ -211,5 +210,3 @@ __global__ void __launch_bounds__(512) vector_sum(const prem_native_work work) {
 }
 
 } // namespace
-
-#endif

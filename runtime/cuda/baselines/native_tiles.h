@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** A task's kernel as an ordinary launch over its tiles. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_TILES_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_TILES_H
+#pragma once
 
 #include "runtime/cuda/baselines/native_kernels.h"
 
@@ -26,6 +25,4 @@ int32_t prem_native_tiled_bytes(int32_t buffer_bytes);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** A share of the GPU's SMs for every task, by the driver's green contexts. */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -23,5 +22,3 @@ void prem_partition_free(prem_partition *partition);
 /** SMs of a share, and SMs that are in none. */
 int32_t prem_partition_share(const prem_partition *partition);
 int32_t prem_partition_rest(const prem_partition *partition);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** On how many SMs do the kernels of a stream run? */
-#ifndef TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_PROBE_H
-#define TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_PROBE_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -15,6 +14,4 @@ cudaError_t prem_count_sms(cudaStream_t stream, int32_t sm_count, int32_t *seen)
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: what a block keeps in its scratchpad, its records, and when they may start. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_BLOCK_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_BLOCK_CUH
+#pragma once
 
 #include <stddef.h>
 
@@ -489,5 +488,3 @@ __device__ __forceinline__ int64_t earliest_start(const prem_launch &launch, int
 }
 
 } // namespace
-
-#endif

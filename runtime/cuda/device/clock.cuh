@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU's clock, its abort word, and waits that always end. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_CUH
+#pragma once
 
 #include "runtime/core/ptx.cuh"
 #include "runtime/cuda/device/clock_wait.cuh"
@@ -27,5 +26,3 @@ static __device__ void prem_fault_raise(prem_device_state *state, prem_fault_cod
   }
   atomicExch(&state->abort, 1u);
 }
-
-#endif

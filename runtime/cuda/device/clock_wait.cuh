@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wait for an instant of the GPU's clock. For a compiler of C as well: its test brings a clock
  * (prem_clock_ns()) of its own. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_WAIT_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_WAIT_CUH
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ static __device__ __forceinline__ int64_t prem_clock_await(int64_t at_ns) {
   while (prem_as_double(now) < at);
   return now;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: warps 3 and on, which compute. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
+#pragma once
 
 #include "kernels/kernel_headers.h"
 #include "runtime/cuda/device/gates.cuh"
@@ -453,5 +452,3 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
 }
 
 } // namespace
-
-#endif

@@ -7,8 +7,7 @@
  * lanes store one by one, since what stands beside them belongs to another tile. Which rows, the
  * host has worked out.
  */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_ENGINE_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_ENGINE_CUH
+#pragma once
 
 #include "runtime/cuda/device/clock.cuh"
 
@@ -236,5 +235,3 @@ static __device__ __forceinline__ void prem_store_publish(void) {
   prem_fence_async();
   __syncwarp();
 }
-
-#endif

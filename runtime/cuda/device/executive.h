@@ -57,8 +57,7 @@
  *   tokens, gangs           mode lock: starters and compute warps
  *   records, cells, counts  each block its own: records by the watcher, the others at its end
  */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_EXECUTIVE_H
-#define TTPREM_RUNTIME_CUDA_DEVICE_EXECUTIVE_H
+#pragma once
 
 #include "runtime/cuda/device/program.h"
 
@@ -120,6 +119,4 @@ int32_t prem_executive_kernel(const char *name, bool compatible);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

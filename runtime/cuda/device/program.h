@@ -3,8 +3,7 @@
  * The program as the GPU reads it: plain structs shared by the host part (C) and the executive
  * (CUDA C++). All pointers are device pointers.
  */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_PROGRAM_H
-#define TTPREM_RUNTIME_CUDA_DEVICE_PROGRAM_H
+#pragma once
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -448,6 +447,4 @@ typedef struct prem_courier_launch {
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: writing down what has been executed. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_RECORD_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_RECORD_CUH
+#pragma once
 
 #include "runtime/cuda/device/waits.cuh"
 
@@ -234,5 +233,3 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
 }
 
 } // namespace
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The sentinel: a block of its own beside whatever runs, which notes when the GPU stood still. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_SENTINEL_H
-#define TTPREM_RUNTIME_CUDA_DEVICE_SENTINEL_H
+#pragma once
 
 #include "runtime/core/stalls.h"
 
@@ -42,6 +41,4 @@ const void *prem_sentinel_code(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

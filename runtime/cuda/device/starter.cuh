@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: warp 0, the starter, which starts prefetches and hands writebacks to the
  * writer. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_STARTER_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_STARTER_CUH
+#pragma once
 
 #include "runtime/cuda/device/best_effort.cuh"
 #include "runtime/cuda/device/gates.cuh"
@@ -480,5 +479,3 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
 }
 
 } // namespace
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: tokens of mode lock, in L2. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_TOKENS_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_TOKENS_CUH
+#pragma once
 
 #include "runtime/cuda/device/waits.cuh"
 
@@ -123,5 +122,3 @@ __device__ __noinline__ void tokens_give(token_user holder) {
 }
 
 } // namespace
-
-#endif

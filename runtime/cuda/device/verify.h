@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Kernels that surround a run: poison and compare. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_VERIFY_H
-#define TTPREM_RUNTIME_CUDA_DEVICE_VERIFY_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -22,6 +21,4 @@ cudaError_t prem_device_compare(const prem_device_array *array, const prem_devic
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

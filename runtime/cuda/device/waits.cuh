@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: waits, all of which end. */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_WAITS_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_WAITS_CUH
+#pragma once
 
 #include "runtime/cuda/device/block.cuh"
 
@@ -226,5 +225,3 @@ __device__ __noinline__ int64_t follow(int32_t slot, int32_t index,
 }
 
 } // namespace
-
-#endif

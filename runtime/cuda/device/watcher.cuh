@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: warp 2, the watcher, which sees prefetches land and writes down what has ended.
  */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_WATCHER_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_WATCHER_CUH
+#pragma once
 
 #include "runtime/cuda/device/best_effort.cuh"
 #include "runtime/cuda/device/record.cuh"
@@ -136,5 +135,3 @@ __device__ __forceinline__ void watcher_warp(block_state *own) {
 }
 
 } // namespace
-
-#endif

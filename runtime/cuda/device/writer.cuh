@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: warp 1, the writer, which starts writebacks and waits until they have landed.
  */
-#ifndef TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
-#define TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
+#pragma once
 
 #include "runtime/cuda/device/best_effort.cuh"
 #include "runtime/cuda/device/gates.cuh"
@@ -222,5 +221,3 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
 }
 
 } // namespace
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The arrays of a session in device memory. */
-#ifndef TTPREM_RUNTIME_CUDA_HOST_ARRAYS_H
-#define TTPREM_RUNTIME_CUDA_HOST_ARRAYS_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -37,5 +36,3 @@ cudaError_t prem_cuda_arrays_verify(const prem_cuda_arrays *arrays, const prem_a
                                     prem_verdict *out);
 /** Bring the written arrays to the host's. */
 cudaError_t prem_cuda_arrays_download(const prem_cuda_arrays *arrays, prem_arrays *host);
-
-#endif

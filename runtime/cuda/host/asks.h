@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What jobs wait for across blocks, in the form that the executive asks. No CUDA: see test_asks.c.
  */
-#ifndef TTPREM_RUNTIME_CUDA_HOST_ASKS_H
-#define TTPREM_RUNTIME_CUDA_HOST_ASKS_H
+#pragma once
 
 #include "runtime/cuda/device/program.h"
 
@@ -37,5 +36,3 @@ prem_status prem_asks_make(const prem_program *program, prem_asks_watch watch,
 /** Where each task's words lie, for the courier or the gate. `out` has room for all tasks. */
 prem_status prem_asks_leaders(const prem_program *program, const prem_device_end *ends,
                               prem_device_leader *out);
-
-#endif

@@ -37,8 +37,7 @@
  * raised by any session and read by all. As long as a live session runs, others are refused: what
  * they call of CUDA would wait for its kernels to end.
  */
-#ifndef TTPREM_RUNTIME_CUDA_HOST_BACKEND_PARTS_H
-#define TTPREM_RUNTIME_CUDA_HOST_BACKEND_PARTS_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -296,5 +295,3 @@ prem_status prem_cuda_is_usable(const prem_cuda_device *gpu, prem_diag *diag);
 /** Members of prem_backend: */
 prem_status prem_cuda_probe(prem_machine *out, prem_diag *diag);
 prem_status prem_cuda_measure(prem_machine *machine, prem_diag *diag);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Functions of the driver. Nothing links against it, so that the library starts without one. */
-#ifndef TTPREM_RUNTIME_CUDA_HOST_DRIVER_FUNCTION_H
-#define TTPREM_RUNTIME_CUDA_HOST_DRIVER_FUNCTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@
  *  @param[out] function  a pointer to a function, of so many bytes; as it was where there is none
  */
 bool prem_driver_function(const char *name, void *function, size_t bytes);
-
-#endif

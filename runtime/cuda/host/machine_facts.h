@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What the GPU can do, measured: its clocks and its memory. */
-#ifndef TTPREM_RUNTIME_CUDA_HOST_MACHINE_FACTS_H
-#define TTPREM_RUNTIME_CUDA_HOST_MACHINE_FACTS_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -40,6 +39,4 @@ cudaError_t prem_measure_copy(int64_t *bytes_per_s);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

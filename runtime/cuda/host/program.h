@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** A program in device memory. */
-#ifndef TTPREM_RUNTIME_CUDA_HOST_PROGRAM_H
-#define TTPREM_RUNTIME_CUDA_HOST_PROGRAM_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -51,5 +50,3 @@ void prem_cuda_tile_make(const prem_program *program, const prem_cuda_arrays *ar
  *  interval lie in the arrays. @return how many, at most PREM_MAX_PORTS */
 int32_t prem_cuda_views_make(const prem_task *task, const prem_cuda_arrays *arrays,
                              prem_device_port *out);
-
-#endif

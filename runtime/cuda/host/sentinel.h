@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The sentinel beside a run: begun, told that the host lives, ended; which jobs its gaps met. */
-#ifndef TTPREM_RUNTIME_CUDA_HOST_SENTINEL_H
-#define TTPREM_RUNTIME_CUDA_HOST_SENTINEL_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -39,5 +38,3 @@ void prem_sentinel_report(prem_sentinel *sentinel, prem_trace *trace, prem_diag 
 /** prem_watch_judge(), by the GPU's clock. */
 void prem_sentinel_judge(const prem_sentinel *sentinel, const prem_program *program,
                          int64_t hyperperiod, int64_t start_ns, prem_trace *trace);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Tensor maps: with one, the copy engine of sm_90 moves a whole window by one instruction. */
-#ifndef TTPREM_RUNTIME_CUDA_HOST_TENSOR_MAP_H
-#define TTPREM_RUNTIME_CUDA_HOST_TENSOR_MAP_H
+#pragma once
 
 #include "runtime/cuda/device/program.h"
 
@@ -26,5 +25,3 @@ bool prem_tensor_map_make(const prem_device_array *array, const prem_window *win
  */
 bool prem_tensor_map_place(const prem_device_array *array, const prem_window *window,
                            bool is_output, prem_device_move *move);
-
-#endif

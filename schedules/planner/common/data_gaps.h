@@ -8,8 +8,7 @@
  * hyperperiod to the next as well. Where they are at work at the same time nothing is asked for, so
  * which of the two it is belongs to the plan, and no planner can know it before.
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_COMMON_DATA_GAPS_H
-#define TTPREM_SCHEDULES_PLANNER_COMMON_DATA_GAPS_H
+#pragma once
 
 #include "prem/model/versions.h"
 #include "schedules/planner/common/planning.h"
@@ -63,5 +62,3 @@ prem_wide prem_data_gaps_length_ns(const prem_data_gaps *gaps);
  *                  enough, if that is later than what stands there. NULL: nobody wants to know.
  */
 int64_t prem_data_gaps_short(const prem_data_gaps *gaps, int64_t hyperperiod_ns, int64_t *later_ns);
-
-#endif

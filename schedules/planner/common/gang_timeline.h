@@ -4,8 +4,7 @@
  * use it at the same time, be it of several blocks, tiles or jobs, they count once, with the
  * largest demand among them.
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_COMMON_GANG_TIMELINE_H
-#define TTPREM_SCHEDULES_PLANNER_COMMON_GANG_TIMELINE_H
+#pragma once
 
 #include "schedules/planner/common/timeline.h"
 
@@ -31,5 +30,3 @@ int64_t prem_gang_timeline_fit(const prem_gang_timeline *timeline, int32_t task,
 /** A phase of a task uses `demand` in [start_ns, end_ns); sign -1: no longer. */
 prem_status prem_gang_timeline_use(prem_gang_timeline *timeline, int32_t task, int64_t start_ns,
                                    int64_t end_ns, int32_t demand, int32_t sign);
-
-#endif

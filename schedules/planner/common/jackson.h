@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** One machine, work that may be interrupted: Jackson's preemptive schedule. */
-#ifndef TTPREM_SCHEDULES_PLANNER_COMMON_JACKSON_H
-#define TTPREM_SCHEDULES_PLANNER_COMMON_JACKSON_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -20,5 +19,3 @@ typedef struct prem_work {
  * @param[out] worst  index of the work that ends there; may be NULL
  */
 prem_wide prem_jackson_end(prem_work *works, int32_t count, int32_t *heap, int32_t *worst);
-
-#endif

@@ -6,8 +6,7 @@
  * Every use is kept guard_ns longer, those of units and buffers the turnaround of their phase if
  * that is more.
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_COMMON_PLACING_H
-#define TTPREM_SCHEDULES_PLANNER_COMMON_PLACING_H
+#pragma once
 
 #include "schedules/planner/common/gang_timeline.h"
 #include "schedules/planner/common/planning.h"
@@ -98,5 +97,3 @@ prem_status prem_placer_use_resource(const prem_placer *placer, int32_t resource
                                      int32_t sign);
 /** The line of a block that a phase runs on. */
 prem_timeline *prem_placer_unit(const prem_placer *placer, int32_t block, prem_phase phase);
-
-#endif

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "prem/base/clock.h"
-#include "prem/base/numbers.h"
 
 int32_t prem_planning_warmup(const prem_planning *planning, const prem_task *task) {
   return task->period_ns == 0 ? planning->schedule->policy.warmup_tiles : 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Inside the generator: what the planners get, and what they share. */
-#ifndef TTPREM_SCHEDULES_PLANNER_COMMON_PLANNING_H
-#define TTPREM_SCHEDULES_PLANNER_COMMON_PLANNING_H
+#pragma once
 
 #include "ttprem/planner.h"
 
@@ -111,5 +110,3 @@ bool prem_planning_in_range(const prem_planning *planning, prem_wide at_ns);
 /** Round up to the grid: unchanged where it lies on it, else with a note; with `align = "exact"` an
  *  error (E022) and false. */
 bool prem_planning_align(const prem_planning *planning, const char *key, int64_t *value_ns);
-
-#endif

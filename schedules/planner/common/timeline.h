@@ -7,8 +7,7 @@
  * insertion moves only a chunk. Neighbours of equal level are one step: what is packed without gaps
  * costs nothing to pass.
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_COMMON_TIMELINE_H
-#define TTPREM_SCHEDULES_PLANNER_COMMON_TIMELINE_H
+#pragma once
 
 #include "ttprem/base.h"
 
@@ -62,5 +61,3 @@ int32_t prem_timeline_level(const prem_timeline *timeline, int64_t at_ns, int64_
 /** Use `demand` more in [start_ns, end_ns); below 0: less. */
 prem_status prem_timeline_use(prem_timeline *timeline, int64_t start_ns, int64_t end_ns,
                               int32_t demand);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Inside the generator: from the last phases of a plan to the first ones of the next hyperperiod,
  *  which begins right behind it where one launch runs many, or which has another plan. */
-#ifndef TTPREM_SCHEDULES_PLANNER_COMMON_WRAP_H
-#define TTPREM_SCHEDULES_PLANNER_COMMON_WRAP_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -15,5 +14,3 @@ prem_status prem_planning_turn_around(const prem_planning *planning, prem_plan *
 prem_status prem_planning_end_within(const prem_planning *planning, prem_plan *plan);
 /** Does a draft end so early that any plan may follow? True where none other does. */
 bool prem_planning_draft_ends_within(const prem_planning *planning, const prem_draft *draft);
-
-#endif

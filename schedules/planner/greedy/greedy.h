@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Planners that place each phase once: closed forms, and the constructive one. */
-#ifndef TTPREM_SCHEDULES_PLANNER_GREEDY_GREEDY_H
-#define TTPREM_SCHEDULES_PLANNER_GREEDY_GREEDY_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -16,5 +15,3 @@ bool prem_is_closed_form(const char *policy);
  *                  placements and slots with free().
  */
 prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Inside the generator: jobs whose tiles run through a block as a pipeline of joined phases. */
-#ifndef TTPREM_SCHEDULES_PLANNER_GREEDY_PIPELINE_H
-#define TTPREM_SCHEDULES_PLANNER_GREEDY_PIPELINE_H
+#pragma once
 
 #include "schedules/planner/common/placing.h"
 
@@ -31,5 +30,3 @@ prem_status prem_pipeline_place(prem_placer *placer, int32_t task, int32_t job, 
 /** As prem_plan_constructive(), with pipelines wherever they serve; PREM_ERR_UNAVAILABLE: nowhere.
  */
 prem_status prem_plan_pipelines(const prem_planning *planning, int32_t depth, prem_draft *out);
-
-#endif

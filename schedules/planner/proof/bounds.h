@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** What no legal plan can be shorter than. */
-#ifndef TTPREM_SCHEDULES_PLANNER_PROOF_BOUNDS_H
-#define TTPREM_SCHEDULES_PLANNER_PROOF_BOUNDS_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -26,5 +25,3 @@ bool prem_planning_lower_bound(const prem_planning *planning, int64_t *out_ns);
  */
 void prem_planning_raise_bound(const prem_planning *planning, int64_t known_ns,
                                const volatile sig_atomic_t *stop, int64_t *bound_ns);
-
-#endif

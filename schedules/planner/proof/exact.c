@@ -11,7 +11,6 @@
 #include "prem/base/numbers.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/proof/bounds.h"
-#include "schedules/planner/proof/refute.h"
 #include "schedules/planner/proof/solver.h"
 
 #include <stdlib.h>

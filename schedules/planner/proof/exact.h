@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Exact answers for small sets. */
-#ifndef TTPREM_SCHEDULES_PLANNER_PROOF_EXACT_H
-#define TTPREM_SCHEDULES_PLANNER_PROOF_EXACT_H
+#pragma once
 
 #include "schedules/planner/proof/refute.h"
 
@@ -57,5 +56,3 @@ prem_status prem_plan_exact_slack(const prem_planning *planning, int64_t limit_n
  */
 bool prem_planning_refuted(const prem_planning *planning, const prem_without *without,
                            prem_effort *effort, int64_t limit_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Why a set has no plan. */
-#ifndef TTPREM_SCHEDULES_PLANNER_PROOF_EXPLAIN_H
-#define TTPREM_SCHEDULES_PLANNER_PROOF_EXPLAIN_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -17,5 +16,3 @@
  */
 bool prem_planning_explain(const prem_planning *planning, int64_t limit_ns,
                            const volatile sig_atomic_t *stop);
-
-#endif

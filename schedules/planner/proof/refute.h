@@ -9,8 +9,7 @@
  * Probing assumes one order of a pair, or one end of a window, and rules it out when that leaves
  * nothing. A window that is empty is a proof.
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_PROOF_REFUTE_H
-#define TTPREM_SCHEDULES_PLANNER_PROOF_REFUTE_H
+#pragma once
 
 #include "schedules/planner/proof/rules.h"
 
@@ -36,5 +35,3 @@ void prem_refuter_free(prem_refuter *refuter);
 bool prem_refuter_excludes(prem_refuter *refuter, int64_t end, prem_effort *effort);
 /** The windows of the starts that the last call left, where it excluded nothing. */
 void prem_refuter_windows(const prem_refuter *refuter, const int64_t **first, const int64_t **last);
-
-#endif

@@ -13,8 +13,7 @@
  * counts in ns and leaves out whatever a chain could save, so that what it excludes no legal plan
  * does, but for joined phases (see `joinable`).
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_PROOF_RULES_H
-#define TTPREM_SCHEDULES_PLANNER_PROOF_RULES_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -100,5 +99,3 @@ int64_t prem_rules_far(const prem_rules *rules);
  *  end of the plan, and the latest start that it and what follows it allow (PREM_MAX_NS: any). */
 prem_status prem_rules_paths(const prem_rules *rules, int64_t *head, int64_t *tail,
                              int64_t *latest);
-
-#endif

@@ -3,8 +3,7 @@
  * A solver for the rules of a set: is there a solution that ends by some instant? Which one is
  * built in is decided by CMake (solver_z3.c, or solver_none.c).
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_PROOF_SOLVER_H
-#define TTPREM_SCHEDULES_PLANNER_PROOF_SOLVER_H
+#pragma once
 
 #include "schedules/planner/proof/rules.h"
 
@@ -34,5 +33,3 @@ void prem_solver_free(prem_solver *solver);
 prem_answer prem_solver_ask(prem_solver *solver, int64_t end, const int64_t *first,
                             const int64_t *last, int64_t limit_ns,
                             const volatile sig_atomic_t *stop, int64_t *starts);
-
-#endif

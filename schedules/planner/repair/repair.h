@@ -12,8 +12,7 @@
  * Phases whose starts the planner would not write itself (chains, joined pairs) keep their places
  * together or not at all.
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_REPAIR_REPAIR_H
-#define TTPREM_SCHEDULES_PLANNER_REPAIR_REPAIR_H
+#pragma once
 
 #include "schedules/planner/common/placing.h"
 
@@ -55,5 +54,3 @@ prem_status prem_repair_place(prem_repair *repair, prem_round *round, int64_t fr
 void prem_repair_miss(prem_repair *repair, int64_t job);
 /** The chains and joined pairs that kept their places, for the draft. */
 prem_status prem_repair_end(const prem_repair *repair, prem_draft *draft);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Inside a repair: what it remembers, and what its parts ask of each other. */
-#ifndef TTPREM_SCHEDULES_PLANNER_REPAIR_STATE_H
-#define TTPREM_SCHEDULES_PLANNER_REPAIR_STATE_H
+#pragma once
 
 #include "schedules/planner/repair/repair.h"
 
@@ -93,5 +92,3 @@ bool prem_repair_hold(prem_repair *k, const prem_round *r, prem_phase phase, int
                       int64_t to_ns, prem_status *status);
 /** Give back what the round holds of buffers. */
 prem_status prem_repair_give_back(prem_repair *k, const prem_round *r);
-
-#endif

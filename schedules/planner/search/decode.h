@@ -9,8 +9,7 @@
  * iterative scheduling technique for resource-constrained project scheduling; Valls, Ballestin and
  * Quintanilla 2005, Justification and RCPSP).
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_SEARCH_DECODE_H
-#define TTPREM_SCHEDULES_PLANNER_SEARCH_DECODE_H
+#pragma once
 
 #include "schedules/planner/search/model.h"
 
@@ -40,5 +39,3 @@ prem_status prem_decode_forward(prem_decoder *decoder, const int64_t *key, bool 
  */
 prem_status prem_decode_backward(prem_decoder *decoder, const int64_t *key, prem_cost cost,
                                  int64_t *start);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Served are models without pools, deadlines and gangs, in which every use takes one server.
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_SEARCH_GRAPH_H
-#define TTPREM_SCHEDULES_PLANNER_SEARCH_GRAPH_H
+#pragma once
 
 #include "schedules/planner/search/model.h"
 
@@ -30,5 +29,3 @@ bool prem_graph_move(prem_graph *graph, uint64_t random);
 int64_t prem_graph_value(const prem_graph *graph);
 /** [count], in steps of the grid. */
 const int64_t *prem_graph_starts(const prem_graph *graph);
-
-#endif

@@ -8,8 +8,7 @@
  * another (its buffer, and with one buffer its block) is a buffer of a *pool*; all else are arcs
  * from start to start. The same model read backwards in time schedules from the end.
  */
-#ifndef TTPREM_SCHEDULES_PLANNER_SEARCH_MODEL_H
-#define TTPREM_SCHEDULES_PLANNER_SEARCH_MODEL_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -90,5 +89,3 @@ prem_status prem_model_chains(const prem_model *model, int64_t *head, int64_t *t
  * for. */
 prem_status prem_model_bound(const prem_model *model, const int64_t *head, const int64_t *tail_ns,
                              int64_t *bound_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** The search for a better plan. */
-#ifndef TTPREM_SCHEDULES_PLANNER_SEARCH_SEARCH_H
-#define TTPREM_SCHEDULES_PLANNER_SEARCH_SEARCH_H
+#pragma once
 
 #include "schedules/planner/common/planning.h"
 
@@ -17,5 +16,3 @@ typedef struct prem_search_result {
 /** Make a complete draft better. PREM_ERR_UNAVAILABLE: nothing was tried. */
 prem_status prem_plan_search(const prem_planning *planning, const prem_search_limits *limits,
                              prem_draft *draft, prem_search_result *out);
-
-#endif
