@@ -131,7 +131,12 @@ typedef enum prem_overrun {
   PREM_OVERRUN_DEGRADE /* it goes on, and the session switches to its next operating mode */
 } prem_overrun;
 
-enum { PREM_MAX_SERVERS = 16, PREM_MAX_ERRANDS = 65536, PREM_MAX_AGING = 1024, PREM_MAX_TURNS = 65536 };
+enum {
+  PREM_MAX_SERVERS = 16,
+  PREM_MAX_ERRANDS = 65536,
+  PREM_MAX_AGING = 1024,
+  PREM_MAX_TURNS = 65536
+};
 
 /** A best-effort task whose tiles come while it runs: those that *errands* ask for (errand.h). */
 typedef struct prem_server {
@@ -577,8 +582,8 @@ PREM_API int32_t prem_schedule_live_port(const prem_schedule *schedule, int32_t 
 PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
 /**
  * Of a kernel whose tiles have turns: what a tile writes to `to`, its next turn reads in place of
- * `from`; and there is one while the first number of what it writes to `more`, an output i32 of that
- * name, is not 0. From and to are the kernel's first input and its first output.
+ * `from`; and there is one while the first number of what it writes to `more`, an output i32 of
+ * that name, is not 0. From and to are the kernel's first input and its first output.
  */
 typedef struct prem_turn_ports {
   int32_t from, to, more; /* more -1: its tiles have one turn */
