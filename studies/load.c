@@ -546,6 +546,14 @@ prem_status prem_isolate_load(const prem_schedule *schedule, const prem_backend 
   *out = NULL;
   if (!can_be_isolated(schedule, options))
     return PREM_ERR_ARGUMENT;
+  int32_t critical = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    critical += !schedule->tasks[t].best_effort;
+  if (critical == 0) {
+    prem_diag_add(diag, PREM_ERROR, 0, schedule->tasks[0].place, "tasks",
+                  "all are best effort, so there is nothing to isolate; use `ttprem run`");
+    return PREM_ERR_INVALID;
+  }
   load_study study = {.schedule = schedule,
                       .backend = backend,
                       .options = options,

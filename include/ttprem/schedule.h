@@ -131,7 +131,12 @@ typedef enum prem_overrun {
   PREM_OVERRUN_DEGRADE /* it goes on, and the session switches to its next operating mode */
 } prem_overrun;
 
-enum { PREM_MAX_SERVERS = 16, PREM_MAX_ERRANDS = 65536 };
+enum {
+  PREM_MAX_SERVERS = 16,
+  PREM_MAX_ERRANDS = 65536,
+  PREM_MAX_AGING = 1024,
+  PREM_MAX_TURNS = 65536
+};
 
 /** A best-effort task whose tiles come while it runs: those that *errands* ask for (errand.h). */
 typedef struct prem_server {
@@ -140,6 +145,9 @@ typedef struct prem_server {
   int32_t burst;       /* so many may come at once, */
   int64_t distance_ns; /* and one more each time that so long has passed; 0: nobody says */
   int64_t take_ns;     /* until a block has a tile, from its arrival or when the block is free */
+  int32_t priority;    /* among the servers of its blocks: a greater one's tiles go first, */
+  int32_t aging;       /* but for this many of them at most before one of this server */
+  int32_t turns;       /* of a tile, at most: prem_turn_ports */
   prem_place place;
 } prem_server;
 
@@ -572,6 +580,16 @@ PREM_API int32_t prem_schedule_live_port(const prem_schedule *schedule, int32_t 
 /** Jobs of a task in one hyperperiod: 1 for one-shot tasks, and for best effort beside critical
  *  tasks. */
 PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
+/**
+ * Of a kernel whose tiles have turns: what a tile writes to `to`, its next turn reads in place of
+ * `from`; and there is one while the first number of what it writes to `more`, an output i32 of
+ * that name, is not 0. From and to are the kernel's first input and its first output.
+ */
+typedef struct prem_turn_ports {
+  int32_t from, to, more; /* more -1: its tiles have one turn */
+} prem_turn_ports;
+PREM_API prem_turn_ports prem_kernel_turn_ports(const prem_kernel *kernel);
+
 /** Tiles of one of a server's errands, at most. After bind. */
 PREM_API int32_t prem_server_tiles(const prem_task *task);
 /** Has the task these tiles, and may one errand have so many? After bind. */

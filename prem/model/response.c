@@ -3,10 +3,15 @@
  * How long an errand may take, from its arrival to the end of its last tile.
  *
  * A server takes tiles first come, first served, on all its blocks. A tile holds its block from its
- * prefetch to its writeback; before it the block may work a tile of each other server that it has.
- * All that can be late is then late: every phase takes its bound, and begins when the exact closed
- * windows of the plan let it. So the instant at which a tile ends never falls when the tile is
- * asked for later, when those before it come later, or when one more comes before it.
+ * prefetch to its writeback. Before it the block may work tiles of other servers that it has: one
+ * of each; of a server that others go before also `aging` of theirs, and the rest of the errands
+ * that the block is at then. Where all others have less priority these come only before the first
+ * tile that a block works of an errand: the block worked one when it came, or has one due, of each.
+ * Let a later tile of the errand be asked for. A block that has had one of the errand goes on with
+ * it; one that has not was ready for it before the errand's last first tile began, by the times
+ * below. All that can be late is then late: every phase takes its bound, and begins when the exact
+ * closed windows of the plan let it. So the instant at which a tile ends never falls when the tile
+ * is asked for later, when those before it come later, or when one more comes before it.
  *
  * Hence the worst for an errand that comes at an instant: those before it come as late as the
  * arrival model lets them. It comes last of a burst, and each `distance_ns` before the burst one
@@ -49,7 +54,9 @@ typedef struct analysis {
   const prem_task *server;
   phase_work works[PREM_MAX_SERVERS * PREM_PHASE_COUNT]; /* of other servers on the same blocks, */
   int32_t own, work_count; /* and from `own` on those of the server itself */
-  int32_t other_count;
+  int32_t other_count, other_end[PREM_MAX_SERVERS]; /* where the works of each of these end */
+  int32_t others_before;  /* so many of their tiles a block may work before one of the server's */
+  bool leads;             /* all others have less priority: only before it begins an errand */
   int64_t most_steps;     /* tiles of a pass over the instants; then it gets coarse */
   int64_t step_ns, tiles; /* of one errand */
   int64_t rest_ns;        /* after a tile, until its block is ready */
@@ -106,10 +113,29 @@ static int64_t work(analysis *a, int32_t first, int32_t until, int64_t at_ns, in
   return end_ns;
 }
 
-/* One of the server's, after one of each other server of the block: they have equal lists. */
-static int64_t work_round(analysis *a, int64_t at_ns, int64_t *ready_ns) {
-  work(a, 0, a->own, at_ns, &at_ns);
-  return work(a, a->own, a->work_count, at_ns, ready_ns);
+/* The latest of a tile of each other server of the block: they have equal lists. */
+static int64_t work_another(analysis *a, int64_t at_ns) {
+  int64_t latest_ns = at_ns, ready_ns;
+  for (int32_t i = 0, first = 0; i < a->other_count; first = a->other_end[i++]) {
+    work(a, first, a->other_end[i], at_ns, &ready_ns);
+    latest_ns = prem_max_i64(latest_ns, ready_ns);
+  }
+  return latest_ns;
+}
+
+/* All turns of one of the server's, each after those of others.
+ * @param begins  it may be the first that its block works of the errand */
+static int64_t work_round(analysis *a, bool begins, int64_t at_ns, int64_t *ready_ns) {
+  int64_t end_ns = at_ns;
+  *ready_ns = at_ns;
+  for (int32_t turn = 0; turn < a->server->server.turns && a->steps <= TOO_MANY; ++turn) {
+    const int32_t others = a->leads && !(begins && turn == 0) ? 0 : a->others_before;
+    for (int32_t i = 0; i < others; ++i)
+      *ready_ns = work_another(a, *ready_ns);
+    a->steps += 1 + (int64_t)others * a->other_count;
+    end_ns = work(a, a->own, a->work_count, *ready_ns, ready_ns);
+  }
+  return end_ns;
 }
 
 /* The end of an errand that comes at an instant, by what is supposed. Tiles begin and end in their
@@ -120,18 +146,16 @@ static int64_t end_of(analysis *a, int64_t at_ns) {
   int32_t block = 0;
   for (int32_t b = 0; b < a->server->block_count; ++b)
     a->free_ns[b] = from_ns - server->distance_ns + a->longest_ns + a->rest_ns;
-  for (int64_t e = a->before + server->burst; e > 0; --e) {
-    if (a->steps > TOO_MANY)
-      return PREM_MAX_NS; /* so there is no bound */
+  for (int64_t e = a->before + server->burst; e > 0 && a->steps <= TOO_MANY; --e) {
     const int64_t comes_ns = at_ns - prem_max_i64(0, e - server->burst) * server->distance_ns;
     end_ns = at_ns;
     for (int64_t i = 0; i < a->tiles; ++i, block = (block + 1) % a->server->block_count) {
       const int64_t begin_ns = prem_max_i64(comes_ns, a->free_ns[block]);
-      end_ns = prem_max_i64(end_ns, work_round(a, begin_ns, &a->free_ns[block]));
-      ++a->steps;
+      end_ns = prem_max_i64(
+          end_ns, work_round(a, i < a->server->block_count, begin_ns, &a->free_ns[block]));
     }
   }
-  return end_ns;
+  return a->steps > TOO_MANY ? PREM_MAX_NS : end_ns; /* then there is no bound */
 }
 
 /* Of errands that come after `from_ns`, until `to_ns`, at which one ends at `end_ns`. */
@@ -165,7 +189,8 @@ static void look_at_all_instants(analysis *a, int64_t base_ns) {
 static bool look_back(analysis *a) {
   const prem_server *server = &a->server->server;
   const int64_t within = a->longest_ns / server->distance_ns + 1;
-  const int64_t most = a->most_steps / PIECES / (1 + a->other_count); /* tiles of its own */
+  const int64_t most = a->most_steps / PIECES / (1 + a->others_before * (int64_t)a->other_count) /
+                       a->server->server.turns; /* tiles of its own */
   if (within > most || a->longest_ns > PREM_MAX_NS / (2 * MOST))
     return false;
   a->before = prem_max_i64(LEAST * within, prem_min_i64(MOST * within, most / USUAL / a->tiles));
@@ -200,15 +225,22 @@ static void add_works(analysis *a, const prem_task *task) {
 
 static void find_works(analysis *a) {
   int32_t servers = 0;
+  int64_t ahead = 0; /* tiles of errands that a block may be at when it is this server's turn */
+  a->leads = true;
   for (int32_t t = 0; t < a->schedule->task_count; ++t) {
     const prem_task *other = &a->schedule->tasks[t];
     servers += other->server.capacity > 0;
     if (other->server.capacity > 0 && other != a->server &&
         other->blocks[0] == a->server->blocks[0]) {
       add_works(a, other);
-      ++a->other_count;
+      a->other_end[a->other_count++] = a->work_count;
+      a->leads &= other->server.priority < a->server->server.priority;
+      if (other->server.priority > a->server->server.priority)
+        ahead += (int64_t)prem_server_tiles(other) * other->server.turns;
     }
   }
+  a->others_before = (int32_t)prem_min_i64(
+      INT32_MAX, a->other_count + (ahead > 0 ? ahead + a->server->server.aging : 0));
   a->own = a->work_count;
   add_works(a, a->server);
   a->most_steps = MOST_STEPS / servers;

@@ -287,6 +287,17 @@ bool prem_task_profiled(const prem_task *task) {
   return true;
 }
 
+prem_turn_ports prem_kernel_turn_ports(const prem_kernel *kernel) {
+  prem_turn_ports ports = {-1, -1, -1};
+  for (int32_t p = kernel->port_count - 1; p >= 0; --p) {
+    const prem_port *port = &kernel->ports[p];
+    *(port->access == PREM_OUT ? &ports.to : &ports.from) = p;
+    if (port->access == PREM_OUT && port->type == PREM_I32 && strcmp(port->name, "more") == 0)
+      ports.more = p;
+  }
+  return ports;
+}
+
 int32_t prem_server_tiles(const prem_task *task) {
   return task->server.tiles > 0 ? task->server.tiles : task->tile_count;
 }

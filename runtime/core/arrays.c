@@ -209,11 +209,42 @@ static prem_storage reference_storage(const prem_arrays *arrays, const prem_task
   return prem_storage_slot(all, slots ? slots[port] : 0);
 }
 
+static bool wants_more(const prem_array_view *more) {
+  const int32_t *words = more->data;
+  int64_t count = 1;
+  for (int d = 0; d < 4; ++d)
+    count *= more->shape[d];
+  while (count > 0 && words[count - 1] == 0)
+    --count;
+  return count > 0;
+}
+
+/* All tiles have as many turns as the one with the most: of one that is done a turn changes
+ * nothing.
+ * @param bytes  of the array that is written and read again */
+static prem_status run_turns(const prem_task *task, prem_array_view *views, size_t bytes) {
+  const prem_turn_ports ports = prem_kernel_turn_ports(task->definition);
+  task->definition->reference(task->params, views);
+  if (ports.more < 0 || task->server.turns <= 1)
+    return PREM_OK;
+  void *before = malloc(bytes);
+  if (!before)
+    return PREM_ERR_MEMORY;
+  for (int32_t turn = 1; turn < task->server.turns && wants_more(&views[ports.more]); ++turn) {
+    memcpy(before, views[ports.to].data, bytes);
+    views[ports.from].data = before;
+    task->definition->reference(task->params, views);
+  }
+  free(before);
+  return PREM_OK;
+}
+
 static prem_status run_reference(prem_arrays *arrays, const prem_task *task, const int32_t *slots) {
   const prem_kernel *kernel = task->definition;
   dense_array dense[PREM_MAX_PORTS] = {0};
   prem_array_view views[PREM_MAX_PORTS];
   prem_status status = PREM_OK;
+  size_t to_bytes = 0;
   for (int32_t p = 0; p < kernel->port_count && status == PREM_OK; ++p) {
     /* an input is copied where it could also be the output */
     const bool must_copy =
@@ -221,10 +252,12 @@ static prem_status run_reference(prem_arrays *arrays, const prem_task *task, con
     const prem_storage storage = reference_storage(arrays, task, p, slots);
     if (!dense_open(&dense[p], &storage, must_copy))
       status = PREM_ERR_MEMORY;
+    if (p == prem_kernel_turn_ports(kernel).to)
+      to_bytes = row_data_bytes(&storage) * (size_t)storage.row_count;
     views[p] = dense[p].view;
   }
   if (status == PREM_OK)
-    kernel->reference(task->params, views);
+    status = run_turns(task, views, to_bytes);
   for (int32_t p = 0; p < kernel->port_count; ++p) {
     if (status == PREM_OK && kernel->ports[p].access == PREM_OUT) {
       const prem_storage storage = reference_storage(arrays, task, p, slots);

@@ -74,6 +74,8 @@ static prem_errand_server *server_new(const prem_schedule *part, const prem_arra
   }
   for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
     server->has_own[p] = arrays->servers[task->arrays[p]] == t;
+  server->ports =
+      task->definition ? prem_kernel_turn_ports(task->definition) : (prem_turn_ports){-1, -1, -1};
   for (int32_t r = 0; r < capacity; ++r)
     put(&server->free, &(uint64_t){(uint64_t)r}, 1);
   return server;
@@ -87,12 +89,27 @@ static bool blocks_new(prem_errands *errands, const prem_task *task) {
     *block = calloc(1, sizeof **block);
     if (!*block)
       return false;
-    (*block)->room = -1;
+    (*block)->now.room = -1;
+    (*block)->kept = calloc((size_t)errands->schedule->task_count, sizeof *(*block)->kept);
     (*block)->hands = calloc((size_t)errands->schedule->task_count, sizeof *(*block)->hands);
-    if (!(*block)->hands)
+    (*block)->passed = calloc((size_t)errands->schedule->task_count, sizeof *(*block)->passed);
+    if (!(*block)->hands || !(*block)->passed || !(*block)->kept)
       return false;
   }
   return true;
+}
+
+/* The first server of each block is next. */
+static void begin_turns(prem_errands *errands) {
+  const prem_schedule *part = errands->schedule;
+  for (int32_t t = 0; t < part->task_count; ++t)
+    for (int32_t i = 0; errands->servers[t] && i < part->tasks[t].block_count; ++i) {
+      prem_errand_block *block = errands->blocks[part->tasks[t].blocks[i]];
+      block->last_task = t;
+      for (int32_t other = 0; other < part->task_count; ++other)
+        block->kept[other].room = -1;
+      memset(block->passed, 0, (size_t)part->task_count * sizeof *block->passed);
+    }
 }
 
 static bool servers_new(prem_errands *errands) {
@@ -106,6 +123,7 @@ static bool servers_new(prem_errands *errands) {
     if (!errands->servers[t] || !blocks_new(errands, &part->tasks[t]))
       return false;
   }
+  begin_turns(errands);
   return queue_new(&errands->ended, rooms);
 }
 
@@ -145,6 +163,8 @@ void prem_errands_free(prem_errands *errands) {
   for (int32_t b = 0; errands->blocks && b < errands->schedule->platform.blocks; ++b)
     if (errands->blocks[b]) {
       free(errands->blocks[b]->hands);
+      free(errands->blocks[b]->passed);
+      free(errands->blocks[b]->kept);
       free(errands->blocks[b]);
     }
   free(errands->servers);
@@ -191,6 +211,11 @@ static void enqueue(prem_errand_server *server, prem_errand_room *room, int32_t 
   }
 }
 
+/* An errand's tiles that are in the queue, with its number: a room may have another errand soon. */
+static uint64_t out_word(uint64_t number, int32_t tiles) {
+  return number << 32 | (uint32_t)tiles;
+}
+
 bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t now_ns) {
   prem_errand_server *server = errands->servers[errand->task];
   prem_errand_room *room = &server->rooms[errand->room];
@@ -205,6 +230,8 @@ bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t
   atomic_store_explicit(&room->begin_ns, -1, memory_order_relaxed);
   atomic_store_explicit(&room->has_expired, false, memory_order_relaxed);
   atomic_store_explicit(&room->left, errand->tile_count, memory_order_relaxed);
+  atomic_store_explicit(&room->out, out_word(room->errand.number, errand->tile_count),
+                        memory_order_relaxed);
   atomic_store_explicit(&room->state, PREM_ROOM_SENT, memory_order_relaxed);
   if (errands->far.of)
     errands->far.post(errands->far.of, errand->task, errand->room);
@@ -325,14 +352,53 @@ static bool has_tiles(const prem_errand_server *server) {
   return (int64_t)prem_ring_load(&server->queue.ring.there.word) > 0;
 }
 
-static bool others_have_tiles(const prem_errands *errands, int32_t task) {
+/* Are there tiles of the errand of which the block had the last one? */
+static bool goes_on(const prem_errands *errands, const prem_errand_block *own) {
+  if (own->kept[own->last_task].room >= 0)
+    return true;
+  const prem_errand_room *room = &errands->servers[own->last_task]->rooms[own->last_room];
+  const uint64_t out = atomic_load_explicit(&room->out, memory_order_relaxed);
+  return (int32_t)(uint32_t)out > 0 && out >> 32 == (uint32_t)own->last_number;
+}
+
+/* Whether a tile of one server goes before one of another on a block: first one that has waited for
+ * `aging` others, then by priority, then in turn. */
+static int64_t rank_of(const prem_errands *errands, const prem_errand_block *own, int32_t task) {
+  const int32_t tasks = errands->schedule->task_count;
+  const prem_server *server = &errands->servers[task]->task->server;
+  const int32_t turn = (task - own->last_task - 1 + tasks) % tasks;
+  const bool yields = server->priority < errands->servers[own->last_task]->task->server.priority &&
+                      goes_on(errands, own);
+  const bool is_due = own->passed[task] >= server->aging && !yields;
+  return ((int64_t)is_due * (PREM_MAX_SERVERS + 1) + server->priority) * tasks + (tasks - turn);
+}
+
+/* The server whose tile comes next on a block; -1: there is no tile. */
+static int32_t next_server(const prem_errands *errands, const prem_errand_block *own,
+                           int32_t task) {
+  const int32_t first = errands->servers[task]->task->blocks[0];
+  int64_t best = 0;
+  int32_t next = -1;
   for (int32_t t = 0; t < errands->schedule->task_count; ++t) {
-    const prem_errand_server *other = errands->servers[t];
-    if (t != task && other && other->task->blocks[0] == errands->servers[task]->task->blocks[0] &&
-        has_tiles(other))
-      return true;
+    const prem_errand_server *server = errands->servers[t];
+    if (!server || server->task->blocks[0] != first ||
+        (own->kept[t].room < 0 && !has_tiles(server)))
+      continue;
+    const int64_t rank = rank_of(errands, own, t);
+    if (rank > best) {
+      best = rank;
+      next = t;
+    }
   }
-  return false;
+  return next;
+}
+
+static void note_taken(const prem_errands *errands, prem_errand_block *own, uint64_t number) {
+  for (int32_t t = 0; t < errands->schedule->task_count; ++t)
+    own->passed[t] = t == own->task ? 0 : prem_min_i32(own->passed[t] + 1, PREM_MAX_AGING);
+  own->last_task = own->task;
+  own->last_room = own->now.room;
+  own->last_number = number;
 }
 
 /* Too late for a tile to begin? Then the errand's other tiles do not begin either. */
@@ -344,30 +410,41 @@ static bool has_expired(const prem_errands *errands, prem_errand_server *server,
   return atomic_load_explicit(&room->has_expired, memory_order_relaxed);
 }
 
+/* One of the queue. */
+static bool take_tile(prem_errand_server *server, prem_ring_hand *hand, prem_errand_tile *out) {
+  if (prem_ring_take(&server->queue.ring, hand, 1) != PREM_RING_OK)
+    return false;
+  *out = (prem_errand_tile){.room = (int32_t)(hand->items[0] >> 32),
+                            .tile = (int32_t)(uint32_t)hand->items[0]};
+  atomic_fetch_sub_explicit(&server->rooms[out->room].out, 1, memory_order_relaxed);
+  return true;
+}
+
 prem_errand_look prem_errands_take(prem_errands *errands, int32_t block, int32_t task,
                                    int64_t now_ns) {
   prem_errand_server *server = errands->servers[task];
   prem_errand_block *own = errands->blocks[block];
-  prem_ring_answer answer;
   own->task = task;
-  own->room = -1;
-  while ((answer = prem_ring_take(&server->queue.ring, &own->hands[task], 1)) == PREM_RING_OK) {
-    const int32_t number = (int32_t)(own->hands[task].items[0] >> 32);
-    const int32_t tile = (int32_t)(uint32_t)own->hands[task].items[0];
-    prem_errand_room *room = &server->rooms[number];
+  own->now.room = -1;
+  for (;;) {
+    const int32_t next = next_server(errands, own, task);
+    if (next != task && !own->hands[task].kept) /* else the item is all but there, and its own */
+      return next < 0 ? PREM_TILE_AWAITED : PREM_TILE_NONE;
+    prem_errand_tile tile = own->kept[task];
+    own->kept[task].room = -1;
+    if (tile.room < 0 && !take_tile(server, &own->hands[task], &tile))
+      return PREM_TILE_AWAITED;
+    prem_errand_room *room = &server->rooms[tile.room];
     if (has_expired(errands, server, room, now_ns)) {
-      end_tile(errands, task, number, now_ns);
+      end_tile(errands, task, tile.room, now_ns);
       continue;
     }
-    own->room = number;
-    own->tile = tile;
-    if (tile == room->errand.first_tile)
+    own->now = tile;
+    if (tile.tile == room->errand.first_tile && tile.turn == 0)
       atomic_store_explicit(&room->begin_ns, now_ns, memory_order_relaxed);
+    note_taken(errands, own, room->errand.number);
     return PREM_TILE_TAKEN;
   }
-  /* of a ticket that is kept the item is all but there, and is this block's */
-  return answer == PREM_RING_EMPTY && others_have_tiles(errands, task) ? PREM_TILE_NONE
-                                                                       : PREM_TILE_AWAITED;
 }
 
 const prem_record *prem_errands_record(const prem_errands *errands, int32_t block,
@@ -375,33 +452,55 @@ const prem_record *prem_errands_record(const prem_errands *errands, int32_t bloc
   if (!prem_is_server(errands, record->task))
     return record;
   const prem_errand_block *own = errands->blocks[block];
-  if (own->room < 0)
+  if (own->now.room < 0)
     return NULL;
   *room = *record;
-  room->tile = own->tile;
+  room->tile = own->now.tile;
   return room;
 }
 
 const int32_t *prem_errands_slots(const prem_errands *errands, int32_t block,
                                   int32_t room[PREM_MAX_PORTS]) {
   const prem_errand_block *own = errands->blocks[block];
+  const prem_errand_server *server = errands->servers[own->task];
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
-    room[p] = errands->servers[own->task]->has_own[p] ? own->room : 0;
+    room[p] = server->has_own[p] ? own->now.room : 0;
+  if (own->now.turn > 0)
+    room[server->ports.from] = -1;
   return room;
 }
 
 void prem_errands_note(const prem_errands *errands, int32_t block, prem_trace_record *record) {
   const prem_errand_block *own = errands->blocks[block];
-  const prem_errand_room *room = &errands->servers[own->task]->rooms[own->room];
+  const prem_errand_room *room = &errands->servers[own->task]->rooms[own->now.room];
   record->release_ns = arrival_of(errands, room);
   record->job = (int32_t)(room->errand.number & INT32_MAX);
 }
 
+/* Does it want another turn? One that has none left ends as if it were too late. */
+static bool goes_round(const prem_errands *errands, int32_t block) {
+  const prem_errand_block *own = errands->blocks[block];
+  const prem_errand_server *server = errands->servers[own->task];
+  int32_t slots[PREM_MAX_PORTS];
+  if (server->ports.more < 0 ||
+      !prem_tile_wants_more(errands->arrays, own->task, own->now.tile,
+                            prem_errands_slots(errands, block, slots), server->ports.more))
+    return false;
+  if (own->now.turn + 1 < server->task->server.turns)
+    return true;
+  atomic_store_explicit(&server->rooms[own->now.room].has_expired, true, memory_order_relaxed);
+  return false;
+}
+
 void prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns) {
   prem_errand_block *own = errands->blocks[block];
-  const int32_t room = own->room;
-  own->room = -1;
-  end_tile(errands, own->task, room, now_ns);
+  const prem_errand_tile tile = own->now;
+  const bool again = goes_round(errands, block);
+  own->now.room = -1;
+  if (again)
+    own->kept[own->task] = (prem_errand_tile){tile.room, tile.tile, tile.turn + 1};
+  else
+    end_tile(errands, own->task, tile.room, now_ns);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -436,6 +535,7 @@ static void end_all(prem_errands *errands, int32_t task, int64_t end_ns, bool ha
   prem_ring *ring = &server->queue.ring;
   for (int32_t r = 0; r < server->task->server.capacity; ++r) {
     prem_errand_room *room = &server->rooms[r];
+    atomic_store(&room->out, 0);
     if (atomic_load(&room->state) == PREM_ROOM_SENT)
       end_errand(errands, task, r, end_ns,
                  has_failed && atomic_load(&room->begin_ns) >= 0 ? PREM_ERRAND_FAULT
@@ -487,8 +587,9 @@ prem_status prem_errands_finish(prem_errands *errands, int64_t end_ns, bool has_
     if (errands->blocks[b]) {
       memset(errands->blocks[b]->hands, 0,
              (size_t)part->task_count * sizeof *errands->blocks[b]->hands);
-      errands->blocks[b]->room = -1;
+      errands->blocks[b]->now.room = -1;
     }
+  begin_turns(errands);
   if (errands->trace) {
     const int64_t logged = atomic_load(&errands->log_count);
     prem_best_effort_trace *trace = errands->trace;

@@ -15,7 +15,8 @@
  * door of senders then (door.h).
  *
  * A block works one tile at a time, from its prefetch to its writeback. So the program of a server
- * has one tile for each block, whose number is that of the tile in the block's hand.
+ * has one tile for each block, whose number is that of the tile in the block's hand. A tile that
+ * wants another turn stays with its block, which may work tiles of other servers before that.
  */
 #ifndef TTPREM_RUNTIME_CORE_ERRANDS_H
 #define TTPREM_RUNTIME_CORE_ERRANDS_H
@@ -37,6 +38,7 @@ typedef struct prem_errand_room {
   prem_errand errand; /* arrival_ns on the senders' clock until the errand ends */
   _Atomic int32_t state;
   _Atomic int32_t left; /* tiles that have not ended */
+  _Atomic uint64_t out; /* prem_out_word(): tiles that no block has taken */
   _Atomic int64_t begin_ns;
   _Atomic bool has_expired;
   _Atomic int64_t done_in; /* the run in which it was done last: then its outputs are there */
@@ -54,15 +56,25 @@ typedef struct prem_errand_server {
   prem_errand_queue free, queue; /* rooms; tiles: room << 32 | tile */
   prem_errand_room *rooms;       /* [capacity] */
   bool has_own[PREM_MAX_PORTS];  /* each room has an array of its own */
+  prem_turn_ports ports;
   _Atomic int64_t number, sent, full, ended[PREM_ERRAND_ENDS], late, response_sum_ns,
       response_max_ns;
 } prem_errand_server;
 
+/** A tile in a block's hand; room -1: none. */
+typedef struct prem_errand_tile {
+  int32_t room, tile, turn;
+} prem_errand_tile;
+
 /** What a block of servers has in hand. */
 typedef struct prem_errand_block {
-  prem_ring_hand *hands; /* [task]: of each server's queue */
-  int32_t task, room;    /* its tile; room -1: none */
-  int32_t tile;
+  prem_ring_hand *hands;  /* [task]: of each server's queue */
+  prem_errand_tile *kept; /* [task]: one that wants another turn, before all in the queue */
+  int32_t *passed;        /* [task]: tiles of other servers since the last one of this */
+  int32_t task;
+  prem_errand_tile now;
+  int32_t last_task, last_room; /* the tile before it, and its errand */
+  uint64_t last_number;
 } prem_errand_block;
 
 /** Blocks that do not share the host's memory: how errands come to them and back. Any thread, but

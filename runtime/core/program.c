@@ -301,7 +301,7 @@ static prem_status finish(prem_program *program, prem_status status, prem_progra
 }
 
 static bool is_possible(const prem_schedule *schedule) {
-  return schedule->plan && schedule->task_count > 0 && schedule->plan->hyperperiod_ns > 0;
+  return schedule->plan && schedule->plan->hyperperiod_ns > 0;
 }
 
 prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, prem_diag *diag) {

@@ -97,6 +97,11 @@ static void view_scratch(const tile_window *window, int32_t row, unsigned char *
 /* The array of a port, as the tile's job sees it; `room` is for one that is not its first slot. */
 static const prem_storage *storage_of(const prem_arrays *arrays, const prem_task *task,
                                       const int32_t *slots, int32_t port, prem_storage *room) {
+  if (slots && slots[port] < 0) {                       /* what the turn before has written */
+    port = prem_kernel_turn_ports(task->definition).to; /* of which each errand has its own */
+    *room = prem_storage_slot(&arrays->storage[task->arrays[port]], slots[port]);
+    return room;
+  }
   const prem_storage *storage = &arrays->storage[task->arrays[port]];
   if (!slots || (slots[port] == 0 && !storage->adopted))
     return storage;
@@ -202,6 +207,17 @@ void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, cons
         store_plane(storage, &window, i0, i1,
                     (const unsigned char *)out + scratch_byte(&window, i0, i1));
   }
+}
+
+bool prem_tile_wants_more(const prem_arrays *arrays, int32_t task, int32_t tile,
+                          const int32_t *slots, int32_t more) {
+  const prem_task *spec = &arrays->schedule->tasks[task];
+  const tile_window window = locate(arrays, spec, tile, more, NULL);
+  prem_storage room;
+  int32_t says;
+  memcpy(&says, prem_storage_at(storage_of(arrays, spec, slots, more, &room), window.origin),
+         sizeof says);
+  return says != 0;
 }
 
 void prem_tile_verify(const prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,

@@ -7,7 +7,8 @@
 
 #include "runtime/core/arrays.h"
 
-/* `slots` says which slot of each port's array is meant; NULL, and no `slots`: the first of all. */
+/* `slots` says which slot of each port's array is meant; NULL, and no `slots`: the first of all.
+ * Below 0, of prem_turn_ports.from: that of `to`, in its place. */
 
 /**
  * The views that compute gets for a tile, once it is fetched.
@@ -25,6 +26,10 @@ void prem_tile_fetch_slots(const prem_arrays *arrays, int32_t task, int32_t tile
  */
 void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,
                            const void *out);
+
+/** What a tile has written to its port `more` says that it wants another turn. */
+bool prem_tile_wants_more(const prem_arrays *arrays, int32_t task, int32_t tile,
+                          const int32_t *slots, int32_t more);
 
 /** Compare the output windows of a tile with the references. */
 void prem_tile_verify(const prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,

@@ -123,11 +123,16 @@ static prem_status collect(const prem_cpu *beside, int64_t length_ns,
   return PREM_OK;
 }
 
-/* They go on to the end of the last hyperperiod, or until somebody stops the run. */
-static void let_go_on(const prem_cpu *beside, const prem_run_request *request, int64_t start_ns) {
-  const int64_t end_ns =
-      start_ns + request->hyperperiods * beside->critical->program->hyperperiod_ns;
-  for (int64_t left_ns; (left_ns = end_ns - prem_host_clock_ns()) > 0;) {
+/* They go on to the end of the last hyperperiod, or until somebody stops the run. Where they are
+ * alone, S may not be known yet. */
+static void let_go_on(prem_cpu *beside, const prem_run_request *request) {
+  for (;;) {
+    const int64_t start_ns = start_of(beside->critical);
+    const int64_t end_ns =
+        start_ns + request->hyperperiods * beside->critical->program->hyperperiod_ns;
+    const int64_t left_ns = start_ns ? end_ns - prem_host_clock_ns() : LONGEST_NAP_NS;
+    if (left_ns <= 0)
+      return;
     const struct timespec nap = {.tv_nsec = (long)prem_min_i64(left_ns, LONGEST_NAP_NS)};
     if ((request->stop && *request->stop) || prem_cpu_is_aborted(beside))
       return;
@@ -141,9 +146,9 @@ prem_status prem_cpu_beside_end(prem_cpu *beside, prem_status ended, prem_best_e
                                 prem_diag *diag) {
   prem_cpu_watchdog dog;
   int64_t expected = PREM_CPU_GO_ON;
-  const int64_t start_ns = atomic_load(&beside->critical->common_start_ns.value);
   if (ended == PREM_OK)
-    let_go_on(beside, beside->critical->request, start_ns);
+    let_go_on(beside, beside->critical->request);
+  const int64_t start_ns = start_of(beside->critical);
   const int64_t length_ns = start_ns ? prem_host_clock_ns() - start_ns : 0;
   atomic_compare_exchange_strong(&beside->abort.value, &expected, PREM_CPU_OVER);
   prem_cpu_watchdog_begin(&dog, beside, beside->request->timeout_ns);

@@ -15,22 +15,22 @@ enum {
 /* ---- a thread ------------------------------------------------------------------------------- */
 
 /* Be resident, and learn S. The last one to come sets it; best-effort tasks take that of the others
- * when it is there. */
+ * when it is there, if there are others. */
 static bool agree_on_start(prem_cpu_block *block) {
   prem_cpu *cpu = block->cpu;
   int32_t turns = 0;
-  prem_cpu_word *start = cpu->critical ? &cpu->critical->common_start_ns : &cpu->common_start_ns;
-  if (!cpu->critical &&
+  prem_cpu *first = cpu->critical ? cpu->critical : cpu;
+  if ((cpu == first || first->block_count == 0) &&
       atomic_fetch_add_explicit(&cpu->arrived.value, 1, memory_order_relaxed) + 1 ==
           cpu->block_count) {
     int64_t margin_ns = START_MARGIN_NS;
     if (cpu->oversubscribed)
       margin_ns += (int64_t)cpu->block_count * START_MARGIN_OF_A_THREAD_NS;
-    atomic_store_explicit(&cpu->common_start_ns.value, prem_host_clock_ns() + margin_ns,
+    atomic_store_explicit(&first->common_start_ns.value, prem_host_clock_ns() + margin_ns,
                           memory_order_release);
   }
-  while ((block->common_start_ns = atomic_load_explicit(&start->value, memory_order_acquire)) ==
-         0) {
+  while ((block->common_start_ns =
+              atomic_load_explicit(&first->common_start_ns.value, memory_order_acquire)) == 0) {
     if (prem_cpu_is_aborted(cpu))
       return false;
     prem_cpu_take_a_turn(cpu, &turns);

@@ -133,6 +133,13 @@ static prem_status graph_load_end(prem_cuda *cuda, prem_best_effort_trace *out, 
 
 static const prem_cuda_graph_load graph_load = {graph_load_ready, graph_load_begin, graph_load_end};
 
+static prem_status refuse_alone(const prem_task *task, prem_diag *diag) {
+  prem_diag_add(diag, PREM_ERROR, 0, task->place, "tasks",
+                "on backend cuda a graph runs beside critical tasks, and there is none; give one, "
+                "or launch the graph yourself");
+  return PREM_ERR_UNAVAILABLE;
+}
+
 static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
                              const prem_machine *machine, void **state, prem_diag *diag) {
   const prem_free_part *beside = program->beside;
@@ -153,8 +160,10 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
     status = choose_variant(cuda, diag);
   if (status == PREM_OK && beside &&
       (beside->schedule->measure.load == PREM_LOAD_GRAPH ||
-       prem_task_is_cuda_graph(&beside->schedule->tasks[0])))
+       prem_task_is_cuda_graph(&beside->schedule->tasks[0]))) {
     cuda->graph_load = &graph_load;
+    status = prem_cuda_is_alone(cuda) ? refuse_alone(&beside->schedule->tasks[0], diag) : PREM_OK;
+  }
   if (status == PREM_OK)
     *state = cuda;
   else

@@ -296,7 +296,9 @@ static prem_status judge_request(const prem_session *session, const prem_run_req
                   "prem_session_trace_new()");
   if (!prem_trace_is_of(trace, session->schedule))
     return refuse(diag, "run", "the trace was made for another schedule");
-  return prem_free_part_judge(session->beside, session->backend->modes_beside, request->mode, diag);
+  return prem_free_part_judge(
+      session->beside, session->schedule->task_count > 0 ? session->backend->modes_beside : 0,
+      request->mode, diag);
 }
 
 /* Of a server, in order, and no more tiles than it may have. */

@@ -335,7 +335,7 @@ static bool find_tile(simulator *sim, int32_t u, int64_t now_ns) {
   sim_unit *unit = &sim->units[u];
   if (!prem_is_server(sim->errands, unit->record->task) || unit->record->phase != PREM_PREFETCH)
     return true;
-  if (sim->errands->blocks[u / 2]->room >= 0) /* and waits at the gate */
+  if (sim->errands->blocks[u / 2]->now.room >= 0) /* and waits at the gate */
     return true;
   switch (prem_errands_take(sim->errands, u / 2, unit->record->task, now_ns)) {
   case PREM_TILE_TAKEN:

@@ -165,17 +165,10 @@ static void check_live(const prem_checker *checker) {
 
 prem_status prem_check_classes(const prem_checker *checker) {
   const prem_schedule *schedule = checker->schedule;
-  const prem_task *critical = NULL;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    critical = task->best_effort ? critical : task;
-    check_class_edges(checker, task);
-    check_ahead(checker, task);
+    check_class_edges(checker, &schedule->tasks[t]);
+    check_ahead(checker, &schedule->tasks[t]);
   }
-  if (!critical)
-    prem_diag_add(checker->diag, PREM_ERROR, 55, schedule->tasks[0].place, "tasks",
-                  "all are best effort, so there is nothing that a gate could keep free: leave "
-                  "`class` out");
   check_rates(checker);
   check_live(checker);
   prem_status status = prem_check_servers(checker);

@@ -72,6 +72,34 @@ static void check_work(const prem_checker *checker, const prem_task *server) {
            server->server.capacity, prem_server_tiles(server), MAX_QUEUED);
 }
 
+/* A turn reads what the one before has written, wherever it is the same tile's. */
+static void check_turns(const prem_checker *checker, const prem_task *server) {
+  if (server->server.turns <= 1 || !server->definition)
+    return;
+  const prem_turn_ports ports = prem_kernel_turn_ports(server->definition);
+  if (ports.more < 0) {
+    refuse(checker, 55, server, "server.turns",
+           "is %d, and kernel '%s' has no output `more` of type i32 that says whether there is "
+           "another turn; leave `turns` out",
+           server->server.turns, server->kernel);
+    return;
+  }
+  if (ports.from >= 0 && ports.to != ports.more) {
+    const prem_window *from = &server->windows[ports.from], *to = &server->windows[ports.to];
+    const prem_array *of = &checker->schedule->arrays[server->arrays[ports.from]],
+                     *into = &checker->schedule->arrays[server->arrays[ports.to]];
+    if (of->type == into->type && memcmp(of->shape, into->shape, sizeof of->shape) == 0 &&
+        memcmp(from->base, to->base, sizeof to->base) == 0 &&
+        memcmp(from->step, to->step, sizeof to->step) == 0 &&
+        memcmp(from->extent, to->extent, sizeof to->extent) == 0)
+      return;
+  }
+  refuse(checker, 55, server, "server.turns",
+         "is %d, and the first input of kernel '%s' has other windows than its first output, which "
+         "the next turn reads in its place; leave `turns` out",
+         server->server.turns, server->kernel);
+}
+
 /* Each errand writes an array of its own, which nobody else could find. */
 static void check_arrays(const prem_checker *checker, int32_t t) {
   const prem_schedule *schedule = checker->schedule;
@@ -110,6 +138,7 @@ prem_status prem_check_servers(const prem_checker *checker) {
       return PREM_ERR_MEMORY;
     check_blocks(checker, server, is_own);
     check_work(checker, server);
+    check_turns(checker, server);
     check_arrays(checker, t);
   }
   free(is_own);

@@ -4,6 +4,7 @@
 #include "schedules/planner/planner.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /** Closed windows while they are collected. */
@@ -150,6 +151,19 @@ static bool has_bounds(const prem_schedule *schedule, prem_diag *diag) {
   return true;
 }
 
+/* Without critical tasks nothing has an instant: runs are counted by the hyperperiod. */
+static prem_status plan_nothing(const char *policy, prem_plan **out, prem_plan_report *report) {
+  enum { LENGTH_NS = 1000000 };
+  *out = prem_plan_new();
+  if (!*out)
+    return PREM_ERR_MEMORY;
+  (*out)->hyperperiod_ns = report->hyperperiod_ns = LENGTH_NS;
+  report->verdict = PREM_PLAN_FEASIBLE;
+  snprintf((*out)->policy, sizeof(*out)->policy, "%s", policy);
+  snprintf(report->method, sizeof report->method, "%s", policy);
+  return PREM_OK;
+}
+
 /* Best effort must be able to run (E052), as much as the file asks for (E053), and servers in time
  * (E056, E057): what the checker will say of that says why there is no plan. */
 static prem_status judge_open(const prem_schedule *schedule, prem_plan *plan, prem_judge *judge,
@@ -189,8 +203,10 @@ prem_status prem_planner_make_gated(const prem_schedule *schedule, const prem_ma
   if (status == PREM_OK) {
     own.keep = kept;
     prem_schedule_set_plan(critical, NULL);
-    status = prem_planner_make_one(critical, machine, &own, judge,
-                                   (prem_planner_wish){.tells = tells}, out, report, diag);
+    status = critical->task_count == 0
+                 ? plan_nothing(own.policy ? own.policy : schedule->policy.use, out, report)
+                 : prem_planner_make_one(critical, machine, &own, judge,
+                                         (prem_planner_wish){.tells = tells}, out, report, diag);
   }
   if (status == PREM_OK) {
     prem_plan_number_tasks(*out, tasks);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Applications that feed a schedule while it runs, examples/camera_loop, examples/monitor and examples/errands, built
+# Applications that feed a schedule while it runs, examples/camera_loop, monitor, errands and queens, built
 # from an installed ttprem as examples/README.md says: on the simulator the same bytes every time, on the CPU every
 # frame and errand submitted, and an end.
 #   live_examples.sh BUILD
@@ -46,3 +46,12 @@ run monitor monitor.cfg cpu monitor_cpu.txt
 [ "$(wc -l <"$place/errands/errands.c")" -le 80 ] || fail "errands.c has more than 80 lines"
 run errands errands.cfg "" errands.txt
 grep -Eqx '100 of 100 done, the longest took [0-9]+ us' "$place/errands.txt" || fail "errands: $(cat "$place/errands.txt")"
+
+# The output is right: there are 92 ways, and the kernel's reference counts them alone.
+cp -r "$here/../../examples/queens" "$place/queens"
+cmake -S "$place/queens" -B "$place/queens/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >"$place/log" &&
+  cmake --build "$place/queens/build" >>"$place/log" || fail "$(cat "$place/log")"
+queens=$place/queens/build/queens_ttprem
+"$queens" plan --quiet "$place/queens/queens.cfg" -o "$place/planned.cfg"
+"$queens" run "$place/planned.cfg" --backend sim --errands dense --repeat 500 >"$place/queens.txt"
+grep -Eq '^tt .* ok$' "$place/queens.txt" && grep -Eq '^count +tt +10 +10 +0 +0 ' "$place/queens.txt" || fail "queens: $(cat "$place/queens.txt")"

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 
+#include "examples/queens/queens.h"
 #include "prem/base/random.h"
 #include "tests/common/running.h"
 #include "ttprem/errand.h"
@@ -38,7 +40,8 @@ static prem_schedule *filter_and_servers(int32_t blocks, const char *more) {
       "}; writeback: { wcet_ns = %lldL; }; %s },"
       "{ name = \"r\"; kernel = \"vector_increment\"; class = \"best_effort\"; blocks = \"1-%d\";"
       "  tile = [ %d ]; args: { increment = 2.0; }; arrays: { in = \"b\"; out = \"new\"; };"
-      "  server: { capacity = 3; }; prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = 20000L; "
+      "  server: { capacity = 3; priority = 1; }; prefetch: { wcet_ns = %lldL; }; compute: { "
+      "wcet_ns = 20000L; "
       "}; writeback: { wcet_ns = %lldL; }; } );",
       blocks + 1, (int)CROWD_CLOCK_NS, SIZE, SIZE, period_ns, phase_ns, phase_ns, phase_ns, blocks,
       TILE, bound_ns, bound_ns, more, blocks, TILE, bound_ns, bound_ns));
@@ -48,6 +51,31 @@ static prem_trace *trace_of(const prem_session *session) {
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_session_trace_new(session, HYPERPERIODS, 1000, &trace), PREM_OK);
   return trace;
+}
+
+/* The same without a critical task: one server on two blocks. */
+static prem_schedule *server_alone(void) {
+  const long long bound_ns = CROWD_PERIOD_NS / 50;
+  return prepared_schedule(text(
+      "version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = %dL; best_effort: { "
+      "buffers = 2; block_threads = 128; }; };"
+      "arrays = ( { name = \"a\"; type = \"f32\"; shape = [ %d ]; } ); tasks = ( "
+      "{ name = \"s\"; kernel = \"vector_increment\"; class = \"best_effort\"; blocks = \"0-1\";"
+      "  tile = [ %d ]; args: { increment = 1.0; }; arrays: { in = \"a\"; out = \"new\"; };"
+      "  server: { capacity = 8; }; prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = "
+      "20000L; }; writeback: { wcet_ns = %lldL; }; } );",
+      (int)CROWD_CLOCK_NS, SIZE, TILE, bound_ns, bound_ns));
+}
+
+static void assert_counted(const prem_trace *trace) {
+  for (int32_t t = 0; t < trace->best_effort->trace->task_count; ++t) {
+    const prem_best_effort_counts *counts = &trace->best_effort->counts[t];
+    int64_t ended = 0;
+    for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
+      ended += counts->errands.ended[e];
+    ck_assert_int_eq(counts->errands.sent, ended);
+    ck_assert_int_eq(counts->jobs, counts->errands.ended[PREM_ERRAND_DONE]);
+  }
 }
 
 /* ---- senders --------------------------------------------------------------------------------- */
@@ -159,4 +187,133 @@ static void send_from_many_threads(const char *backend, int32_t blocks) {
   ck_assert_int_gt(of->ends[PREM_ERRAND_DONE], ALL / 4);
   ck_assert_int_gt(of->refused, 0);
   free(of);
+}
+
+static void send_all(prem_session *session, int32_t task) {
+  prem_errand errand;
+  while (prem_errand_acquire(session, task, &errand) == PREM_OK)
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+}
+
+/* One block, whose tiles of `r` go first, but for a few of `s`, of which an errand has ten. */
+static void go_by_priority(const char *backend) {
+  OWNED(prem_schedule) *schedule = filter_and_servers(1, "");
+  OWNED(prem_session) *session = open_on(backend, schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
+  int64_t done = 0;
+  send_all(session, 1);
+  send_all(session, 2);
+  ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+  assert_counted(trace);
+  for (int64_t i = 0; i < trace->best_effort->errand_count; ++i) {
+    const prem_errand *errand = &trace->best_effort->errands[i];
+    done += errand->end == PREM_ERRAND_DONE;
+    if (errand->end == PREM_ERRAND_DONE && done <= 3)
+      ck_assert_int_eq(errand->task, 1); /* of the best-effort ones */
+  }
+  ck_assert_int_gt(done, 0);
+}
+
+/* ---- turns -------------------------------------------------------------------------------------
+ */
+
+static const prem_kernel *const turning_list[] = {&queens_kernel};
+static const prem_registry turning_registry = {turning_list, 1};
+
+static prem_schedule *turning_server(int32_t queens, int32_t turns, const char *more) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  prem_schedule *schedule = NULL;
+  const char *source = text(
+      "version = 1; name = \"t\"; platform: { blocks = 2; }; arrays = ( { name = \"start\"; "
+      "type = \"i32\"; shape = [ %d, 18 ]; fill = \"zero\"; } ); tasks = ( { name = \"s\"; "
+      "kernel = \"queens\"; class = \"best_effort\"; blocks = \"0-1\"; tile = [ 1, 18 ]; args: "
+      "{ steps = 20; }; arrays: { in = \"start\"; out = \"new\"; more = \"new\"; }; server: { "
+      "capacity = 3; turns = %d; %s }; prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = "
+      "200L; }; writeback: { wcet_ns = 100L; }; } );",
+      queens, turns, more);
+  if (prem_schedule_load_text("t", source, &schedule, diag) != PREM_OK ||
+      prem_prepare(schedule, &turning_registry, NULL, NULL, diag) != PREM_OK)
+    abort_with("turns", diag);
+  return schedule;
+}
+
+static int32_t ways_of(prem_session *session, const prem_errand *errand) {
+  prem_errand_view view;
+  int32_t ways = 0;
+  ck_assert_int_eq(prem_errand_port(session, errand, "out", &view), PREM_OK);
+  for (int64_t row = 0; row < view.shape[2]; ++row)
+    ways += ((const int32_t *)(const void *)((const char *)view.data +
+                                             row * view.pitch_bytes))[QUEENS_WAYS];
+  return ways;
+}
+
+/* Each tile has the turns that it wants; one that has too few is not done. */
+static void count_queens(const char *backend, int32_t queens, int32_t turns, int32_t ways) {
+  OWNED(prem_schedule) *schedule = turning_server(queens, turns, "");
+  OWNED(prem_session) *session = open_on(backend, schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
+  prem_errand errand;
+  prem_verdict verdict;
+  int32_t left = 3;
+  for (int32_t i = 0; i < 3; ++i) {
+    ck_assert_int_eq(prem_errand_acquire(session, 0, &errand), PREM_OK);
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+  }
+  while (left > 0) {
+    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+    while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
+      if (errand.end == PREM_ERRAND_ABORTED) { /* the run was too short: once more */
+        ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+        continue;
+      }
+      ck_assert_int_eq(errand.end, ways >= 0 ? PREM_ERRAND_DONE : PREM_ERRAND_EXPIRED);
+      if (ways >= 0)
+        ck_assert_int_eq(ways_of(session, &errand), ways);
+      --left;
+    }
+    ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+    ck_assert(verdict.ok);
+  }
+}
+
+/* ---- cases of all backends --------------------------------------------------------------------
+ */
+
+/* What waits when a run ends is aborted; what is sent between two runs waits for the next one. */
+static void end_with_their_runs(const char *backend, prem_schedule *schedule, int32_t task) {
+  OWNED(prem_session) *session = open_on(backend, schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
+  const volatile sig_atomic_t stopped = 1;
+  prem_run_request stops = request;
+  prem_errand errand;
+  int64_t ended[PREM_ERRAND_ENDS] = {0};
+  stops.stop = &stopped;
+  send_all(session, task);
+  ck_assert_int_eq(prem_errand_collect(session, 1000000, &errand), PREM_ERR_TIMEOUT);
+  /* it may be over before anybody has seen the stop */
+  const prem_status stop = prem_session_run(session, &stops, trace, NULL);
+  ck_assert(stop == PREM_ERR_INTERRUPTED || stop == PREM_OK);
+  assert_counted(trace);
+  for (int32_t i = 0; i < 8; ++i) {
+    ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
+    ++ended[errand.end];
+    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK); /* again */
+  }
+  ck_assert_int_eq(ended[PREM_ERRAND_FAULT], 0);
+  ck_assert_int_eq(ended[PREM_ERRAND_DONE] + ended[PREM_ERRAND_ABORTED], 8);
+  ended[PREM_ERRAND_DONE] = 0;
+  while (ended[PREM_ERRAND_DONE] < 8) {
+    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+    assert_counted(trace);
+    while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
+      ++ended[errand.end];
+      if (errand.end == PREM_ERRAND_DONE)
+        ck_assert_int_eq(prem_errand_release(session, &errand), PREM_OK);
+      else
+        ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+    }
+  }
 }

@@ -39,17 +39,6 @@ START_TEST(many_threads_send_to_some_blocks) {
 }
 END_TEST
 
-static void assert_counted(const prem_trace *trace) {
-  for (int32_t t = 0; t < 2; ++t) {
-    const prem_best_effort_counts *counts = &trace->best_effort->counts[t];
-    int64_t ended = 0;
-    for (int e = 0; e < PREM_ERRAND_ENDS; ++e)
-      ended += counts->errands.ended[e];
-    ck_assert_int_eq(counts->errands.sent, ended);
-    ck_assert_int_eq(counts->jobs, counts->errands.ended[PREM_ERRAND_DONE]);
-  }
-}
-
 /* Tiles are counted that ended in time, each with what it moved. */
 static void assert_tiles_counted(const prem_trace *trace) {
   const prem_best_effort_trace *beside = trace->best_effort;
@@ -140,47 +129,20 @@ START_TEST(what_comes_too_late_has_expired) {
 }
 END_TEST
 
-/* What waits when a run ends is aborted; what is sent between two runs waits for the next one. */
 START_TEST(runs_end_and_errands_with_them) {
   OWNED(prem_schedule) *schedule = filter_and_servers(1, "");
-  OWNED(prem_session) *session = open_on("cuda", schedule);
-  OWNED(prem_trace) *trace = trace_of(session);
-  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
-  const volatile sig_atomic_t stopped = 1;
-  prem_run_request stops = request;
-  prem_errand errand;
-  int64_t ended[PREM_ERRAND_ENDS] = {0};
-  stops.stop = &stopped;
-  for (int32_t i = 0; i < 8; ++i) {
-    ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_OK);
-    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
-  }
-  ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_ERR_FULL);
-  ck_assert_int_eq(prem_errand_collect(session, 1000000, &errand), PREM_ERR_TIMEOUT);
-  /* it may be over before anybody has seen the stop */
-  const prem_status stop = prem_session_run(session, &stops, trace, NULL);
-  ck_assert(stop == PREM_ERR_INTERRUPTED || stop == PREM_OK);
-  assert_counted(trace);
-  for (int32_t i = 0; i < 8; ++i) {
-    ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
-    ++ended[errand.end];
-    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK); /* again */
-  }
-  ck_assert_int_eq(ended[PREM_ERRAND_FAULT], 0);
-  ck_assert_int_eq(ended[PREM_ERRAND_DONE] + ended[PREM_ERRAND_ABORTED], 8);
-  ended[PREM_ERRAND_DONE] = 0;
-  for (int run = 0; run < 50 && ended[PREM_ERRAND_DONE] < 8; ++run) {
-    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
-    assert_counted(trace);
-    while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
-      ++ended[errand.end];
-      if (errand.end == PREM_ERRAND_DONE)
-        ck_assert_int_eq(prem_errand_release(session, &errand), PREM_OK);
-      else
-        ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
-    }
-  }
-  ck_assert_int_eq(ended[PREM_ERRAND_DONE], 8);
+  end_with_their_runs("cuda", schedule, 1);
+}
+END_TEST
+
+START_TEST(the_greater_priority_goes_first) {
+  go_by_priority("cuda");
+}
+END_TEST
+
+START_TEST(a_server_runs_without_a_critical_task) {
+  OWNED(prem_schedule) *schedule = server_alone();
+  end_with_their_runs("cuda", schedule, 0);
 }
 END_TEST
 
@@ -288,6 +250,8 @@ int main(void) {
   tcase_add_test(cases, they_come_by_themselves);
   tcase_add_test(cases, what_comes_too_late_has_expired);
   tcase_add_test(cases, runs_end_and_errands_with_them);
+  tcase_add_test(cases, the_greater_priority_goes_first);
+  tcase_add_test(cases, a_server_runs_without_a_critical_task);
   tcase_add_test(cases, a_fault_ends_all);
   tcase_add_test(cases, a_storm_ends_with_a_run_that_is_stopped);
   tcase_add_test(cases, many_threads_send_to_one_block);

@@ -194,6 +194,49 @@ TEST(servers_take_turns) {
   ck_assert(verdict.ok);
 }
 
+/* Tiles of 6 us, two blocks: one of greater priority goes before what waits, and after sixteen of
+ * its tiles one of the others does. */
+TEST(the_greater_priority_goes_first) {
+  OWNED(prem_schedule) *schedule = prepared_schedule(
+      file_with(", " VECTOR("r"), SERVER("s", "server: { capacity = 9; }; ") ", " SERVER(
+                                      "r", "server: { capacity = 9; priority = 1; };")));
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 20);
+  prem_arrival arrivals[10] = {{30000, 1, 0, 10}, {31000, 2, 0, 4}};
+  run_with(session, arrivals, 2, 20, 0, trace);
+  const prem_errand *first = &trace->best_effort->errands[0];
+  ck_assert_int_eq(first->task, 1); /* of the best-effort ones */
+  ck_assert_int_eq(first->end_ns,
+                   48000); /* one tile of the other on each block, and two of its own */
+  for (int32_t i = 0; i < 10; ++i)
+    arrivals[i] = (prem_arrival){30000, i < 1 ? 1 : 2, 0, i < 1 ? 2 : 10};
+  run_with(session, arrivals, 10, 20, 0, trace);
+  const prem_best_effort_trace *beside = trace->best_effort;
+  int32_t before = 0;
+  while (beside->errands[before].task == 1)
+    ++before;
+  ck_assert_int_eq(before, 4); /* of forty tiles: sixteen a block, and the rest of the fourth */
+}
+
+/* Its blocks and the run's length are all that there is. */
+TEST(no_critical_task_is_needed) {
+  OWNED(prem_schedule) *schedule =
+      prepared_schedule("version = 1; name = \"t\"; platform: { blocks = 3; }; arrays = ( " VECTOR(
+          "s") " ); tasks = ( " SERVER("s", "server: { capacity = 4; };") " );");
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 2);
+  const prem_arrival arrivals[] = {{0, 0, 0, 10}, {1500000, 0, 0, 10}, {1999999, 0, 0, 1}};
+  prem_verdict verdict;
+  run_with(session, arrivals, 3, 2, 0, trace);
+  const prem_errand_counts *errands = &trace->best_effort->counts[0].errands;
+  ck_assert_int_eq(trace->best_effort->length_ns, 2000000);
+  ck_assert_int_eq(errands->ended[PREM_ERRAND_DONE], 2);
+  ck_assert_int_eq(errands->ended[PREM_ERRAND_ABORTED], 1);
+  ck_assert_int_eq(errands->response_max_ns, 30000); /* 5 rounds of 6 us */
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+  ck_assert(verdict.ok);
+}
+
 /* ---- the bound ------------------------------------------------------------------------------- */
 
 static uint64_t dice = 3;
@@ -205,8 +248,8 @@ static int64_t draw(int64_t least, int64_t most) {
 enum { MOST_ARRIVALS = 400 };
 
 typedef struct server_set {
-  int64_t period_ns, step_ns, distance_ns[2];
-  int32_t servers, burst[2], tiles[2];
+  int64_t period_ns, step_ns, distance_ns[3];
+  int32_t servers, burst[3], tiles[3];
 } server_set;
 
 static const char *random_text(server_set *set) {
@@ -215,7 +258,7 @@ static const char *random_text(server_set *set) {
   const int32_t blocks = (int32_t)draw(1, 3);
   *set = (server_set){.period_ns = draw(400, 3000),
                       .step_ns = draw(0, 2) ? 1 : draw(2, 32),
-                      .servers = (int32_t)draw(1, 2)};
+                      .servers = (int32_t)draw(1, 3)};
   for (int32_t s = 0; s < set->servers; ++s) {
     set->tiles[s] = (int32_t)draw(1, 5);
     set->burst[s] = (int32_t)draw(1, 3);
@@ -223,10 +266,11 @@ static const char *random_text(server_set *set) {
     used += (size_t)snprintf(
         servers + used, sizeof servers - used,
         ", { name = \"s%d\"; class = \"best_effort\"; kernel = \"none\"; blocks = \"2-%d\"; tiles "
-        "= 9; server: { capacity = 500; tiles = %d; distance_ns = %ldL; burst = %d; }; prefetch: "
-        "{ wcet_ns = %ldL; }; compute: { wcet_ns = %ldL; }; writeback: { wcet_ns = %ldL; }; }",
-        s, blocks + 1, set->tiles[s], (long)set->distance_ns[s], set->burst[s], (long)draw(1, 60),
-        (long)draw(1, 100), (long)draw(1, 60));
+        "= 9; server: { capacity = 500; tiles = %d; distance_ns = %ldL; burst = %d; priority = "
+        "%d; aging = %d; }; prefetch: { wcet_ns = %ldL; }; compute: { wcet_ns = %ldL; }; "
+        "writeback: { wcet_ns = %ldL; }; }",
+        s, blocks + 1, set->tiles[s], (long)set->distance_ns[s], set->burst[s], (int)draw(0, 2),
+        (int)draw(16, 18), (long)draw(1, 60), (long)draw(1, 100), (long)draw(1, 60));
   }
   return text("version = 1; name = \"t\"; platform: { blocks = %d; clock_step_ns = %ldL; "
               "best_effort: { buffers = %d; }; }; tasks = ( { name = \"c\"; kernel = \"none\"; "
@@ -290,10 +334,10 @@ TEST(no_errand_takes_longer) {
   const int64_t most = wanted ? atoll(wanted) : ROUNDS(20000);
   int64_t sent = 0;
   int32_t near = 0, judged = 0;
-  prem_arrival *arrivals = malloc(2 * MOST_ARRIVALS * sizeof *arrivals);
+  prem_arrival *arrivals = malloc(3 * MOST_ARRIVALS * sizeof *arrivals);
   while (sent < most || judged == 0) {
     server_set set;
-    int64_t bound_ns[2] = {0}, longest_ns = 0;
+    int64_t bound_ns[3] = {0}, longest_ns = 0;
     const char *source = random_text(&set);
     OWNED(prem_schedule) *schedule = schedule_from_text(source);
     if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, NULL) != PREM_OK)

@@ -47,43 +47,25 @@ TEST(they_come_by_themselves) {
   ck_assert_int_gt(full, 0);
 }
 
-/* What waits when a run ends is aborted; what is sent between two runs waits for the next one. */
 TEST(runs_end_and_errands_with_them) {
   OWNED(prem_schedule) *schedule = filter_and_servers(1, "");
-  OWNED(prem_session) *session = open_on("cpu", schedule);
-  OWNED(prem_trace) *trace = trace_of(session);
-  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
-  const volatile sig_atomic_t stopped = 1;
-  prem_run_request stops = request;
-  prem_errand errand;
-  int64_t ended[PREM_ERRAND_ENDS] = {0};
-  stops.stop = &stopped;
-  for (int32_t i = 0; i < 8; ++i) {
-    ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_OK);
-    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
-  }
-  ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_ERR_FULL);
-  ck_assert_int_eq(prem_errand_collect(session, 1000000, &errand), PREM_ERR_TIMEOUT);
-  /* it may be over before anybody has seen the stop */
-  const prem_status stop = prem_session_run(session, &stops, trace, NULL);
-  ck_assert(stop == PREM_ERR_INTERRUPTED || stop == PREM_OK);
-  for (int32_t i = 0; i < 8; ++i) {
-    ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
-    ++ended[errand.end];
-    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK); /* again */
-  }
-  ck_assert_int_eq(ended[PREM_ERRAND_FAULT], 0);
-  ck_assert_int_eq(ended[PREM_ERRAND_DONE] + ended[PREM_ERRAND_ABORTED], 8);
-  do {
-    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
-    while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
-      ++ended[errand.end];
-      if (errand.end == PREM_ERRAND_DONE)
-        ck_assert_int_eq(prem_errand_release(session, &errand), PREM_OK);
-      else
-        ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
-    }
-  } while (ended[PREM_ERRAND_DONE] < 8);
+  end_with_their_runs("cpu", schedule, 1);
+}
+
+TEST(a_server_runs_without_a_critical_task) {
+  OWNED(prem_schedule) *schedule = server_alone();
+  end_with_their_runs("cpu", schedule, 0);
+}
+
+TEST(the_greater_priority_goes_first) {
+  go_by_priority("cpu");
+}
+
+TEST(tiles_have_the_turns_that_they_want) {
+  count_queens("cpu", 8, 1000, 92);
+  count_queens("cpu", 8, 2, -1);
+  count_queens("sim", 9, 1000, 352);
+  count_queens("sim", 6, 1, -1);
 }
 
 /* ---- a compute that does not return -----------------------------------------------------------

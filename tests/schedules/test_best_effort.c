@@ -64,9 +64,19 @@ TEST(tasks_follow_their_own_class_alone) {
       good());
 }
 
-TEST(some_task_is_critical) {
-  assert_refused(55, "all are best effort",
-                 file_of("blocks = 2;", GOOD_LOAD, "hyperperiod_ns = 200L;"));
+TEST(no_task_has_to_be_critical) {
+  OWNED(prem_schedule) *schedule =
+      schedule_from_text(file_of("blocks = 2;", GOOD_LOAD,
+                                 "hyperperiod_ns = 200L; closed: { open_ns = 200L; "
+                                 "start_ns = [ ]; end_ns = [ ]; };"));
+  OWNED(prem_diag) *diag = prem_diag_new();
+  ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_OK);
+  prem_schedule_set_plan(schedule, NULL);
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_OK);
+  ck_assert_int_eq(plan->hyperperiod_ns, 1000000);
+  ck_assert_int_eq(plan->open_ns, plan->hyperperiod_ns);
+  prem_plan_free(plan);
 }
 
 TEST(all_have_a_rate_or_none) {

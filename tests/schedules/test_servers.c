@@ -134,6 +134,17 @@ TEST(an_errand_has_no_more_tiles_than_the_task) {
                                                                                             "2; "                       \
                                                                                             "};") "\n);"
 
+/* Nobody knows what kernel `none` would say; a vector's has no word for it. */
+TEST(a_kernel_says_whether_there_is_another_turn) {
+  assert_legal(file_with(SERVER(PHASES, "turns = 2;")));
+  assert_refused(
+      55, "has no output `more` of type i32",
+      "version = 1; name = \"v\"; platform: { blocks = 1; }; arrays = ( " ARRAY(
+          "x", "") " ); tasks = ( " VECTOR("s", "x", "new",
+                                           "blocks = [ 0 ]; class = \"best_effort\"; "
+                                           "server: { capacity = 2; turns = 2; };") " );");
+}
+
 TEST(what_a_server_writes_is_its_errands_own) {
   assert_twins(45, "writes array 'z', which 'l' uses", VECTORS("x", "z", ""),
                VECTORS("x", "y", ""));
@@ -184,7 +195,7 @@ enum { LONGEST = 120, BLOCKS = 3, ERRANDS = 400, HISTORY_NS = 4000 };
 typedef struct set {
   int64_t length_ns, start_ns[2], end_ns[2];
   int64_t wcet_ns[PREM_PHASE_COUNT];
-  int32_t blocks, tiles, burst;
+  int32_t blocks, tiles, turns, burst;
   int64_t distance_ns;
 } set;
 
@@ -202,19 +213,21 @@ static set random_set(uint64_t *random) {
     s.wcet_ns[p] = between(random, 1, 7);
   s.blocks = (int32_t)between(random, 1, BLOCKS);
   s.tiles = (int32_t)between(random, 1, 4);
+  s.turns = (int32_t)between(random, 1, 3);
   s.burst = (int32_t)between(random, 1, 3);
-  s.distance_ns = between(random, 30, 300);
+  s.distance_ns = s.turns * between(random, 30, 300);
   return s;
 }
 
 static const char *text_of(const set *s) {
   return text("version = 1; name = \"t\"; platform: { blocks = 4; };\ntasks = (\n" CRITICAL
               ",\n{ name = \"s\"; class = \"best_effort\"; kernel = \"none\"; tiles = 9; "
-              "blocks = \"1-%d\"; server: { capacity = 9; tiles = %d; burst = %d; distance_ns = "
-              "%ldL; }; prefetch: { wcet_ns = %ldL; }; compute: { wcet_ns = %ldL; }; writeback: { "
+              "blocks = \"1-%d\"; server: { capacity = 9; tiles = %d; turns = %d; burst = %d; "
+              "distance_ns = %ldL; }; prefetch: { wcet_ns = %ldL; }; compute: { wcet_ns = %ldL; }; "
+              "writeback: { "
               "wcet_ns = %ldL; }; } );\nplan: { hyperperiod_ns = %ldL; closed: { open_ns = 1L; "
               "start_ns = [ %ldL, %ldL ]; end_ns = [ %ldL, %ldL ]; }; };",
-              s->blocks, s->tiles, s->burst, (long)s->distance_ns, (long)s->wcet_ns[0],
+              s->blocks, s->tiles, s->turns, s->burst, (long)s->distance_ns, (long)s->wcet_ns[0],
               (long)s->wcet_ns[1], (long)s->wcet_ns[2], (long)s->length_ns, (long)s->start_ns[0],
               (long)s->start_ns[1], (long)s->end_ns[0], (long)s->end_ns[1]);
 }
@@ -244,6 +257,7 @@ static bool may_begin(const set *s, int phase, int64_t at_ns) {
 typedef struct working {
   int32_t errand; /* -1: nothing */
   int phase;      /* at work, or to begin */
+  int32_t turn;
   bool works;
   int64_t end_ns;
 } working;
@@ -265,6 +279,7 @@ static bool act(world *w, working *worker, int64_t at_ns) {
       return false;
     worker->errand = w->next_tile++ / w->s->tiles;
     worker->phase = PREM_PREFETCH;
+    worker->turn = 0;
     return true;
   }
   if (!worker->works) {
@@ -280,6 +295,10 @@ static bool act(world *w, working *worker, int64_t at_ns) {
   worker->works = false;
   if (++worker->phase < PREM_PHASE_COUNT)
     return true;
+  if (++worker->turn < w->s->turns) {
+    worker->phase = PREM_PREFETCH;
+    return true;
+  }
   if (--w->left[worker->errand] == 0 && at_ns - w->comes_ns[worker->errand] > w->longest_ns)
     w->longest_ns = at_ns - w->comes_ns[worker->errand];
   worker->errand = -1;
@@ -371,6 +390,7 @@ TEST(what_never_begins_has_no_bound) {
            .wcet_ns = {9, 1, 1},
            .blocks = 1,
            .tiles = 1,
+           .turns = 1,
            .burst = 1,
            .distance_ns = 500};
   ck_assert_int_gt(bound_of(&s), 0);

@@ -172,6 +172,8 @@ struct serve_hand {
   int32_t is_whole; /* 1: the errand has no other tiles */
   int32_t expired;  /* of such a one: 1: it was too late for a tile to begin */
   int32_t looks;    /* 1: this block looks for the next errand */
+  int32_t passed;   /* tiles of other servers since the last one of this */
+  int32_t reserved;
 };
 #endif
 
@@ -209,7 +211,9 @@ struct block_state {
   int64_t ended[PREM_PHASE_COUNT]; /* phases that count */
 #endif
 #if PREM_SERVES
-  int32_t serves; /* servers of this block; 0: it works its tables */
+  int32_t serves;                         /* servers of this block; 0: it works its tables */
+  int32_t served;                         /* of which it had the last tile */
+  int32_t order_served[PREM_MAX_SERVERS]; /* who is asked for a tile first */
   serve_hand hands[PREM_MAX_SERVERS];
   prem_device_server servers[PREM_MAX_SERVERS]; /* facts of each */
 #endif

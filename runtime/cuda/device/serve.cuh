@@ -45,6 +45,7 @@ __device__ void servers_furnish(const prem_launch &launch, const prem_device_blo
   if (threadIdx.x == 0) {
     own->serves =
         block->task_count > 0 && servers[block->tasks[0]].state != nullptr ? block->task_count : 0;
+    own->served = own->serves - 1; /* the first one is next */
     for (int32_t t = 0; t < PREM_MAX_SERVERS; ++t)
       own->hands[t] = serve_hand{};
   }
@@ -64,6 +65,7 @@ __device__ __forceinline__ bool hand_fill(serve_hand *hand, bool is_there,
     hand->asked = before.asked;
     hand->tiles = before.tiles;
     hand->bytes = before.bytes;
+    hand->passed = before.passed;
   }
   __syncwarp();
   return is_there;
@@ -116,13 +118,12 @@ __device__ __forceinline__ serve_hand errand_open(const prem_device_server *serv
   return found;
 }
 
-/** Let another block look, if there is one. One warp. */
+/** Let another block look, if there is one. */
 __device__ __forceinline__ void look_give_up(const prem_device_server *server, serve_hand *hand) {
-  if (lane_number() == 0 && hand->looks && server->blocks > 1) {
+  if (hand->looks && server->blocks > 1) {
     hand->looks = 0;
     prem_look_end(&server->state->looks.word);
   }
-  __syncwarp();
 }
 
 /** May this block look from now on? One warp. */
@@ -251,19 +252,63 @@ __device__ __forceinline__ bool tile_take(block_state *own, int32_t number) {
   return has_some && !tiles_expire(own, server, hand);
 }
 
-/** Wait for a tile. One warp. @return of which server: they take turns; -1: the run is over */
-__device__ __noinline__ int32_t tile_await(int32_t turn) {
+/** Are there tiles left of the errand of which the block had the last one? */
+__device__ __forceinline__ bool errand_goes_on(const block_state *own) {
+  const prem_device_server *server = &own->servers[own->served];
+  const serve_hand *hand = &own->hands[own->served];
+  if (hand->next < hand->end)
+    return true;
+  const uint64_t open = prem_load_relaxed(&server->state->open.word);
+  return prem_open_left(open) > 0 && prem_open_room(open) == hand->room &&
+         *(const volatile uint64_t *)&server->rooms[hand->room].number == hand->number;
+}
+
+/** Put the servers in order: first one that has waited for `aging` tiles of others, if the block is
+ *  not at an errand of greater priority; then by priority, equal ones in turn. One warp. */
+__device__ __forceinline__ void servers_order(block_state *own) {
+  const int32_t lane = lane_number(), count = own->serves, served = own->served;
+  const bool goes_on = __any_sync(FULL_WARP, lane == 0 && count > 1 && errand_goes_on(own));
+  int32_t rank = -1, place = 0;
+  if (lane < count) {
+    const prem_device_server *server = &own->servers[lane];
+    const bool yields = goes_on && server->priority < own->servers[served].priority;
+    const bool is_due = own->hands[lane].passed >= server->aging && !yields;
+    const int32_t turn = (lane - served - 1 + count) % count;
+    rank = ((int32_t)is_due * (PREM_MAX_SERVERS + 1) + server->priority) * count + count - turn;
+  }
+  for (int32_t other = 0; other < count; ++other)
+    place += __shfl_sync(FULL_WARP, rank, other) > rank;
+  if (lane < count)
+    own->order_served[place] = lane;
+  __syncwarp();
+}
+
+/** The block has a tile of this server. One warp. */
+__device__ __forceinline__ void servers_note(block_state *own, int32_t number) {
+  const int32_t lane = lane_number();
+  if (lane < own->serves) {
+    serve_hand *hand = &own->hands[lane];
+    look_give_up(&own->servers[lane], hand);
+    hand->passed = lane == number ? 0 : min(hand->passed + 1, (int32_t)PREM_MAX_AGING);
+  }
+  if (lane == 0)
+    own->served = number;
+  __syncwarp();
+}
+
+/** Wait for a tile. One warp. @return of which server; -1: the run is over */
+__device__ __noinline__ int32_t tile_await() {
   block_state *own = shared();
   const int32_t count = own->serves;
   int64_t look_ns = 0;
+  servers_order(own);
 #pragma unroll 1
   for (;;) {
     bool looks = false;
     for (int32_t i = 0; i < count; ++i) {
-      const int32_t number = (turn + i) % count;
+      const int32_t number = *(const volatile int32_t *)&own->order_served[i];
       if (tile_take(own, number)) {
-        for (int32_t other = 0; other < count; ++other)
-          look_give_up(&own->servers[other], &own->hands[other]);
+        servers_note(own, number);
         return number;
       }
       looks |= *(const volatile int32_t *)&own->hands[number].looks != 0;
@@ -442,12 +487,10 @@ __device__ __noinline__ bool tile_work(int32_t number, uint32_t count) {
 /** Warp 0 of a block of servers. */
 __device__ __forceinline__ void server_warp(block_state *own) {
   uint32_t count = 0;
-  int32_t turn = 0;
+  int32_t number;
 #pragma unroll 1
-  while ((turn = tile_await(turn)) >= 0 && tile_work(turn, count)) {
+  while ((number = tile_await()) >= 0 && tile_work(number, count))
     ++count;
-    turn = (turn + 1) % own->serves;
-  }
   if (lane_number() == 0) {
     for (int32_t s = 0; s < own->serves; ++s) {
       atomicAdd((unsigned long long *)&own->servers[s].state->tiles, own->hands[s].tiles);

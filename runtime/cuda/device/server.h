@@ -48,9 +48,10 @@ typedef struct prem_device_server {
   int64_t ahead_ns[PREM_PHASE_COUNT];
   int64_t deadline_ns; /* 0: none */
   int32_t entry_bytes, in_moves, out_moves;
-  int32_t blocks; /* that work for it */
-  int32_t task;   /* its number */
-  int32_t parts;  /* prem_claim_of() */
+  int32_t blocks;          /* that work for it */
+  int32_t task;            /* its number */
+  int32_t parts;           /* prem_claim_of() */
+  int32_t priority, aging; /* as in prem_server */
 } prem_device_server;
 
 static_assert(sizeof(prem_device_server) % 8 == 0, "servers are brought 8 bytes at a time");

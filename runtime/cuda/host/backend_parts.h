@@ -147,6 +147,8 @@ prem_status prem_cuda_say_broken(const prem_cuda *cuda, prem_mode mode, prem_eng
  *  stops, and gives a compute that never returns up for lost. */
 prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *request,
                             prem_engine engine, prem_diag *diag);
+/** Of best-effort tasks alone: until their time is over, somebody stops them, or they have left. */
+prem_status prem_cuda_watch_alone(const prem_cuda *cuda, const prem_run_request *request);
 
 /** Has a block raised a fault, or does the GPU not even answer? It takes as long as a copy of a
  *  word. */
@@ -229,6 +231,10 @@ prem_status prem_cuda_beside_prepare(prem_cuda *critical, const prem_run_request
                                      prem_cuda_beside *run, prem_diag *diag);
 /** Launch it; its blocks wait for the critical ones, to begin with them. */
 cudaError_t prem_cuda_beside_launch(prem_cuda_beside *run);
+/** Are there best-effort tasks alone? Then the other executive is not launched. */
+static inline bool prem_cuda_is_alone(const prem_cuda *cuda) {
+  return cuda->program->schedule->task_count == 0;
+}
 /** What is launched after the critical ones, as ordinary kernels are. */
 prem_status prem_cuda_beside_begin(prem_cuda_beside *run, prem_diag *diag);
 /** The critical blocks have left, or never came: let these leave, and see it. */

@@ -145,8 +145,9 @@ cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_blo
   cudaError_t error = prem_cuda_collect_phases(cuda, blocks, trace);
   if (error != cudaSuccess)
     return error;
-  error = cudaMemcpy(trace->job_end_ns, cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room,
-                     cudaMemcpyDeviceToHost);
+  if (ends > 0)
+    error = cudaMemcpy(trace->job_end_ns, cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room,
+                       cudaMemcpyDeviceToHost);
   /* as origin_of() of the executive has them */
   prem_trace_begin_periodically(trace, cuda->program->hyperperiod_ns, hyperperiods);
   return error;

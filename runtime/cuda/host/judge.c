@@ -158,6 +158,8 @@ static prem_status divide_sm(prem_cuda *cuda, int64_t kept_bytes, prem_diag *dia
                   cuda->threads, PREM_CUDA_MIN_THREADS, PREM_MEMORY_THREADS);
     return PREM_ERR_INVALID;
   }
+  if (per_sm == 0) /* there are best-effort tasks alone */
+    return PREM_OK;
   const int64_t control_bytes = cuda->device.launch.buffers_at;
   const int64_t needed = control_bytes + cuda->device.buffer_bytes;
   int64_t share = ((int64_t)device->sharedMemPerMultiprocessor - kept_bytes) / per_sm -

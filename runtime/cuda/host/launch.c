@@ -101,7 +101,8 @@ cudaError_t prem_cuda_reset_state(const prem_cuda *cuda, int64_t ends) {
   CUDA_TRY(cudaMemset(launch->cells, 0, (size_t)cuda->device.cell_count * sizeof *launch->cells));
   CUDA_TRY(cudaMemset(launch->record_counts, 0, ledgers * sizeof *launch->record_counts));
   CUDA_TRY(cudaMemset(launch->gangs, 0, gangs * sizeof *launch->gangs));
-  CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
+  if (ends > 0) /* without jobs there is no room for them */
+    CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
   CUDA_TRY(reset_tokens(cuda));
   CUDA_TRY(reset_company(cuda));
 fail:
@@ -240,8 +241,9 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns, &width_ns));
   CUDA_TRY(prem_cuda_beside_launch(&beside));
   const int64_t called_at_ns = prem_host_clock_ns();
-  CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
-                                       cuda->scratch_bytes, cuda->stream));
+  if (!prem_cuda_is_alone(cuda))
+    CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
+                                         cuda->scratch_bytes, cuda->stream));
   const cudaError_t watched = request->sentinel ? launch_sentinel(cuda, has_spare_sm) : cudaSuccess;
   const prem_status begun = prem_cuda_beside_begin(&beside, diag);
   if (begun != PREM_OK)

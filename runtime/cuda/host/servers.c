@@ -174,7 +174,9 @@ static cudaError_t server_load(struct prem_cuda_servers *servers, int32_t task,
                                  .deadline_ns = of->deadline_ns,
                                  .blocks = of->block_count,
                                  .parts = of->block_count > 1 ? 2 * of->block_count : 1,
-                                 .task = task};
+                                 .task = task,
+                                 .priority = of->server.priority,
+                                 .aging = of->server.aging};
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     server->ahead_ns[phase] = cuda->part->ahead_ns[task * PREM_PHASE_COUNT + phase];
   moves_count(cuda, task, server);

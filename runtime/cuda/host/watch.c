@@ -7,6 +7,7 @@
 enum {
   POLL_NS = 20000,    /* the host's look at the stream */
   LOOK_NS = 20000000, /* and at the abort word */
+  LOOK_ALONE_NS = 1000000,
   FETCH_LOOKS = 10000 /* for a copy beside a running kernel, some 0.7 s */
 };
 
@@ -84,4 +85,25 @@ prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *reque
     }
     host_pause(POLL_NS);
   }
+}
+
+prem_status prem_cuda_watch_alone(const prem_cuda *cuda, const prem_run_request *request) {
+  const prem_cuda *beside = cuda->beside;
+  const int64_t length_ns = request->hyperperiods * cuda->program->hyperperiod_ns;
+  int64_t look_ns = 0, end_ns = INT64_MAX;
+  while (cudaStreamQuery(beside->stream) == cudaErrorNotReady && prem_host_clock_ns() < end_ns) {
+    if (request->stop && *request->stop)
+      return PREM_ERR_INTERRUPTED;
+    prem_cuda_servers_look(cuda);
+    if (end_ns == INT64_MAX && prem_host_clock_ns() >= look_ns) {
+      if (!fetch(cuda, cuda->clock_word, &cuda->device.launch.state->start_ns,
+                 sizeof *cuda->clock_word))
+        return PREM_OK; /* stopping it will say why */
+      if (*cuda->clock_word != 0)
+        end_ns = prem_host_clock_ns() + PREM_CUDA_START_MARGIN_NS + length_ns;
+      look_ns = prem_host_clock_ns() + LOOK_ALONE_NS;
+    }
+    host_pause(POLL_NS);
+  }
+  return PREM_OK;
 }
