@@ -172,7 +172,10 @@ static void refuse_instants(prem_reader *reader, const config_setting_t *group, 
 
 void prem_read_server(prem_reader *reader, const config_setting_t *group, void *out) {
   prem_task *task = out;
-  task->server = (prem_server){.burst = 1, .aging = PREM_MAX_SERVERS, .turns = 1, .place = prem_setting_place(reader, group)};
+  task->server = (prem_server){.burst = 1,
+                               .aging = PREM_MAX_SERVERS,
+                               .turns = 1,
+                               .place = prem_setting_place(reader, group)};
   prem_read_keys(reader, group, PREM_KEYS_server, &task->server);
   if (!task->best_effort)
     prem_refuse(reader, 5, group, NULL,
