@@ -156,6 +156,36 @@ static bool read_file(const char *path, const prem_schedule *schedule, command_a
   return good;
 }
 
+/* How many of a server's errands come sooner than its model lets them: into a full bucket. */
+static int64_t count_too_soon(const command_arrivals *of, int32_t task, const prem_server *server,
+                              int64_t *all) {
+  const int64_t room_ns = (server->burst - 1) * server->distance_ns;
+  int64_t empty_ns = 0, too_soon = 0;
+  *all = 0;
+  for (int64_t i = 0; i < of->count; ++i) {
+    if (of->list[i].task != task)
+      continue;
+    ++*all;
+    too_soon += empty_ns - of->list[i].at_ns > room_ns;
+    empty_ns = prem_max_i64(empty_ns, of->list[i].at_ns) + server->distance_ns;
+  }
+  return too_soon;
+}
+
+static void tell_too_soon(const char *path, const prem_schedule *schedule,
+                          const command_arrivals *of) {
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_server *server = &schedule->tasks[t].server;
+    int64_t all = 0, too_soon = 0;
+    if (server->capacity > 0 && server->distance_ns > 0)
+      too_soon = count_too_soon(of, t, server, &all);
+    if (too_soon > 0)
+      command_note("%s: %" PRId64 " of %" PRId64 " errands of server '%s' come sooner than its "
+                   "distance_ns and burst let them: the bound by the plan is not for these runs",
+                   path, too_soon, all, schedule->tasks[t].name);
+  }
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 int command_arrivals_make(const char *what, const prem_schedule *schedule, int64_t length_ns,
@@ -180,5 +210,7 @@ int command_arrivals_make(const char *what, const prem_schedule *schedule, int64
     good = read_file(what, schedule, out);
   if (good && out->count > 0)
     qsort(out->list, (size_t)out->count, sizeof *out->list, by_time);
+  if (good)
+    tell_too_soon(what, schedule, out);
   return good ? COMMAND_DONE : COMMAND_INVALID;
 }
