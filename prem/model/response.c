@@ -27,6 +27,7 @@
 #include "ttprem/schedule.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "prem/base/numbers.h"
 
@@ -54,7 +55,7 @@ typedef struct analysis {
   const prem_task *server;
   phase_work works[PREM_MAX_SERVERS * PREM_PHASE_COUNT]; /* of other servers on the same blocks, */
   int32_t own, work_count; /* and from `own` on those of the server itself */
-  int32_t other_count, other_end[PREM_MAX_SERVERS]; /* where the works of each of these end */
+  int32_t other_count, other_end[PREM_MAX_SERVERS]; /* where different works of these end */
   int32_t others_before;  /* so many of their tiles a block may work before one of the server's */
   bool leads;             /* all others have less priority: only before it begins an errand */
   int64_t most_steps;     /* tiles of a pass over the instants; then it gets coarse */
@@ -223,8 +224,22 @@ static void add_works(analysis *a, const prem_task *task) {
     a->works[first].take_ns = task->server.take_ns;
 }
 
+/* Those of a server on the same blocks, unless another one has the same. */
+static void add_other_works(analysis *a, const prem_task *task) {
+  const int32_t from = a->work_count;
+  add_works(a, task);
+  for (int32_t i = 0, first = 0; i < a->other_count; first = a->other_end[i++])
+    if (a->other_end[i] - first == a->work_count - from &&
+        memcmp(&a->works[first], &a->works[from],
+               (size_t)(a->work_count - from) * sizeof *a->works) == 0) {
+      a->work_count = from;
+      return;
+    }
+  a->other_end[a->other_count++] = a->work_count;
+}
+
 static void find_works(analysis *a) {
-  int32_t servers = 0;
+  int32_t servers = 0, others = 0;
   int64_t ahead = 0; /* tiles of errands that a block may be at when it is this server's turn */
   a->leads = true;
   for (int32_t t = 0; t < a->schedule->task_count; ++t) {
@@ -232,15 +247,15 @@ static void find_works(analysis *a) {
     servers += other->server.capacity > 0;
     if (other->server.capacity > 0 && other != a->server &&
         other->blocks[0] == a->server->blocks[0]) {
-      add_works(a, other);
-      a->other_end[a->other_count++] = a->work_count;
+      add_other_works(a, other);
+      ++others;
       a->leads &= other->server.priority < a->server->server.priority;
       if (other->server.priority > a->server->server.priority)
         ahead += (int64_t)prem_server_tiles(other) * other->server.turns;
     }
   }
-  a->others_before = (int32_t)prem_min_i64(
-      INT32_MAX, a->other_count + (ahead > 0 ? ahead + a->server->server.aging : 0));
+  a->others_before =
+      (int32_t)prem_min_i64(INT32_MAX, others + (ahead > 0 ? ahead + a->server->server.aging : 0));
   a->own = a->work_count;
   add_works(a, a->server);
   a->most_steps = MOST_STEPS / servers;
