@@ -239,12 +239,12 @@ static void add_other_works(analysis *a, const prem_task *task) {
 }
 
 static void find_works(analysis *a) {
-  int32_t servers = 0, others = 0;
+  int32_t servers = 1, others = 0; /* of all, and of those on the same blocks */
   int64_t ahead = 0; /* tiles of errands that a block may be at when it is this server's turn */
   a->leads = true;
   for (int32_t t = 0; t < a->schedule->task_count; ++t) {
     const prem_task *other = &a->schedule->tasks[t];
-    servers += other->server.capacity > 0;
+    servers += other->server.capacity > 0 && other != a->server;
     if (other->server.capacity > 0 && other != a->server &&
         other->blocks[0] == a->server->blocks[0]) {
       add_other_works(a, other);
