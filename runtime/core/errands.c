@@ -106,6 +106,7 @@ static void begin_turns(prem_errands *errands) {
     for (int32_t i = 0; errands->servers[t] && i < part->tasks[t].block_count; ++i) {
       prem_errand_block *block = errands->blocks[part->tasks[t].blocks[i]];
       block->last_task = t;
+      block->last_room = -1;
       for (int32_t other = 0; other < part->task_count; ++other)
         block->kept[other].room = -1;
       memset(block->passed, 0, (size_t)part->task_count * sizeof *block->passed);
@@ -356,6 +357,8 @@ static bool has_tiles(const prem_errand_server *server) {
 static bool goes_on(const prem_errands *errands, const prem_errand_block *own) {
   if (own->kept[own->last_task].room >= 0)
     return true;
+  if (own->last_room < 0)
+    return false;
   const prem_errand_room *room = &errands->servers[own->last_task]->rooms[own->last_room];
   const uint64_t out = atomic_load_explicit(&room->out, memory_order_relaxed);
   return (int32_t)(uint32_t)out > 0 && out >> 32 == (uint32_t)own->last_number;

@@ -73,7 +73,7 @@ typedef struct prem_errand_block {
   int32_t *passed;        /* [task]: tiles of other servers since the last one of this */
   int32_t task;
   prem_errand_tile now;
-  int32_t last_task, last_room; /* the tile before it, and its errand */
+  int32_t last_task, last_room; /* the tile before it, and its errand; -1: none in this run */
   uint64_t last_number;
 } prem_errand_block;
 

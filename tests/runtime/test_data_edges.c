@@ -136,7 +136,7 @@ TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
   fixture f;
   fixture_load(&f, &registry, "%s", one_rate);
   assert_checked(f.schedule);
-  OWNED(prem_program) *program = compile(f.schedule);
+  prem_program *program = compile(f.schedule);
   const prem_task_program *writer = &program->tasks[0], *reader = &program->tasks[1];
   ck_assert_int_eq(writer->after_count, 0);
   ck_assert_int_eq(writer->edge_count, 1);
@@ -150,6 +150,7 @@ TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
   ck_assert(program->blocks[0].memory[0].flags & PREM_RECORD_AFTER);
   ck_assert(program->blocks[1].memory[0].flags & PREM_RECORD_AFTER);
   ck_assert(!(program->blocks[1].memory[1].flags & PREM_RECORD_AFTER));
+  prem_program_free(program);
   fixture_close(&f);
 }
 
