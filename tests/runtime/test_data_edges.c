@@ -4,8 +4,11 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "runtime/core/arrays.h"
 #include "runtime/core/backend.h"
+#include "runtime/core/program.h"
 #include "tests/common/cpu_fixture.h"
+#include "tests/common/plan_order.h"
 #include "tests/common/random_schedule.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
@@ -163,11 +166,12 @@ TESTS(edges_keep_the_plans_order_and_no_other, 4) {
   fixture f;
   fixture_load(&f, &registry, two_rates, cases[_i].start_ns);
   assert_checked(f.schedule);
-  OWNED(prem_program) *program = compile(f.schedule);
+  prem_program *program = compile(f.schedule);
   const prem_task_program *writer = &program->tasks[0];
   ck_assert_int_eq(writer->edge_count, 1);
   for (int job = 0; job < 2; ++job)
     ck_assert_int_eq(writer->after[0].needed_jobs[job], cases[_i].awaited[job]);
+  prem_program_free(program);
   fixture_close(&f);
 }
 
@@ -175,7 +179,7 @@ TESTS(edges_keep_the_plans_order_and_no_other, 4) {
 TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
   fixture f;
   fixture_load(&f, &registry, two_rates, 130000L);
-  OWNED(prem_program) *program = compile(f.schedule);
+  prem_program *program = compile(f.schedule);
   const prem_task_program *reader = &program->tasks[1];
   ck_assert_int_eq(reader->after_count, 1);
   ck_assert_int_eq(reader->after[0].needed_jobs[0], 1);
@@ -183,6 +187,7 @@ TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
   ck_assert_int_eq(reader->after[1].task, 0);
   ck_assert_int_eq(reader->after[1].phase, PREM_PREFETCH);
   ck_assert_int_eq(reader->after[1].needed_jobs[0], 2);
+  prem_program_free(program);
   fixture_close(&f);
 }
 
@@ -205,11 +210,12 @@ TEST(no_job_of_a_later_hyperperiod_is_awaited) {
       "  { task = \"frame\"; phase = \"writeback\"; start_ns = 250000L; },"
       "  { task = \"watch\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L;"
       "    repeat = 2; step_ns = 20000L; } ); };");
-  OWNED(prem_program) *program = compile(f.schedule);
+  prem_program *program = compile(f.schedule);
   const prem_task_program *writer = &program->tasks[0];
   ck_assert_int_eq(writer->edge_count, 1);
   ck_assert_int_eq(writer->after[0].task, 1);
   ck_assert_int_eq(writer->after[0].needed_jobs[0], 1);
+  prem_program_free(program);
   fixture_close(&f);
 }
 
@@ -371,11 +377,12 @@ TESTS(a_plan_that_is_kept_is_not_delayed, 4) {
   fixture f;
   fixture_load(&f, &registry, two_rates, starts_ns[_i]);
   assert_checked(f.schedule);
-  OWNED(prem_trace) *trace = simulate(f.schedule, PREM_MODE_TT, HYPERPERIODS);
+  prem_trace *trace = simulate(f.schedule, PREM_MODE_TT, HYPERPERIODS);
   for (int32_t i = 0; i < 2 * PREM_PHASE_COUNT; ++i) {
     ck_assert_int_eq(trace->stats[i].late, 0);
     ck_assert_int_eq(trace->stats[i].overruns, 0);
   }
+  prem_trace_free(trace);
   fixture_close(&f);
 }
 
