@@ -38,7 +38,7 @@ typedef struct prem_errand_room {
   prem_errand errand; /* arrival_ns on the senders' clock until the errand ends */
   _Atomic int32_t state;
   _Atomic int32_t left; /* tiles that have not ended */
-  _Atomic uint64_t out; /* prem_out_word(): tiles that no block has taken */
+  _Atomic uint64_t out; /* its number << 32 | tiles that no block has taken */
   _Atomic int64_t begin_ns;
   _Atomic bool has_expired;
   _Atomic int64_t done_in; /* the run in which it was done last: then its outputs are there */

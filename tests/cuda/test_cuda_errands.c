@@ -251,8 +251,7 @@ int main(void) {
   tcase_add_test(cases, what_comes_too_late_has_expired);
   tcase_add_test(cases, runs_end_and_errands_with_them);
   tcase_add_test(cases, the_greater_priority_goes_first);
-  if (!IS_SLOW) /* all blocks that an SM holds are launched: minutes for each run there */
-    tcase_add_test(cases, a_server_runs_without_a_critical_task);
+  tcase_add_test(cases, a_server_runs_without_a_critical_task);
   tcase_add_test(cases, a_fault_ends_all);
   tcase_add_test(cases, a_storm_ends_with_a_run_that_is_stopped);
   tcase_add_test(cases, many_threads_send_to_one_block);

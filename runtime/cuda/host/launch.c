@@ -248,7 +248,8 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   const prem_status begun = prem_cuda_beside_begin(&beside, diag);
   if (begun != PREM_OK)
     prem_cuda_stop_blocks(cuda);
-  status = prem_cuda_watch(cuda, request, engine, diag);
+  status = prem_cuda_is_alone(cuda) ? prem_cuda_watch_alone(cuda, request)
+                                    : prem_cuda_watch(cuda, request, engine, diag);
   status = begun != PREM_OK ? begun : status;
   besides = prem_cuda_beside_stop(&beside, request, diag);
   status = status == PREM_OK ? besides : status;

@@ -94,6 +94,7 @@ prem_status prem_cuda_watch_alone(const prem_cuda *cuda, const prem_run_request 
   while (cudaStreamQuery(beside->stream) == cudaErrorNotReady && prem_host_clock_ns() < end_ns) {
     if (request->stop && *request->stop)
       return PREM_ERR_INTERRUPTED;
+    prem_sentinel_tell(cuda->sentinel);
     prem_cuda_servers_look(cuda);
     if (end_ns == INT64_MAX && prem_host_clock_ns() >= look_ns) {
       if (!fetch(cuda, cuda->clock_word, &cuda->device.launch.state->start_ns,
