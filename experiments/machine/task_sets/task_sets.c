@@ -205,7 +205,8 @@ static ratio ratio_of(const prem_table *table, const char *kind, int32_t of, int
   if (known > 0)
     qsort(ratios, (size_t)known, sizeof *ratios, by_value);
   const ratio out =
-      known > 0 ? (ratio){ratios[known / 2], ratios[known - 1]} : (ratio){(double)NAN, (double)NAN};
+      known > 0 ? (ratio){(ratios[(known - 1) / 2] + ratios[known / 2]) / 2, ratios[known - 1]}
+                : (ratio){(double)NAN, (double)NAN};
   free(ratios);
   return out;
 }

@@ -376,6 +376,9 @@ __device__ void result_take_back(const prem_courier *c, const prem_stream *sink)
 /** What blocks will find at its begin: the tickets of all streams that have one job, too. One lane.
  */
 __device__ void begin_put_down(const prem_courier *c, int32_t frame_slot) {
+  static_assert(PREM_BEGIN_TICKETS + PREM_DEVICE_STREAMS <= PREM_BEGIN_WORDS &&
+                    8 + PREM_DEVICE_STREAMS <= 32,
+                "a word for each stream's ticket, and a bit that it is there");
   uint32_t tickets = 0;
   for (int32_t s = 0; s < c->stream_count; ++s) {
     if (!is_once(&c->streams[s]))
