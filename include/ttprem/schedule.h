@@ -569,8 +569,8 @@ PREM_API int64_t prem_unit_gap_ns(const prem_schedule *schedule, const prem_task
 PREM_API int64_t prem_schedule_unit_gap_ns(const prem_schedule *schedule);
 /** The longest prem_phase_gap_ns() of a task; NULL: of all tasks. */
 PREM_API int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_task *task);
-/** The next session keeps what the arrays should hold in the end, and later ones of this schedule use
- *  that. So its files, arguments and kernels must stay as they are. State arrays and errands are
+/** The next session keeps what the arrays should hold in the end, and later ones of this schedule
+ * use that. So its files, arguments and kernels must stay as they are. State arrays and errands are
  *  worked out each time. */
 PREM_API void prem_schedule_keep_references(prem_schedule *schedule);
 /** Does one of two tasks follow the other by block (prem_after.per_block)? Then each block keeps
