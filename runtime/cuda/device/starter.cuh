@@ -448,7 +448,10 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
   bool goes_on = at.count > 0;
   if (goes_on)
     ring_start(true, at.count);
-  for (hyperperiod_number hyperperiod = 0; at.count == 0 && hyperperiod_begin(hyperperiod);)
+  /* Computes alone: they wait for this. For a block without work nobody waits, so it would lose
+   * count, and leaves. */
+  const bool begins_computes = at.count == 0 && own->compute_count > 0;
+  for (hyperperiod_number hyperperiod = 0; begins_computes && hyperperiod_begin(hyperperiod);)
     ++hyperperiod;
 #pragma unroll 1
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
