@@ -333,6 +333,23 @@ START_TEST(frames_before_the_end_are_used) {
 }
 END_TEST
 
+/* Nobody waits for a block that has no work, so it may be slow. */
+START_TEST(a_block_without_work_holds_nothing_up) {
+  enum { FRAMES = 100 };
+  uint32_t begun, shown;
+  setenv("TTPREM_EMULATED_SLOW", "1", 1);
+  ahead_run of = ahead_start(&ahead_kinds[0], 1, &(prem_live_request){.mode = PREM_MODE_TT});
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    prem_frame frame;
+    ahead_acquire(&of, &frame);
+    ahead_submit(&of, &frame);
+    ahead_fetch(&of, NULL);
+  }
+  ahead_end(&of, &begun, &shown);
+  unsetenv("TTPREM_EMULATED_SLOW");
+}
+END_TEST
+
 /* Hyperperiods begin without a frame where none comes in time: as a frame does, between two of
  * them, or at the same moment. */
 START_TEST(hyperperiods_without_a_frame_lose_none) {

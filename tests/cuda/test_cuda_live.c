@@ -668,6 +668,7 @@ int main(int argc, char **argv) {
   tcase_add_loop_test(cases, a_sample_is_taken_when_the_hyperperiod_begins, 0, 2);
   tcase_add_loop_test(cases, state_goes_on_from_frame_to_frame, 0, 2);
   tcase_add_test(cases, frames_before_the_end_are_used);
+  tcase_add_test(cases, a_block_without_work_holds_nothing_up);
   tcase_add_loop_test(cases, hyperperiods_without_a_frame_lose_none, 0, 2);
   tcase_add_test(cases, results_that_are_kept_stop_nothing);
   tcase_add_test(cases, no_halo_reaches_into_another_slot);

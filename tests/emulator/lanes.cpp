@@ -329,6 +329,12 @@ void rest(int64_t now_ns, int64_t wake_ns, int idle) {
 
 } // namespace
 
+/* TTPREM_EMULATED_SLOW names a block that others are much quicker than. */
+static bool is_slow(unsigned number, unsigned blocks) {
+  const char *slow = getenv("TTPREM_EMULATED_SLOW");
+  return slow != nullptr && blocks > 1 && (unsigned)atoi(slow) == number;
+}
+
 void emulate_block(unsigned number, unsigned blocks, unsigned threads,
                    const std::function<void()> &work) {
   static std::atomic<uint32_t> seeds{1};
@@ -342,8 +348,12 @@ void emulate_block(unsigned number, unsigned blocks, unsigned threads,
   lanes_make(threads);
   unsigned waiting;
   int64_t wake_ns;
+  const bool rests = is_slow(number, blocks);
   for (int idle = 0;;) {
     const int64_t now_ns = real_ns();
+    const timespec time = {0, 2000000};
+    if (rests)
+      nanosleep(&time, nullptr);
     self.moves = false;
     orders_work();
     const unsigned left = round_work(now_ns, &wake_ns, &waiting);
