@@ -29,7 +29,7 @@ enum { IS_EMULATED = 0 };
 #endif
 /* Times are such that a launch fits between two windows, on an emulated GPU too. */
 enum {
-  HYPERPERIODS = 20,
+  HYPERPERIODS = IS_EMULATED ? 8 : 20,
   LEAST_JOBS = IS_EMULATED ? 0 : HYPERPERIODS / 2,
   PERIOD_NS = IS_EMULATED ? 256000000 : 1024000,
   BOUND_NS = IS_EMULATED ? 240000000 : PERIOD_NS / 2,
