@@ -30,6 +30,7 @@ typedef struct prem_variant_times {
   prem_best_effort_counts *beside; /* [task]: of these */
   int64_t beside_ns;               /* for how long these ran in all */
   prem_times makespan;
+  prem_times warm; /* the same, without the first ones of each launch or, relaunched, of each turn */
   int32_t task_count;
   int64_t counted; /* phases, warm-up and what was discarded apart */
   int64_t releases, late, overruns, lateness_max_ns; /* INT64_MIN without a release */

@@ -297,6 +297,8 @@ static prem_sampling pilot_sampling(const prem_fitting *all, int64_t samples) {
                          .samples = samples,
                          .rounds = 1,
                          .launches = 1,
+                         .discard =
+                             prem_fit_scenario(all) == PREM_RESIDENT && samples > 1, /* cold */
                          .seed = all->options->seed,
                          .max_records = MAX_RECORDS};
 }
