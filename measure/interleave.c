@@ -10,9 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-  WARM_UP = 3
-}; /* hyperperiods, discarded ones among them: a GPU's first took twice as long */
+/* Hyperperiods, discarded ones among them: a GPU's first one took twice as long. */
+enum { WARM_UP = 3 };
 
 /** The variant that is running: what the callback of the comparison needs. */
 typedef struct turn {
@@ -165,6 +164,10 @@ static void add_counts(const turn *now, prem_variant_times *to, const prem_trace
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
     if (unrecorded)
       add_unrecorded(now->places, to, trace, i);
+    prem_variant_phase *phase =
+        &to->phases[now->places[i / PREM_PHASE_COUNT] * PREM_PHASE_COUNT + i % PREM_PHASE_COUNT];
+    phase->due += trace->stats[i].releases > 0 ? trace->stats[i].releases : trace->stats[i].count;
+    phase->late += prem_max_i64(trace->stats[i].late, trace->stats[i].overruns);
     to->counted += trace->stats[i].count;
     to->releases += trace->stats[i].releases;
     to->late += trace->stats[i].late;

@@ -432,6 +432,36 @@ TEST(raised_times_get_no_shorter) {
 }
 
 /* A hand-over that takes longer than the schedule's is one of the times that became longer. */
+/* Of a the prefetches are late in one of a hundred releases. */
+static prem_status run_late(void *state, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *problems) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, problems);
+  trace->stats[PREM_PREFETCH].releases = 1000;
+  trace->stats[PREM_PREFETCH].late = 10;
+  trace->stats[PREM_COMPUTE].overruns = trace->stats[PREM_COMPUTE].count;
+  return status;
+}
+
+/* Their computes all end late, and their writebacks are in time, however long they take. */
+TESTS(only_late_windows_are_raised, 3) {
+  prem_backend late = prem_backend_sim;
+  late.run = run_late;
+  measure("", "");
+  prem_profile_free(profile);
+  options.times = PREM_PLANNED;
+  options.raise = true;
+  options.raise_late = _i > 0;
+  options.late = _i == 1 ? 0.0099 : 0.01;
+  options.margin_pct = 50;
+  ck_assert_int_eq(prem_profile_measure(schedule, &late, &machine, &options, &profile, diag),
+                   PREM_OK);
+  const prem_profile_phase *a = profile->tasks[0].phase;
+  ck_assert_int_eq(a[PREM_PREFETCH].wcet_ns, _i == 2 ? 100 : 150);
+  ck_assert_int_eq(a[PREM_COMPUTE].wcet_ns, 75);
+  ck_assert_int_eq(a[PREM_WRITEBACK].wcet_ns, _i ? 30 : 45);
+  ck_assert_int_eq(prefetch_of(1)->wcet_ns, _i ? 100 : 150);
+}
+
 TEST(raised_hand_overs_count) {
   options.times = PREM_PLANNED;
   machine.precedence_ns = 500;
