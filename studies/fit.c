@@ -240,6 +240,7 @@ static prem_profile_options profiling(prem_fitting *all, prem_condition times,
                                 .usual =
                                     is_steady && !all->options->quick, /* else no turn follows */
                                 .shared = true,
+                                .quantile = all->quantile < 1 ? all->quantile : 0,
                                 .mix_disturbed = all->is_mixed,
                                 .margin_pct = 100 * all->margin,
                                 .stop = all->options->stop,
@@ -429,7 +430,7 @@ static void keep_best(prem_fitting *all) {
   all->schedule->plan = NULL;
 }
 
-/* The best plan is the schedule's again, with its times; the checker says so once more. */
+/* The best plan is the schedule's again, with its times. */
 static prem_status restore_best(prem_fitting *all) {
   prem_status status = PREM_OK;
   if (all->best.profile) {
@@ -441,8 +442,6 @@ static prem_status restore_best(prem_fitting *all) {
   prem_schedule_set_plan(all->schedule, all->best.plan);
   all->best.plan = NULL;
   all->result->best = all->best.turn;
-  if (status == PREM_OK)
-    status = prem_prepare(all->schedule, NULL, &all->machine, NULL, all->diag);
   return status;
 }
 
@@ -540,6 +539,13 @@ static bool has_time(const prem_fitting *all, double seconds) {
   return prem_fit_passed_s(all) + seconds <= all->options->time_limit_s - comparison_s(all);
 }
 
+/* For one turn more from the best plan? */
+static bool may_go_on(const prem_fitting *all) {
+  const double measured_s = all->result->turns[all->best.turn].measured_s;
+  return !prem_fit_is_stopped(all) &&
+         has_time(all, 2 * measured_s + all->options->time_limit_s * search_part);
+}
+
 /* Why these turns are enough; NULL: go on. */
 static const char *why_enough(const prem_fitting *all, const prem_fit_turn *turn, double turn_s) {
   if (is_sim(all))
@@ -562,6 +568,40 @@ static void widen(prem_fitting *all) {
   if (raises > 0 && may_widen(all) &&
       (raises % RAISES_PER_MARGIN == 0 || all->result->turns[raises].raised == 0))
     all->margin = fmin(2 * all->margin, margin_largest);
+}
+
+/* The best plan is measured once more, and another one is made; `*is_made`: it may be better. */
+static prem_status plan_by_best(prem_fitting *all, prem_fit_times times, bool *is_made) {
+  prem_profile *seen = NULL;
+  all->now.turn = all->best.turn;
+  prem_status status = restore_best(all);
+  if (status == PREM_OK)
+    status = run_plan(all, times != PREM_FIT_RAISED, &seen);
+  all->best.plan = all->schedule->plan;
+  all->schedule->plan = NULL;
+  if (status != PREM_OK || !seen)
+    return status;
+  status = prem_fit_take_times(all, seen);
+  if (status == PREM_OK)
+    status = plan(all, times);
+  *is_made = status == PREM_OK && may_be_better(all);
+  return status;
+}
+
+/* Whatever came late once made the next plan too long: most of the times make another one. */
+static prem_status leave_out_rare(prem_fitting *all) {
+  static const double shares[] = {0.999, 0.99};
+  const bool is_first = all->result->turns[all->best.turn].times < PREM_FIT_ANEW;
+  bool is_made = false;
+  prem_status status = PREM_OK;
+  for (size_t i = 0; i < sizeof shares / sizeof shares[0] && !is_made && status == PREM_OK; ++i)
+    if (shares[i] < all->quantile && may_go_on(all)) {
+      all->quantile = shares[i];
+      status = plan_by_best(all, is_first ? PREM_FIT_ANEW : PREM_FIT_RAISED, &is_made);
+    }
+  if (status == PREM_OK && !is_made)
+    all->result->why = "the next plan would be too long, were nothing of it late";
+  return status;
 }
 
 /* Measure the plan, and make the next one by what was seen, until it is enough. */
@@ -591,7 +631,7 @@ static prem_status take_turns(prem_fitting *all) {
     if (status == PREM_OK)
       status = plan(all, is_first ? PREM_FIT_ANEW : PREM_FIT_RAISED);
     if (status == PREM_OK && !may_be_better(all))
-      all->result->why = "the next plan would be too long, were nothing of it late";
+      status = leave_out_rare(all);
   }
   if (all->best.turn < 0 || status == PREM_ERR_MEMORY)
     return status;
@@ -602,41 +642,19 @@ static prem_status take_turns(prem_fitting *all) {
   return status;
 }
 
-/* ---- back down ------------------------------------------------------------------------------ */
-
-/* A plan by the times of the best one, none of them raised; `*is_made`: it may be better. */
-static prem_status plan_lower(prem_fitting *all, bool *is_made) {
-  prem_profile *seen = NULL;
-  all->now.turn = all->best.turn;
-  all->margin = choose_margin(all);
-  prem_status status = restore_best(all);
-  if (status == PREM_OK)
-    status = run_plan(all, true, &seen);
-  all->best.plan = all->schedule->plan;
-  all->schedule->plan = NULL;
-  if (status != PREM_OK || !seen)
-    return status;
-  status = prem_fit_take_times(all, seen);
-  if (status == PREM_OK)
-    status = plan(all, PREM_FIT_LOWERED);
-  *is_made = status == PREM_OK && may_be_better(all);
-  return status;
-}
-
 /* Some windows were raised without need: what was too short was another one. While that helps, and
  * there is time for it, all are those of the best plan's own times. */
 static prem_status go_down(prem_fitting *all) {
   prem_status status = PREM_OK;
-  bool is_made = true;
+  bool is_made = all->best.turn >= 0;
   for (int32_t from = -1; status == PREM_OK && is_made && all->best.turn != from;) {
     from = all->best.turn;
-    const prem_fit_turn *turn = from < 0 ? NULL : &all->result->turns[from];
-    if (!turn || turn->times < PREM_FIT_RAISED || all->is_disturbed || prem_fit_is_stopped(all) ||
-        !has_time(all, 2 * turn->measured_s + all->options->time_limit_s * search_part))
+    is_made = false;
+    if (all->result->turns[from].times < PREM_FIT_RAISED || all->is_disturbed || !may_go_on(all))
       break;
     prem_profile *seen = NULL;
-    is_made = false;
-    status = plan_lower(all, &is_made);
+    all->margin = choose_margin(all);
+    status = plan_by_best(all, PREM_FIT_LOWERED, &is_made);
     if (status == PREM_OK && is_made)
       status = measure_plan(all, &seen);
     prem_profile_free(seen);
@@ -854,7 +872,9 @@ static prem_status fit(prem_fitting *all) {
     keep_best(all);
   if (all->best.turn < 0)
     return status;
-  const prem_status restored = restore_best(all);
+  prem_status restored = restore_best(all);
+  if (restored == PREM_OK) /* the checker says so once more */
+    restored = prem_prepare(all->schedule, NULL, &all->machine, NULL, all->diag);
   if (restored != PREM_OK)
     return restored;
   const prem_fit_turn *turn = &all->result->turns[all->best.turn];
@@ -899,6 +919,7 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
                       .best.turn = -1,
                       .diag = diag};
   all.margin = choose_margin(&all);
+  all.quantile = 1;
   if (options->objective)
     snprintf(schedule->policy.objective, sizeof schedule->policy.objective, "%s",
              options->objective);

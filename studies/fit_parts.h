@@ -36,6 +36,7 @@ typedef struct prem_fitting {
   bool has_told;     /* of that */
   bool is_mixed;     /* a pilot asks for makespans, whatever disturbed them */
   double margin;
+  double quantile; /* of the times, that windows bound; 1: all that no disturbance made */
   prem_fit_made now, best;
   const char *doing;
   prem_diag *diag;
