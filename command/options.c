@@ -62,9 +62,10 @@ static const struct {
     {OF(TUNE), "from", OPTION_FROM, .arg = "NS",
      .doc = "least offset; default: a 4th of the file's"},
     {OF(FIT), "goal", OPTION_GOAL, .arg = "WHICH",
-     .doc = "response (each job as soon as possible) or cycle (the shortest of all); default: the "
-            "`objective` of the file's policy. Or late=PERCENT: as --late, and no plan that keeps it "
-            "is too long",
+     .doc =
+         "response (each job as soon as possible) or cycle (the shortest of all); default: the "
+         "`objective` of the file's policy. Or late=PERCENT: as --late, and no plan that keeps it "
+         "is too long",
      .values = "response cycle late="},
     {OF(RUN), "histogram", OPTION_HISTOGRAM, .arg = "H",
      .doc = "with --live: write ages and latenesses of results as histograms that gnuplot reads; "

@@ -92,14 +92,14 @@ PREM_EXTERN_C_BEGIN
  * the one is taken of which both are short, by their product.
  * Then all tasks run together, which is the worst company, and a plan is made by these times. Then
  * that plan is measured: by its times the next one is made, and from then on times only get longer,
- * those of phases of which more than `late` are late, until nothing does and no margin helps, or few
- * enough releases are late, or the next plan would be too long, were none. Where one rare time makes
- * it that, windows bound 99.9 or 99 % of the times. Then times get shorter again, where that helps.
- * The best plan is the shortest: by its hyperperiod, or by the median of its runs where that is
- * more, and ten times as many late releases as `late` count as 20 % more length, a hundred times as
- * 44 %. Of equal ones it is the one that leaves best effort most time, then the one with most slack.
- * Where the machine disturbs all runs a quantile of all times counts instead of the longest, and
- * nothing is raised.
+ * those of phases of which more than `late` are late, until nothing does and no margin helps, or
+ * few enough releases are late, or the next plan would be too long, were none. Where one rare time
+ * makes it that, windows bound 99.9 or 99 % of the times. Then times get shorter again, where that
+ * helps. The best plan is the shortest: by its hyperperiod, or by the median of its runs where that
+ * is more, and ten times as many late releases as `late` count as 20 % more length, a hundred times
+ * as 44 %. Of equal ones it is the one that leaves best effort most time, then the one with most
+ * slack. Where the machine disturbs all runs a quantile of all times counts instead of the longest,
+ * and nothing is raised.
  *
  * @param schedule  bound; has times, plan and profile of the best plan afterwards, judged by the
  *                  checker. After an error it is good for prem_schedule_free() only.
