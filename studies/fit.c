@@ -559,7 +559,8 @@ static const char *why_enough(const prem_fitting *all, const prem_fit_turn *turn
     return "all runs were disturbed, and longer windows would be those of the disturbances";
   if (all->result->count >= TURNS)
     return "that was the last turn";
-  return has_time(all, turn_s) ? NULL : "time was up";
+  /* by the times of a plan the next one is much shorter than by those of the worst company */
+  return has_time(all, all->result->count > 1 ? turn_s : 0) ? NULL : "time was up";
 }
 
 /* No window was too short, and yet releases are late: by times that have no record. */
