@@ -62,9 +62,11 @@ static const struct {
     {OF(TUNE), "from", OPTION_FROM, .arg = "NS",
      .doc = "least offset; default: a 4th of the file's"},
     {OF(FIT), "goal", OPTION_GOAL, .arg = "WHICH",
-     .doc = "response (each job as soon as possible) or cycle (the shortest of all); default: the "
-            "`objective` of the file's policy",
-     .values = "response cycle"},
+     .doc =
+         "response (each job as soon as possible) or cycle (the shortest of all); default: the "
+         "`objective` of the file's policy. Or late=PERCENT: as --late, and no plan that keeps it "
+         "is too long",
+     .values = "response cycle late="},
     {OF(RUN), "histogram", OPTION_HISTOGRAM, .arg = "H",
      .doc = "with --live: write ages and latenesses of results as histograms that gnuplot reads; "
             "`-` is stdout",
@@ -97,7 +99,8 @@ static const struct {
      .values = "@files *.cfg"},
     {OF(TUNE), "late", OPTION_LATE, .arg = "PERCENT", .doc = "of releases may be late; default 0"},
     {OF(FIT), "late", OPTION_LATE, .arg = "PERCENT",
-     .doc = "of releases may be late in a plan that has settled; default 0.001"},
+     .doc = "of releases may be late in a plan that has settled; default 0.001. Ten times as many "
+            "count as 20 % more length"},
     {OF(MEASURING), "late-log", OPTION_LATE_LOG, .arg = "L",
      .doc =
          "write every late release as CSV, however long the runs are: 65 536 of each launch; `-` "

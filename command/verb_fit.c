@@ -10,7 +10,7 @@
 
 typedef struct fit_options {
   study_options common; /* of it file, backend, profile, json and engine */
-  const char *output, *objective;
+  const char *output;
   char *profile; /* written beside the output */
   prem_fit_options fit;
 } fit_options;
@@ -27,12 +27,15 @@ static double parse_percent(struct argp_state *state, const char *option, const 
   return percent / 100;
 }
 
-static const char *parse_goal(struct argp_state *state, const char *text) {
-  if (!strcmp(text, "cycle"))
-    return "makespan";
-  if (strcmp(text, "response"))
-    argp_error(state, "--goal: '%s' is neither response nor cycle", text);
-  return "response";
+static void parse_goal(struct argp_state *state, prem_fit_options *fit, const char *text) {
+  static const char late[] = "late=";
+  fit->keeps_late = !strncmp(text, late, strlen(late));
+  if (fit->keeps_late)
+    fit->late = parse_percent(state, "--goal late", text + strlen(late), 100);
+  else if (strcmp(text, "response") && strcmp(text, "cycle"))
+    argp_error(state, "--goal: '%s' is neither response nor cycle nor late=PERCENT", text);
+  else
+    fit->objective = strcmp(text, "cycle") ? "response" : "makespan";
 }
 
 /* planned.cfg: planned.profile.cfg */
@@ -80,7 +83,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->fit.engine = sampling_parse_engine(state, text);
     return 0;
   case OPTION_GOAL:
-    options->fit.objective = parse_goal(state, text);
+    parse_goal(state, &options->fit, text);
     return 0;
   case OPTION_LATE:
     options->fit.late = parse_percent(state, "--late", text, 100);

@@ -20,9 +20,9 @@ typedef struct nvml {
   int (*shutdown)(void);
 } nvml;
 
-/** The rounds' mean makespans of one variant in one mode. */
+/** The rounds' mean makespans of one variant in one mode, those of cold caches apart. */
 typedef struct drift {
-  int64_t count_before;
+  int64_t count_before, warm_before;
   double sum_before, min_ns, max_ns;
 } drift;
 
@@ -144,14 +144,16 @@ void prem_disturbance_look(prem_disturbance *all) {
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
-static void end_round_of(drift *one, const prem_times *makespan) {
-  const int64_t count = makespan->count - one->count_before;
-  const double sum_ns = makespan->sum_ns - one->sum_before;
-  one->count_before = makespan->count;
-  one->sum_before = makespan->sum_ns;
-  if (count < MIN_OF_ROUND)
+static void end_round_of(drift *one, const prem_variant_times *seen) {
+  const int64_t count = seen->makespan.count - one->count_before;
+  const int64_t warm = seen->warm.count - one->warm_before;
+  const double sum_ns = seen->warm.sum_ns - one->sum_before;
+  one->count_before = seen->makespan.count;
+  one->warm_before = seen->warm.count;
+  one->sum_before = seen->warm.sum_ns;
+  if (count < MIN_OF_ROUND || warm < count / 2)
     return;
-  const double mean_ns = sum_ns / (double)count;
+  const double mean_ns = sum_ns / (double)warm;
   if (one->min_ns == 0 || mean_ns < one->min_ns)
     one->min_ns = mean_ns;
   if (mean_ns > one->max_ns)
@@ -170,7 +172,7 @@ void prem_disturbance_round(void *context, int64_t round, bool begins) {
   all->stolen_ticks += stolen_ticks() - all->stolen_before;
   for (int32_t i = 0; i < all->variant_count; ++i)
     for (int m = 0; m < PREM_MODE_COUNT; ++m)
-      end_round_of(&all->drifts[i * PREM_MODE_COUNT + m], &all->variants[i].observed[m].makespan);
+      end_round_of(&all->drifts[i * PREM_MODE_COUNT + m], &all->variants[i].observed[m]);
 }
 
 static double worst_drift_pct(const prem_disturbance *all) {
@@ -252,10 +254,10 @@ static void judge_away(const prem_disturbance *all, char *text, size_t bytes) {
   int64_t longest_ns = 0, usual_ns = 0;
   for (int32_t i = 0; i < all->variant_count; ++i)
     for (size_t m = 0; m < sizeof modes / sizeof modes[0]; ++m) {
-      const prem_times *makespan = &all->variants[i].observed[modes[m]].makespan;
-      const int64_t half_ns = makespan->count > 0 ? prem_times_percentile(makespan, 500) : 0;
-      if (makespan->count > 0 && makespan->max_ns - half_ns > longest_ns - usual_ns) {
-        longest_ns = makespan->max_ns;
+      const prem_times *warm = &all->variants[i].observed[modes[m]].warm;
+      const int64_t half_ns = warm->count > 0 ? prem_times_percentile(warm, 500) : 0;
+      if (warm->count > 0 && warm->max_ns - half_ns > longest_ns - usual_ns) {
+        longest_ns = warm->max_ns;
         usual_ns = half_ns;
       }
     }

@@ -9,7 +9,8 @@ typedef struct prem_disturbance prem_disturbance;
 /**
  * Watch the machine while variants are run: on `cpu` the process's involuntary context switches and
  * the time that a hypervisor took; on `cuda` the GPU's clocks, why they were throttled and who else
- * computes there, as far as NVML tells; on both how far the rounds drift apart.
+ * computes there, as far as NVML tells; on both how far the rounds drift apart. Of makespans the
+ * warm ones are judged.
  *
  * @param variants  whose makespans are compared from round to round.
  * @return NULL when out of memory.

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Hyperperiods, discarded ones among them: a GPU's first one took twice as long. */
+enum { WARM_UP = 3 };
+
 /** The variant that is running: what the callback of the comparison needs. */
 typedef struct turn {
   prem_variant *variant;
@@ -40,6 +43,7 @@ static void observed_free(prem_variant_times *observed) {
   for (int32_t t = 0; observed->responses && t < observed->task_count; ++t)
     free(observed->responses[t].ns);
   prem_times_free(&observed->makespan);
+  prem_times_free(&observed->warm);
   free(observed->phases);
   free(observed->responses);
   free(observed->beside);
@@ -116,7 +120,14 @@ static bool add_maxima(const turn *now, prem_variant_times *to) {
   return room;
 }
 
-static bool add_jobs(const turn *now, prem_variant_times *to, const prem_trace *trace,
+/* Relaunched, each run is a launch, and those that are discarded have no trace. */
+static bool is_warm(const turn *now, int64_t run, int64_t hyperperiod) {
+  const prem_sampling *sampling = &now->options->sampling;
+  const bool is_resident = sampling->scenario == PREM_RESIDENT;
+  return (is_resident ? hyperperiod : run + sampling->discard) >= WARM_UP;
+}
+
+static bool add_jobs(const turn *now, prem_variant_times *to, const prem_trace *trace, int64_t run,
                      int64_t hyperperiod) {
   const prem_schedule *schedule = prem_session_critical(now->variant->session);
   bool room = true;
@@ -124,7 +135,10 @@ static bool add_jobs(const turn *now, prem_variant_times *to, const prem_trace *
     for (int64_t j = 0; j < trace->first_job[t + 1] - trace->first_job[t]; ++j)
       room &= add_to_series(&to->responses[now->places[t]],
                             prem_response_ns(schedule, trace, hyperperiod, t, j));
-  return room && prem_times_add(&to->makespan, prem_makespan_ns(trace, hyperperiod));
+  const int64_t makespan_ns = prem_makespan_ns(trace, hyperperiod);
+  if (is_warm(now, run, hyperperiod))
+    room &= prem_times_add(&to->warm, makespan_ns);
+  return room && prem_times_add(&to->makespan, makespan_ns);
 }
 
 /* May the counts stand for stamps that found no room? They tell neither first tiles apart, unless
@@ -150,6 +164,10 @@ static void add_counts(const turn *now, prem_variant_times *to, const prem_trace
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
     if (unrecorded)
       add_unrecorded(now->places, to, trace, i);
+    prem_variant_phase *phase =
+        &to->phases[now->places[i / PREM_PHASE_COUNT] * PREM_PHASE_COUNT + i % PREM_PHASE_COUNT];
+    phase->due += trace->stats[i].releases > 0 ? trace->stats[i].releases : trace->stats[i].count;
+    phase->late += prem_max_i64(trace->stats[i].late, trace->stats[i].overruns);
     to->counted += trace->stats[i].count;
     to->releases += trace->stats[i].releases;
     to->late += trace->stats[i].late;
@@ -192,7 +210,6 @@ static void add_stalls(prem_stalls *to, const prem_stalls *from) {
 }
 
 static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
-  (void)run;
   const turn *now = context;
   prem_variant_times *to = &now->variant->observed[mode];
   bool room = true;
@@ -205,7 +222,7 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
       ++to->disturbed;
       to->disturbed_max_ns = prem_max_i64(to->disturbed_max_ns, prem_makespan_ns(trace, h));
     } else {
-      room = add_jobs(now, to, trace, h);
+      room = add_jobs(now, to, trace, run, h);
     }
   if (room && trace->best_effort)
     room = add_beside(now, to, trace->best_effort, trace->task_count);

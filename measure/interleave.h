@@ -20,6 +20,8 @@ typedef struct prem_variant_phase {
   prem_series run_max; /* the longest steady one of each launch, of those that were recorded */
   int64_t unrecorded_max_ns; /* by the counts, of launches whose stamps found no room; 0: none, or
                                 the counts tell too little apart */
+  int64_t due, late; /* by the counts: releases, or phases without them; those that began late, or
+                        ended late if these are more */
   prem_times disturbed; /* of disturbed jobs that were told apart, steady and cold; in no other */
 } prem_variant_phase;
 
@@ -30,6 +32,8 @@ typedef struct prem_variant_times {
   prem_best_effort_counts *beside; /* [task]: of these */
   int64_t beside_ns;               /* for how long these ran in all */
   prem_times makespan;
+  prem_times
+      warm; /* the same, without the first ones of each launch or, relaunched, of each turn */
   int32_t task_count;
   int64_t counted; /* phases, warm-up and what was discarded apart */
   int64_t releases, late, overruns, lateness_max_ns; /* INT64_MIN without a release */

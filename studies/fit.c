@@ -34,8 +34,8 @@ static const double margin_one_shot = 0.05, margin_beside = 0.10, margin_periodi
                     margin_largest = 0.8;
 
 const char *prem_fit_times_name(prem_fit_times times) {
-  static const char *const names[PREM_FIT_TIMES_COUNT] = {"file", "company", "alone", "anew",
-                                                          "raised"};
+  static const char *const names[PREM_FIT_TIMES_COUNT] = {"file", "company", "alone",
+                                                          "anew", "raised",  "lowered"};
   return names[times];
 }
 
@@ -240,6 +240,7 @@ static prem_profile_options profiling(prem_fitting *all, prem_condition times,
                                 .usual =
                                     is_steady && !all->options->quick, /* else no turn follows */
                                 .shared = true,
+                                .quantile = all->quantile < 1 ? all->quantile : 0,
                                 .mix_disturbed = all->is_mixed,
                                 .margin_pct = 100 * all->margin,
                                 .stop = all->options->stop,
@@ -297,6 +298,8 @@ static prem_sampling pilot_sampling(const prem_fitting *all, int64_t samples) {
                          .samples = samples,
                          .rounds = 1,
                          .launches = 1,
+                         .discard =
+                             prem_fit_scenario(all) == PREM_RESIDENT && samples > 1, /* cold */
                          .seed = all->options->seed,
                          .max_records = MAX_RECORDS};
 }
@@ -406,32 +409,18 @@ static prem_status plan(prem_fitting *all, prem_fit_times times) {
 
 /* ---- which plan is best --------------------------------------------------------------------- */
 
-static double late_part(const prem_fit_turn *turn) {
-  return turn->releases > 0 ? (double)turn->late / (double)turn->releases : 0;
-}
-
-static bool keeps_limit(const prem_fitting *all, const prem_fit_turn *turn) {
-  return late_part(turn) <= all->options->late;
-}
-
-static bool is_better(const prem_fitting *all, const prem_fit_turn *a, const prem_fit_turn *b) {
-  if (a->is_measured != b->is_measured)
-    return a->is_measured;
-  if (keeps_limit(all, a) != keeps_limit(all, b))
-    return keeps_limit(all, a);
-  if (!keeps_limit(all, a) && !all->is_disturbed) /* disturbances come late whatever the plan */
-    return late_part(a) < late_part(b);
-  if (a->hyperperiod_ns != b->hyperperiod_ns) /* with periods they are equal */
-    return a->hyperperiod_ns < b->hyperperiod_ns;
-  return a->open_ns != b->open_ns ? a->open_ns > b->open_ns
-                                  : a->report.min_slack_ns > b->report.min_slack_ns;
+/* Would the schedule's plan be better than the best one, were nothing of it late? */
+static bool may_be_better(const prem_fitting *all) {
+  const prem_fit_turn *turns = all->result->turns;
+  return prem_fit_may_be_better(all->options, &turns[all->now.turn], &turns[all->best.turn]);
 }
 
 /* The schedule's plan, if it is the best so far, is put aside. */
 static void keep_best(prem_fitting *all) {
   const prem_fit_turn *turns = all->result->turns;
   if (!all->schedule->plan ||
-      (all->best.turn >= 0 && !is_better(all, &turns[all->now.turn], &turns[all->best.turn])))
+      (all->best.turn >= 0 &&
+       !prem_fit_is_better(all->options, &turns[all->now.turn], &turns[all->best.turn])))
     return;
   if (all->best.profile != all->now.profile)
     prem_profile_free(all->best.profile);
@@ -441,7 +430,7 @@ static void keep_best(prem_fitting *all) {
   all->schedule->plan = NULL;
 }
 
-/* The best plan is the schedule's again, with its times; the checker says so once more. */
+/* The best plan is the schedule's again, with its times. */
 static prem_status restore_best(prem_fitting *all) {
   prem_status status = PREM_OK;
   if (all->best.profile) {
@@ -453,8 +442,6 @@ static prem_status restore_best(prem_fitting *all) {
   prem_schedule_set_plan(all->schedule, all->best.plan);
   all->best.plan = NULL;
   all->result->best = all->best.turn;
-  if (status == PREM_OK)
-    status = prem_prepare(all->schedule, NULL, &all->machine, NULL, all->diag);
   return status;
 }
 
@@ -482,8 +469,7 @@ static prem_fit_costs costs_of_plan(const prem_fitting *all, int32_t turn) {
 
 /* Run the schedule's plan; `*out` are its times, for the next one; NULL: there is no time for it.
  * A first plan that nobody has run says little: it may take the limit once more. */
-static prem_status measure_plan(prem_fitting *all, prem_profile **out) {
-  prem_fit_turn *turn = &all->result->turns[all->now.turn];
+static prem_status run_plan(prem_fitting *all, bool anew, prem_profile **out) {
   const prem_fit_costs costs = costs_of_plan(all, all->now.turn);
   prem_sampling sampling;
   const bool fits = choose_sampling(all, &costs, PREM_PLANNED, &sampling);
@@ -492,13 +478,19 @@ static prem_status measure_plan(prem_fitting *all, prem_profile **out) {
   if (!fits && !may_take_more)
     return PREM_OK;
   prem_profile_options options = profiling(all, PREM_PLANNED, &sampling);
-  const bool is_first = turn->times != PREM_FIT_ANEW && turn->times != PREM_FIT_RAISED;
-  options.anew = is_first;
-  options.raise = !is_first;
+  options.anew = anew;
+  options.raise = options.raise_late = !anew;
+  options.late = all->options->late;
   prem_fit_begin(all, "measuring the plan");
+  return measure(all, &options, out);
+}
+
+static prem_status measure_plan(prem_fitting *all, prem_profile **out) {
+  prem_fit_turn *turn = &all->result->turns[all->now.turn];
+  const bool is_first = turn->times < PREM_FIT_ANEW;
   const double began_s = prem_host_clock_s();
-  const prem_status status = measure(all, &options, out);
-  if (status != PREM_OK)
+  const prem_status status = run_plan(all, is_first, out);
+  if (status != PREM_OK || !*out)
     return status;
   turn->is_measured = true;
   turn->makespan_ns = (*out)->makespan_ns[PREM_PLANNED];
@@ -542,20 +534,33 @@ static bool may_widen(const prem_fitting *all) {
   return all->options->margin < 0 && all->margin < margin_largest;
 }
 
+/* Is there time for so much before the comparison? */
+static bool has_time(const prem_fitting *all, double seconds) {
+  return prem_fit_passed_s(all) + seconds <= all->options->time_limit_s - comparison_s(all);
+}
+
+/* For one turn more from the best plan? */
+static bool may_go_on(const prem_fitting *all) {
+  const double measured_s = all->result->turns[all->best.turn].measured_s;
+  return !prem_fit_is_stopped(all) &&
+         has_time(all, 2 * measured_s + all->options->time_limit_s * search_part);
+}
+
 /* Why these turns are enough; NULL: go on. */
 static const char *why_enough(const prem_fitting *all, const prem_fit_turn *turn, double turn_s) {
-  const double end_s = all->options->time_limit_s - comparison_s(all);
   if (is_sim(all))
     return "on sim phases take the times that they are given";
-  if (turn->raised == 0 && (keeps_limit(all, turn) || all->is_disturbed || !may_widen(all)))
+  if (turn->raised == 0 &&
+      (prem_fit_keeps_limit(all->options, turn) || all->is_disturbed || !may_widen(all)))
     return "no time was longer than its window";
-  if (turn->raised > 0 && keeps_limit(all, turn))
+  if (turn->raised > 0 && prem_fit_keeps_limit(all->options, turn))
     return "few enough releases were late";
   if (turn->raised > 0 && all->is_disturbed)
     return "all runs were disturbed, and longer windows would be those of the disturbances";
   if (all->result->count >= TURNS)
     return "that was the last turn";
-  return prem_fit_passed_s(all) + turn_s > end_s ? "time was up" : NULL;
+  /* by the times of a plan the next one is much shorter than by those of the worst company */
+  return has_time(all, all->result->count > 1 ? turn_s : 0) ? NULL : "time was up";
 }
 
 /* No window was too short, and yet releases are late: by times that have no record. */
@@ -564,6 +569,40 @@ static void widen(prem_fitting *all) {
   if (raises > 0 && may_widen(all) &&
       (raises % RAISES_PER_MARGIN == 0 || all->result->turns[raises].raised == 0))
     all->margin = fmin(2 * all->margin, margin_largest);
+}
+
+/* The best plan is measured once more, and another one is made; `*is_made`: it may be better. */
+static prem_status plan_by_best(prem_fitting *all, prem_fit_times times, bool *is_made) {
+  prem_profile *seen = NULL;
+  all->now.turn = all->best.turn;
+  prem_status status = restore_best(all);
+  if (status == PREM_OK)
+    status = run_plan(all, times != PREM_FIT_RAISED, &seen);
+  all->best.plan = all->schedule->plan;
+  all->schedule->plan = NULL;
+  if (status != PREM_OK || !seen)
+    return status;
+  status = prem_fit_take_times(all, seen);
+  if (status == PREM_OK)
+    status = plan(all, times);
+  *is_made = status == PREM_OK && may_be_better(all);
+  return status;
+}
+
+/* Whatever came late once made the next plan too long: most of the times make another one. */
+static prem_status leave_out_rare(prem_fitting *all) {
+  static const double shares[] = {0.999, 0.99};
+  const bool is_first = all->result->turns[all->best.turn].times < PREM_FIT_ANEW;
+  bool is_made = false;
+  prem_status status = PREM_OK;
+  for (size_t i = 0; i < sizeof shares / sizeof shares[0] && !is_made && status == PREM_OK; ++i)
+    if (shares[i] < all->quantile && may_go_on(all)) {
+      all->quantile = shares[i];
+      status = plan_by_best(all, is_first ? PREM_FIT_ANEW : PREM_FIT_RAISED, &is_made);
+    }
+  if (status == PREM_OK && !is_made)
+    all->result->why = "the next plan would be too long, were nothing of it late";
+  return status;
 }
 
 /* Measure the plan, and make the next one by what was seen, until it is enough. */
@@ -592,6 +631,8 @@ static prem_status take_turns(prem_fitting *all) {
     status = prem_fit_take_times(all, seen);
     if (status == PREM_OK)
       status = plan(all, is_first ? PREM_FIT_ANEW : PREM_FIT_RAISED);
+    if (status == PREM_OK && !may_be_better(all))
+      status = leave_out_rare(all);
   }
   if (all->best.turn < 0 || status == PREM_ERR_MEMORY)
     return status;
@@ -600,6 +641,28 @@ static prem_status take_turns(prem_fitting *all) {
     return PREM_OK;
   }
   return status;
+}
+
+/* Some windows were raised without need: what was too short was another one. While that helps, and
+ * there is time for it, all are those of the best plan's own times. */
+static prem_status go_down(prem_fitting *all) {
+  prem_status status = PREM_OK;
+  bool is_made = all->best.turn >= 0;
+  for (int32_t from = -1; status == PREM_OK && is_made && all->best.turn != from;) {
+    from = all->best.turn;
+    is_made = false;
+    if (all->result->turns[from].times < PREM_FIT_RAISED || all->is_disturbed || !may_go_on(all))
+      break;
+    prem_profile *seen = NULL;
+    all->margin = choose_margin(all);
+    status = plan_by_best(all, PREM_FIT_LOWERED, &is_made);
+    if (status == PREM_OK && is_made)
+      status = measure_plan(all, &seen);
+    prem_profile_free(seen);
+    if (status == PREM_OK && is_made)
+      keep_best(all);
+  }
+  return status == PREM_ERR_INFEASIBLE || status == PREM_ERR_INVALID ? PREM_OK : status;
 }
 
 /* ---- the first plan ------------------------------------------------------------------------- */
@@ -798,6 +861,8 @@ static prem_status fit(prem_fitting *all) {
     all->result->why = "no more than a first plan was asked for";
   else if (status == PREM_OK)
     status = take_turns(all);
+  if (status == PREM_OK)
+    status = go_down(all);
   if (status != PREM_OK && status != PREM_ERR_INTERRUPTED)
     return status;
   if (status == PREM_ERR_INTERRUPTED || prem_fit_is_stopped(all)) {
@@ -808,11 +873,14 @@ static prem_status fit(prem_fitting *all) {
     keep_best(all);
   if (all->best.turn < 0)
     return status;
-  const prem_status restored = restore_best(all);
+  prem_status restored = restore_best(all);
+  if (restored == PREM_OK) /* the checker says so once more */
+    restored = prem_prepare(all->schedule, NULL, &all->machine, NULL, all->diag);
   if (restored != PREM_OK)
     return restored;
   const prem_fit_turn *turn = &all->result->turns[all->best.turn];
-  all->result->is_settled = turn->is_measured && (keeps_limit(all, turn) || turn->raised == 0);
+  all->result->is_settled =
+      turn->is_measured && (prem_fit_keeps_limit(all->options, turn) || turn->raised == 0);
   if (turn->report.unsearched)
     warn_unsearched(all, turn->report.unsearched);
   if (!all->options->quick && !all->result->interrupted)
@@ -852,6 +920,7 @@ prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backend *backe
                       .best.turn = -1,
                       .diag = diag};
   all.margin = choose_margin(&all);
+  all.quantile = 1;
   if (options->objective)
     snprintf(schedule->policy.objective, sizeof schedule->policy.objective, "%s",
              options->objective);

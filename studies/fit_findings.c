@@ -89,6 +89,23 @@ static void say_ratios(const prem_result *result, char *text, size_t bytes) {
                                prem_mode_name(result->rows[i].mode));
 }
 
+/* The shortest that keeps the limit, where one that does not was taken. */
+static void note_kept(prem_findings *findings, const prem_fit *fit, double limit) {
+  int32_t kept = -1;
+  for (int32_t i = 0; i < fit->count; ++i) {
+    const prem_fit_turn *turn = &fit->turns[i];
+    if (turn->is_measured && (double)turn->late <= limit * (double)turn->releases &&
+        (kept < 0 || turn->hyperperiod_ns < fit->turns[kept].hyperperiod_ns))
+      kept = i;
+  }
+  const prem_fit_turn *best = &fit->turns[fit->best];
+  if (kept >= 0 && (double)best->late > limit * (double)best->releases)
+    prem_findings_note(findings,
+                       "Plan %d keeps the limit, and takes %.3f us: `--goal late=%g` takes such a "
+                       "plan.",
+                       kept + 1, (double)fit->turns[kept].hyperperiod_ns / 1e3, 100 * limit);
+}
+
 static const char *say_end(const prem_fit_turn *turn, const prem_fit *fit, double limit) {
   if (!fit->is_settled)
     return "NOT settled";
@@ -147,6 +164,7 @@ prem_findings *prem_fit_findings(const prem_schedule *schedule, const prem_fit *
   if (fit->profile && !fit->profile->valid)
     prem_findings_note(findings, "The times are of a machine that was disturbed: %s.",
                        fit->profile->disturbed);
+  note_kept(findings, fit, options->late);
   say(findings, schedule, fit, options->late);
   if (fit->interrupted)
     prem_findings_incomplete(findings);

@@ -36,6 +36,7 @@ typedef struct prem_fitting {
   bool has_told;     /* of that */
   bool is_mixed;     /* a pilot asks for makespans, whatever disturbed them */
   double margin;
+  double quantile; /* of the times, that windows bound; 1: all that no disturbance made */
   prem_fit_made now, best;
   const char *doing;
   prem_diag *diag;
@@ -64,6 +65,14 @@ void prem_fit_forget_times(prem_schedule *schedule);
 
 /** The schedule has the best layout; a quarter of the time is for that. */
 prem_status prem_fit_choose_layout(prem_fitting *all);
+
+PREM_API bool prem_fit_keeps_limit(const prem_fit_options *options, const prem_fit_turn *turn);
+/** By their lengths, and how much is late. */
+PREM_API bool prem_fit_is_better(const prem_fit_options *options, const prem_fit_turn *a,
+                                 const prem_fit_turn *b);
+/** Would a plan that nobody has run yet be better, were none of its releases late? */
+PREM_API bool prem_fit_may_be_better(const prem_fit_options *options, const prem_fit_turn *next,
+                                     const prem_fit_turn *best);
 
 /** What was chosen, and what it costs; NULL when out of memory. */
 prem_findings *prem_fit_findings(const prem_schedule *schedule, const prem_fit *fit,

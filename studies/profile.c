@@ -270,6 +270,13 @@ static int64_t longest_of(const profiling *all, prem_condition condition, int32_
              : prem_max_i64(recorded_ns, phase_in(all, condition, t, phase)->unrecorded_max_ns);
 }
 
+/* Where few enough are late, a longer window would keep others waiting for nothing. */
+static bool may_raise(const profiling *all, const prem_variant_phase *seen, int32_t t) {
+  const prem_profile_options *options = all->options;
+  return !options->raise_late || all->schedule->tasks[t].best_effort ||
+         (double)seen->late > options->late * (double)seen->due;
+}
+
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
   const prem_profile_options *options = all->options;
   const prem_condition condition = condition_of(all, t);
@@ -298,6 +305,8 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
   out->wcet_ns =
       prem_max_i64((int64_t)ceil(with_room), prem_max_i64(all->result->machine.dispatch_ns, 1));
   const int64_t planned_ns = all->schedule->tasks[t].phase[phase].wcet_ns;
+  if (options->raise && !may_raise(all, seen, t))
+    out->wcet_ns = planned_ns;
   if (options->raise) {
     all->result->raised += out->wcet_ns > planned_ns;
     out->wcet_ns = prem_max_i64(out->wcet_ns, planned_ns);

@@ -14,12 +14,13 @@
 typedef struct prem_fit_options {
   const char *objective; /* of the plans, as in the file's `policy`; NULL: the file's */
   double late;           /* part of the releases that may be late in a plan that has settled */
-  double margin;         /* room above the longest times, as a part of them; < 0: it is chosen */
-  double time_limit_s;   /* of all of it, above 0; what is under way then comes to its end, and a
-                            first plan is made, and run where that takes the limit once more at
-                            most */
-  bool quick;            /* measure the times once and make the first plan, no more */
-  uint64_t seed;         /* of random orders and searches */
+  bool keeps_late;     /* a plan that keeps `late` is better than any that does not, however long */
+  double margin;       /* room above the longest times, as a part of them; < 0: it is chosen */
+  double time_limit_s; /* of all of it, above 0; what is under way then comes to its end, and a
+                          first plan is made, and run where that takes the limit once more at
+                          most */
+  bool quick;          /* measure the times once and make the first plan, no more */
+  uint64_t seed;       /* of random orders and searches */
   prem_engine engine;
   const volatile sig_atomic_t *stop; /* not 0 ends it with the best plan so far; may be NULL */
   /** What is being done, as a part of the time limit; may be NULL. */
@@ -35,7 +36,9 @@ typedef enum prem_fit_times {
   PREM_FIT_COMPANY, /* all tasks, each as fast as it can */
   PREM_FIT_ALONE,   /* each task alone: by those of company there was no plan */
   PREM_FIT_ANEW,    /* the plan before */
-  PREM_FIT_RAISED,  /* the plan before, where they are longer than those that it was made with */
+  PREM_FIT_RAISED,  /* the plan before, where they are longer than those that it was made with, of
+                       phases  that were late */
+  PREM_FIT_LOWERED, /* the best plan so far, the raised times as well */
   PREM_FIT_TIMES_COUNT
 } prem_fit_times;
 
@@ -89,11 +92,14 @@ PREM_EXTERN_C_BEGIN
  * the one is taken of which both are short, by their product.
  * Then all tasks run together, which is the worst company, and a plan is made by these times. Then
  * that plan is measured: by its times the next one is made, and from then on times only get longer,
- * until nothing does and no margin helps, or few enough releases are late. The best plan is the one
- * with the shortest hyperperiod of those that keep `late`, then the one that leaves best effort
- * most time, then the one with most slack; where none keeps it, the one with the least part of late
- * releases, or the shortest where the machine disturbs all runs: a quantile of all times counts
- * there instead of the longest, and nothing is raised.
+ * those of phases of which more than `late` are late, until nothing does and no margin helps, or
+ * few enough releases are late, or the next plan would be too long, were none. Where one rare time
+ * makes it that, windows bound 99.9 or 99 % of the times. Then times get shorter again, where that
+ * helps. The best plan is the shortest: by its hyperperiod, or by the median of its runs where that
+ * is more, and ten times as many late releases as `late` count as 20 % more length, a hundred times
+ * as 44 %. Of equal ones it is the one that leaves best effort most time, then the one with most
+ * slack. Where the machine disturbs all runs a quantile of all times counts instead of the longest,
+ * and nothing is raised.
  *
  * @param schedule  bound; has times, plan and profile of the best plan afterwards, judged by the
  *                  checker. After an error it is good for prem_schedule_free() only.
@@ -109,7 +115,7 @@ PREM_API prem_status prem_fit_schedule(prem_schedule *schedule, const prem_backe
                                        const prem_machine *machine, const prem_fit_options *options,
                                        prem_fit **out, prem_diag *diag);
 PREM_API void prem_fit_free(prem_fit *fit);
-/** "file", "company", "alone", "anew", "raised". */
+/** "file", "company", "alone", "anew", "raised", "lowered". */
 PREM_API const char *prem_fit_times_name(prem_fit_times times);
 
 PREM_EXTERN_C_END

@@ -91,14 +91,17 @@ typedef struct prem_profile_options {
                            plan that has room for them hides them */
   bool raise;           /* planned: the same, but no WCET and no hand-over gets shorter than the
                            schedule's, so that measuring and planning by turns comes to an end */
-  bool usual;           /* what is rare does not count: of turnarounds and hand-overs, in company
-                           and by a plan that is often late, the one that 90 % do not exceed; of
-                           windows no time without a record. A plan by these may be late, so that
-                           it takes several turns */
-  bool mix_disturbed;   /* disturbed jobs count like all others */
-  bool shared;       /* where all_disturbed, and `quantile` is 0: the 0.95 quantile of all phases,
-                        or the 0.90 one, where 0.95 has no longer time above its bound */
-  double margin_pct; /* room above that time */
+  bool raise_late; /* with `raise`: of critical tasks only windows get longer of which more than
+                      `late`, a part of the phases, began or ended late */
+  double late;
+  bool usual;         /* what is rare does not count: of turnarounds and hand-overs, in company
+                         and by a plan that is often late, the one that 90 % do not exceed; of
+                         windows no time without a record. A plan by these may be late, so that
+                         it takes several turns */
+  bool mix_disturbed; /* disturbed jobs count like all others */
+  bool shared;        /* where all_disturbed, and `quantile` is 0: the 0.95 quantile of all phases,
+                         or the 0.90 one, where 0.95 has no longer time above its bound */
+  double margin_pct;  /* room above that time */
   double quantile; /* wcet_ns bounds it, with PREM_PROFILE_CONFIDENCE; 1: it is the longest time; 0:
                       the longest, but on a disturbed machine the 0.999 or 0.99 quantile, whichever
                       all phases have the samples for */

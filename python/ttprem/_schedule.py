@@ -516,13 +516,14 @@ class Schedule:
         the schedule has the best plan then. On sim the schedule's times are kept.
 
         `late`: percent of the releases that may be. `margin`: percent above the longest times;
-        None: it is chosen. `goal`: "response" or "cycle", as `ttprem fit --goal`. `time_limit`: of
-        all of it, in seconds. `save`: PLANNED.cfg to be written, with PLANNED.profile.cfg beside
-        it. Ctrl-C ends it with KeyboardInterrupt and no plan.
+        None: it is chosen. `goal`: "response", "cycle" or "late", as `ttprem fit --goal`: a plan
+        that keeps `late` is taken before any that does not. `time_limit`: of all of it, in seconds.
+        `save`: PLANNED.cfg to be written, with PLANNED.profile.cfg beside it. Ctrl-C ends it with
+        KeyboardInterrupt and no plan.
         """
-        objectives = {None: None, "response": b"response", "cycle": b"makespan"}
+        objectives = {None: None, "response": b"response", "cycle": b"makespan", "late": None}
         if goal not in objectives:
-            raise UsageError(f"goal: {goal!r} is neither 'response' nor 'cycle'")
+            raise UsageError(f"goal: {goal!r} is none of 'response', 'cycle' and 'late'")
         if time_limit <= 0 or late < 0 or (margin or 0) < 0:
             raise UsageError("time_limit is above 0, late and margin are not below it")
         found, machine = find_backend(backend)
@@ -540,7 +541,8 @@ class Schedule:
                 diag.tell(lib.prem_schedule_edit_profile(handle.c, b"fit", name, diag.c), self.name)
         diag.tell(lib.prem_check(handle.c, machine, diag.c), self.name)
         options = ffi.new("prem_fit_options *")
-        kept = ffi.new("char[]", objectives[goal]) if goal else NULL
+        kept = ffi.new("char[]", objectives[goal]) if objectives[goal] else NULL
+        options.keeps_late = goal == "late"
         options.objective, options.late, options.seed = kept, late / 100, seed
         options.margin = -1 if margin is None else margin / 100
         options.time_limit_s = time_limit

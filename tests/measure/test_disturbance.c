@@ -50,7 +50,8 @@ static void tear_down(void) {
   prem_disturbance_free(watched);
   for (int i = 0; i < 2; ++i)
     for (int m = 0; m < PREM_MODE_COUNT; ++m)
-      prem_times_free(&variants[i].observed[m].makespan);
+      for (int warm = 0; warm < 2; ++warm)
+        prem_times_free(warm ? &variants[i].observed[m].warm : &variants[i].observed[m].makespan);
 }
 
 static void assert_calm(int64_t runs) {
@@ -63,9 +64,15 @@ static void assert_said(int64_t runs, const char *expected) {
   ck_assert_str_eq(said, expected);
 }
 
-static void add(int variant, prem_mode mode, int64_t count, int64_t ns) {
+static void add_cold(int variant, prem_mode mode, int64_t count, int64_t ns) {
   for (int64_t i = 0; i < count; ++i)
     ck_assert(prem_times_add(&variants[variant].observed[mode].makespan, ns));
+}
+
+static void add(int variant, prem_mode mode, int64_t count, int64_t ns) {
+  add_cold(variant, mode, count, ns);
+  for (int64_t i = 0; i < count; ++i)
+    ck_assert(prem_times_add(&variants[variant].observed[mode].warm, ns));
 }
 
 /* So many times in a round. */
@@ -134,6 +141,33 @@ TEST(nine_samples_say_nothing) {
   assert_calm(0);
   round_of(0, PREM_MODE_TT, 10, 2000);
   assert_said(0, "the rounds' mean times differ by 100.0 %");
+}
+
+/* A session's first hyperperiods, three times as long. */
+TEST(cold_ones_are_no_drift) {
+  watch("cuda");
+  prem_disturbance_round(watched, 0, true);
+  add_cold(0, PREM_MODE_TT, 3, 3000000);
+  add(0, PREM_MODE_TT, 10, 1000000);
+  prem_disturbance_round(watched, 0, false);
+  round_of(0, PREM_MODE_TT, 10, 1000000);
+  assert_calm(0);
+  round_of(0, PREM_MODE_TT, 10, 1120000);
+  assert_said(0, "the rounds' mean times differ by 12.0 %");
+}
+
+/* Of few the warm ones say too little. */
+TESTS(half_of_a_round_is_warm, 2) {
+  watch("sim");
+  round_of(0, PREM_MODE_TT, 10, 1000);
+  prem_disturbance_round(watched, 1, true);
+  add_cold(0, PREM_MODE_TT, 6 - _i, 1000);
+  add(0, PREM_MODE_TT, 4 + _i, 2000);
+  prem_disturbance_round(watched, 1, false);
+  if (_i)
+    assert_said(0, "the rounds' mean times differ by 100.0 %");
+  else
+    assert_calm(0);
 }
 
 /* ---- the host -------------------------------------------------------------------------------- */
@@ -257,6 +291,7 @@ static void tear_down_gpu(void) {
   watched = NULL;
   prem_variant_close(&variants[1]);
   prem_times_free(&variants[0].observed[PREM_MODE_TT].makespan);
+  prem_times_free(&variants[0].observed[PREM_MODE_TT].warm);
   prem_schedule_free(schedule);
   dlclose(library);
 }

@@ -315,6 +315,51 @@ TESTS(times_of_the_load_decide_on_a_disturbed_machine, 2) {
   }
 }
 
+/* Of each launch, or of a session that is launched again and again, so many hyperperiods at the
+ * start take longer, in the first round. */
+static int64_t cold_count, cold_seen, cold_runs;
+static prem_status run_cold(void *state, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *problems) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, problems);
+  const bool is_first = cold_seen++ < cold_runs;
+  for (int64_t i = 0; is_first && i < trace->job_count * trace->hyperperiods; ++i)
+    if (i / trace->job_count < cold_count)
+      trace->job_end_ns[i] += 3000;
+  return status;
+}
+
+static void measure_cold(prem_scenario scenario, int64_t count) {
+  prem_backend cold = prem_backend_sim;
+  cold.run = run_cold;
+  cold_seen = 0;
+  cold_count = scenario == PREM_RESIDENT ? count : 1;
+  cold_runs = scenario == PREM_RESIDENT ? 1 : count;
+  options.times = PREM_CORUNNING;
+  options.together = true;
+  options.sampling = (prem_sampling){.scenario = scenario,
+                                     .samples = 40,
+                                     .rounds = 2,
+                                     .launches = 2,
+                                     .discard = scenario == PREM_RELAUNCH,
+                                     .seed = 1,
+                                     .max_records = 10000};
+  prem_profile_free(profile);
+  ck_assert_int_eq(prem_profile_measure(schedule, &cold, &machine, &options, &profile, diag),
+                   PREM_OK);
+}
+
+/* The verdict is by warm hyperperiods; what is longer for longer is no warm-up. */
+TESTS(cold_hyperperiods_disturb_nothing, 2) {
+  const prem_scenario scenario = _i ? PREM_RESIDENT : PREM_RELAUNCH;
+  measure("", "");
+  measure_cold(scenario, 3);
+  ck_assert_str_eq(profile->disturbed, "");
+  ck_assert(profile->valid && profile->quantile == 0);
+  ck_assert_int_gt(profile->makespan_ns[PREM_CORUNNING].max, 3000);
+  measure_cold(scenario, 8);
+  ck_assert_ptr_nonnull(strstr(profile->disturbed, "the rounds' mean times differ"));
+}
+
 TEST(a_margin_gives_room) {
   options.margin_pct = 25;
   measure("", "");
@@ -387,6 +432,36 @@ TEST(raised_times_get_no_shorter) {
 }
 
 /* A hand-over that takes longer than the schedule's is one of the times that became longer. */
+/* Of a the prefetches are late in one of a hundred releases. */
+static prem_status run_late(void *state, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *problems) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, problems);
+  trace->stats[PREM_PREFETCH].releases = 1000;
+  trace->stats[PREM_PREFETCH].late = 10;
+  trace->stats[PREM_COMPUTE].overruns = trace->stats[PREM_COMPUTE].count;
+  return status;
+}
+
+/* Their computes all end late, and their writebacks are in time, however long they take. */
+TESTS(only_late_windows_are_raised, 3) {
+  prem_backend late = prem_backend_sim;
+  late.run = run_late;
+  measure("", "");
+  prem_profile_free(profile);
+  options.times = PREM_PLANNED;
+  options.raise = true;
+  options.raise_late = _i > 0;
+  options.late = _i == 1 ? 0.0099 : 0.01;
+  options.margin_pct = 50;
+  ck_assert_int_eq(prem_profile_measure(schedule, &late, &machine, &options, &profile, diag),
+                   PREM_OK);
+  const prem_profile_phase *a = profile->tasks[0].phase;
+  ck_assert_int_eq(a[PREM_PREFETCH].wcet_ns, _i == 2 ? 100 : 150);
+  ck_assert_int_eq(a[PREM_COMPUTE].wcet_ns, 75);
+  ck_assert_int_eq(a[PREM_WRITEBACK].wcet_ns, _i ? 30 : 45);
+  ck_assert_int_eq(prefetch_of(1)->wcet_ns, _i ? 100 : 150);
+}
+
 TEST(raised_hand_overs_count) {
   options.times = PREM_PLANNED;
   machine.precedence_ns = 500;
@@ -551,20 +626,26 @@ TEST(nothing_disturbs_the_simulator) {
   ck_assert_str_eq(profile->disturbed, "");
 }
 
+static void add_makespans(prem_variant *variant, int runs, int64_t ns) {
+  for (int run = 0; run < runs; ++run)
+    ck_assert(prem_times_add(&variant->observed[PREM_MODE_TT].makespan, ns) &&
+              prem_times_add(&variant->observed[PREM_MODE_TT].warm, ns));
+}
+
 TEST(rounds_that_drift_apart_are_a_disturbance) {
   prem_variant variant = {0};
   prem_disturbance *watch = prem_disturbance_new("sim", &variant, 1);
   char reason[512];
   for (int64_t round = 0; round < 3; ++round) {
     prem_disturbance_round(watch, round, true);
-    for (int run = 0; run < 10; ++run)
-      ck_assert(prem_times_add(&variant.observed[PREM_MODE_TT].makespan, 1000 + 60 * round));
+    add_makespans(&variant, 10, 1000 + 60 * round);
     prem_disturbance_round(watch, round, false);
     ck_assert_int_eq(prem_disturbance_none(watch, 100, reason, sizeof reason), round < 2);
   }
   ck_assert_str_eq(reason, "the rounds' mean times differ by 12.0 %");
   prem_disturbance_free(watch);
   prem_times_free(&variant.observed[PREM_MODE_TT].makespan);
+  prem_times_free(&variant.observed[PREM_MODE_TT].warm);
 }
 
 TEST(eleven_per_cent_are_drift) {
@@ -573,19 +654,19 @@ TEST(eleven_per_cent_are_drift) {
   char reason[512];
   for (int64_t round = 0; round < 3; ++round) {
     prem_disturbance_round(watch, round, true);
-    for (int run = 0; run < 10; ++run)
-      ck_assert(prem_times_add(&variant.observed[PREM_MODE_TT].makespan, 1000 + 55 * round));
+    add_makespans(&variant, 10, 1000 + 55 * round);
     prem_disturbance_round(watch, round, false);
     ck_assert_int_eq(prem_disturbance_none(watch, 100, reason, sizeof reason), round < 2);
   }
   ck_assert_str_eq(reason, "the rounds' mean times differ by 11.0 %");
   prem_disturbance_free(watch);
   prem_times_free(&variant.observed[PREM_MODE_TT].makespan);
+  prem_times_free(&variant.observed[PREM_MODE_TT].warm);
 }
 
 TEST(a_gpu_that_was_taken_away_is_a_disturbance) {
   prem_variant variant = {0};
-  prem_times *makespan = &variant.observed[PREM_MODE_TT].makespan;
+  prem_times *makespan = &variant.observed[PREM_MODE_TT].warm;
   prem_disturbance *watch = prem_disturbance_new("cuda", &variant, 1);
   char reason[512];
   for (int run = 0; run < 1000; ++run)
