@@ -5,8 +5,9 @@
  *
  * Warp 0, the server, does all but computing, one tile after the other: it takes a tile, fetches
  * it, lets the compute warps work it, writes it back, and tells the host of an errand whose last
- * tile has ended. Memory phases pass the gate. The watcher of one block answers the host's
- * questions after the time. The other warps have nothing to do.
+ * tile has ended. A tile that wants another turn stays in hand. Memory phases pass the gate. The
+ * watcher of one block answers the host's questions after the time. The other warps have nothing to
+ * do.
  *
  * A tile is one of those that the block has claimed, or it claims some of the errand in work
  * (`open`). When these are out, one block of the server *looks*: it alone reads the next message in
@@ -211,12 +212,12 @@ __device__ __forceinline__ uint64_t ticket_draw(const prem_device_server *server
 __device__ __forceinline__ bool tiles_expire(const block_state *own,
                                              const prem_device_server *server, serve_hand *hand) {
   bool expired = false;
-  if (server->deadline_ns <= 0)
+  if (server->deadline_ns <= 0 && server->more < 0)
     return false;
   if (lane_number() == 0) {
     volatile uint32_t *known = &server->rooms[hand->room].expired;
     const int64_t came_ns = max((long long)hand->came_ns, (long long)own->start_ns);
-    expired = prem_clock_ns() >= came_ns + server->deadline_ns ||
+    expired = (server->deadline_ns > 0 && prem_clock_ns() >= came_ns + server->deadline_ns) ||
               (hand->is_whole ? hand->expired != 0 : *known != 0);
     if (expired && hand->is_whole)
       hand->expired = 1;
@@ -228,7 +229,7 @@ __device__ __forceinline__ bool tiles_expire(const block_state *own,
     __syncwarp();
     if (lane_number() == 0) {
       ++hand->next;
-      hand->begins = 0;
+      hand->begins = hand->turn = 0;
     }
     __syncwarp();
     tile_end(server, hand, ticket_draw(server, hand), prem_clock_ns());
@@ -327,10 +328,11 @@ __device__ __noinline__ int32_t tile_await() {
 /* ---- working it ------------------------------------------------------------------------------ */
 
 /** Bring the tile's record and moves to the scratchpad, moved to its errand's arrays, and fill the
- *  entries of its phases. One warp. */
+ *  entries of its phases. A later turn reads what the one before has written. One warp. */
 __device__ __forceinline__ void tile_stage(block_state *own, const prem_launch &launch,
                                            int32_t number, int32_t tile) {
   constexpr int32_t RECORD = (int32_t)(sizeof(prem_device_record) / 16);
+  static_assert(RECORD + (PREM_MAX_PORTS + 1) * MOVE_WORDS <= 32, "each lane brings a piece");
   const prem_device_server *server = &own->servers[number];
   const serve_hand *hand = &own->hands[number];
   const int32_t lane = lane_number();
@@ -344,15 +346,18 @@ __device__ __forceinline__ void tile_stage(block_state *own, const prem_launch &
         ((int4 *)&entries[phase]->record)[lane] = piece;
     } else {
       const int32_t move = (lane - RECORD) / MOVE_WORDS, word = (lane - RECORD) % MOVE_WORDS;
+      const bool is_again = move == server->in_moves + server->out_moves;
       if (word == 0) { /* it begins with the pointer */
         const uint64_t at = ((uint64_t)(uint32_t)piece.y << 32 | (uint32_t)piece.x) +
                             (uint64_t)(hand->room * server->slot_bytes[move]);
         piece.x = (int32_t)(uint32_t)at;
         piece.y = (int32_t)(uint32_t)(at >> 32);
       }
-      const bool is_output = move >= server->in_moves;
+      const bool is_output = move >= server->in_moves && !is_again;
+      const int32_t place = is_again ? 0 : is_output ? move - server->in_moves : move;
       int4 *to = (int4 *)moves_at(own, launch, is_output ? 1 : 0);
-      to[(move - (is_output ? server->in_moves : 0)) * MOVE_WORDS + word] = piece;
+      if (is_output || place > 0 || is_again == (hand->turn > 0))
+        to[place * MOVE_WORDS + word] = piece;
     }
   }
   __syncwarp();
@@ -427,9 +432,34 @@ __device__ __forceinline__ void tile_compute_await(block_state *own, uint32_t co
   }
 }
 
-/** Write it back. One warp. @return false: stopped before that began */
+/** Does the tile in work want another turn? Then it is the next one in hand again. One that has
+ *  none left ends as if it were too late. The compute warps are done with its views. One warp. */
+__device__ __noinline__ bool tile_goes_round(int32_t number) {
+  block_state *own = shared();
+  const prem_device_server *server = &own->servers[number];
+  serve_hand *hand = &own->hands[number];
+  bool again = false;
+  if (lane_number() == 0) {
+    const shared_view *more = view_at(own, own->launch, server->more);
+    const bool wants = *(const volatile int32_t *)bytes_at(own, more->at) != 0;
+    again = wants && hand->turn + 1 < server->turns;
+    hand->turn = again ? hand->turn + 1 : 0;
+    hand->next -= (int32_t)again;
+    if (wants && !again && hand->is_whole)
+      hand->expired = 1;
+    else if (wants && !again)
+      *(volatile uint32_t *)&server->rooms[hand->room].expired = 1;
+  }
+  __syncwarp();
+  return __shfl_sync(FULL_WARP, (int32_t)again, 0) != 0;
+}
+
+/** Write it back. One warp.
+ *  @param again  it has another turn, so its errand does not hear of it
+ *  @return false: stopped before that began */
 __device__ __forceinline__ bool tile_store(block_state *own, const prem_launch &launch,
-                                           const prem_device_server *server, serve_hand *hand) {
+                                           const prem_device_server *server, serve_hand *hand,
+                                           bool again) {
   in_flight_phase *of = &own->stores[0];
   const prem_device_move *moves = moves_at(own, launch, 1);
   const store_request first = store_prepare(own, launch, of, moves);
@@ -445,7 +475,8 @@ __device__ __forceinline__ bool tile_store(block_state *own, const prem_launch &
   const int64_t end_ns = __shfl_sync(FULL_WARP, (long long)prem_clock_ns(), 0);
   if (lane_number() == 0)
     of->end_ns = end_ns;
-  tile_end(server, hand, ticket, end_ns);
+  if (!again)
+    tile_end(server, hand, ticket, end_ns);
   return true;
 }
 
@@ -473,7 +504,8 @@ __device__ __noinline__ bool tile_work(int32_t number, uint32_t count) {
   if (!tile_fetch(own, launch, count, taken_ns))
     return false;
   tile_compute_await(own, count);
-  if (!tile_store(own, launch, server, hand))
+  const bool again = server->more >= 0 && tile_goes_round(number);
+  if (!tile_store(own, launch, server, hand, again))
     return false;
   if (lane_number() == 0 && own->stores[0].end_ns - own->start_ns <= own->gated.counted_ns) {
     ++hand->tiles;

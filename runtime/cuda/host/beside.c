@@ -28,13 +28,6 @@ static prem_status judge_server(const prem_free_part *part, const prem_task *tas
                   task->tile_count, most);
     return PREM_ERR_UNAVAILABLE;
   }
-  if (task->server.turns > 1) {
-    prem_diag_add(diag, PREM_ERROR, 0, task->server.place, key,
-                  "has server.turns = %d, and a tile on backend cuda has one turn; leave `turns` "
-                  "out, or choose --backend cpu",
-                  task->server.turns);
-    return PREM_ERR_UNAVAILABLE;
-  }
   for (int32_t p = 0; p < task->definition->port_count; ++p)
     if (part->arrays->servers[task->arrays[p]] >= 0 &&
         !prem_cuda_errands_rows_fit(schedule, task->arrays[p])) {

@@ -434,6 +434,12 @@ void prem_cuda_tile_make(const prem_program *program, const prem_cuda_arrays *ar
       record->fetch_bytes += side ? 0 : move_bytes(&moves[count]);
       ++count;
     }
+  if (of->server.turns > 1) { /* where its own output lies, as if the first input were there */
+    const prem_turn_ports turn = prem_kernel_turn_ports(of->definition);
+    moves[count] = device_move(of, turn.from, at.first_port, false,
+                               &arrays->arrays[of->arrays[turn.to]], record->index);
+    moves[count].port = (uint16_t)(at.first_port + turn.to); /* whose planes they are */
+  }
 }
 
 static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays,
