@@ -214,7 +214,8 @@ static bool look_back(analysis *a) {
     return false;
   if (server->depth > 1) {
     const int64_t there = server->burst + 2 * a->longest_ns / server->distance_ns;
-    a->rounds = 2 * (int64_t)server->depth + there * a->tiles / a->server->block_count;
+    a->rounds =
+        2 * prem_min_i64(server->depth, a->tiles) + there * a->tiles / a->server->block_count;
     return there * a->tiles <= most && a->rounds <= most;
   }
   a->before = prem_max_i64(LEAST * within, prem_min_i64(MOST * within, most / USUAL / a->tiles));

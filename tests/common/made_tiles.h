@@ -51,15 +51,15 @@ static prem_status grow_bind(prem_bind *bind) {
 
 static const prem_port grow_ports[] = {
     {"in", PREM_IN, PREM_I32}, {"out", PREM_OUT, PREM_I32}, {"spawn", PREM_OUT, PREM_I32}};
-static const prem_kernel grow_kernel = {.name = "grow",
-                                        .summary = "a row that names the next ones",
-                                        .version = 1,
-                                        .params_bytes = sizeof(grow_params),
-                                        .ports = grow_ports,
-                                        .port_count = 3,
-                                        .bind = grow_bind,
-                                        .compute = grow_compute,
-                                        .reference = grow_reference};
+static prem_kernel grow_kernel = {.name = "grow",
+                                  .summary = "a row that names the next ones",
+                                  .version = 1,
+                                  .params_bytes = sizeof(grow_params),
+                                  .ports = grow_ports,
+                                  .port_count = 3,
+                                  .bind = grow_bind,
+                                  .compute = grow_compute,
+                                  .reference = grow_reference};
 static const prem_kernel *const grow_list[] = {&grow_kernel};
 static const prem_registry grow_registry = {grow_list, 1};
 
@@ -71,11 +71,12 @@ static prem_schedule *growing_server_judged(int32_t blocks, int32_t rows, int32_
   const char *source = text(
       "version = 1; name = \"t\"; platform: { blocks = %d; }; arrays = ( { name = \"graph\"; type "
       "= \"i32\"; shape = [ %d, %d ]; fill = \"zero\"; } ); tasks = ( { name = \"s\"; kernel = "
-      "\"grow\"; class = \"best_effort\"; blocks = \"0-%d\"; tile = [ %d, %d ]; args: { chain = "
+      "\"%s\"; class = \"best_effort\"; blocks = \"0-%d\"; tile = [ %d, %d ]; args: { chain = "
       "%d; "
       "}; arrays: { in = \"graph\"; out = \"new\"; spawn = \"new\"; }; server: { %s }; prefetch: { "
       "wcet_ns = 200L; }; compute: { wcet_ns = 300L; }; writeback: { wcet_ns = 100L; }; } );",
-      blocks, rows * GROW_TILES, (int)GROW_ROW, blocks - 1, rows, (int)GROW_ROW, chain, server);
+      blocks, rows * GROW_TILES, (int)GROW_ROW, grow_kernel.name, blocks - 1, rows, (int)GROW_ROW,
+      chain, server);
   ck_assert_int_eq(prem_schedule_load_text("t", source, &schedule, diag), PREM_OK);
   if (prem_prepare(schedule, &grow_registry, NULL, NULL, diag) == PREM_OK)
     return schedule;
@@ -96,7 +97,8 @@ typedef struct grow_graph {
   int32_t rows[GROW_TILES][GROW_ROW];
 } grow_graph;
 
-static void grow_fill(prem_session *session, const prem_errand *errand, const grow_graph *graph) {
+static inline void grow_fill(prem_session *session, const prem_errand *errand,
+                             const grow_graph *graph) {
   prem_errand_view view;
   ck_assert_int_eq(prem_errand_port(session, errand, "in", &view), PREM_OK);
   for (int32_t t = 0; t < GROW_TILES; ++t)
@@ -104,8 +106,8 @@ static void grow_fill(prem_session *session, const prem_errand *errand, const gr
 }
 
 /** The tiles of an errand that asks for some, in `has`. @return how many */
-static int32_t grow_walk(const grow_graph *graph, int32_t first, int32_t count,
-                         bool has[GROW_TILES]) {
+static inline int32_t grow_walk(const grow_graph *graph, int32_t first, int32_t count,
+                                bool has[GROW_TILES]) {
   int32_t queue[GROW_TILES], all = 0;
   memset(has, 0, GROW_TILES * sizeof *has);
   for (int32_t i = 0; i < count; ++i)
@@ -120,7 +122,8 @@ static int32_t grow_walk(const grow_graph *graph, int32_t first, int32_t count,
 }
 
 /** Of one that is done: all its tiles have been worked, and no other one of those with a mark. */
-static void grow_judge(prem_session *session, const prem_errand *errand, const grow_graph *graph) {
+static inline void grow_judge(prem_session *session, const prem_errand *errand,
+                              const grow_graph *graph) {
   enum { MARK = -7 };
   prem_errand_view view;
   bool has[GROW_TILES];
@@ -135,7 +138,7 @@ static void grow_judge(prem_session *session, const prem_errand *errand, const g
 
 /** A graph of at most so many tiles in generations, of which an errand of tile 0 has all: chains,
  *  stars, and what lies between. */
-static void grow_random(uint64_t *dice, int32_t depth, int32_t most, grow_graph *graph) {
+static inline void grow_random(uint64_t *dice, int32_t depth, int32_t most, grow_graph *graph) {
   int32_t generation[GROW_TILES] = {0}, made[GROW_TILES] = {0}, count = 1;
   const int64_t nearest = prem_random_below(dice, 4); /* 0: made by any; else by one of the last */
   memset(graph, 0, sizeof *graph);

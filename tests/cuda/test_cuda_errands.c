@@ -25,7 +25,9 @@ enum {
 #include <sys/time.h>
 
 #include "tests/common/has_gpu.h"
+#include "tests/common/made_tiles.h"
 #include "tests/common/turns.h"
+#include "tests/common/verdict.h"
 
 enum { SKIPPED = 77 };
 
@@ -166,6 +168,18 @@ START_TEST(a_deadline_comes_between_two_turns) {
 END_TEST
 #endif
 
+/* Under the name of one that the executive has. */
+START_TEST(tiles_make_no_tiles) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  prem_session *session = NULL;
+  grow_kernel.name = "blend";
+  OWNED(prem_schedule) *schedule = growing_server(1, 0, "capacity = 1;");
+  ck_assert_int_eq(prem_session_open(prem_backend_find("cuda"), schedule, &session, diag),
+                   PREM_ERR_UNAVAILABLE);
+  assert_says(diag, 0, "has an output `spawn`, and on backend cuda tiles make no tiles");
+}
+END_TEST
+
 START_TEST(a_server_runs_without_a_critical_task) {
   OWNED(prem_schedule) *schedule = server_alone();
   end_with_their_runs("cuda", schedule, 0);
@@ -283,6 +297,7 @@ int main(void) {
   tcase_add_test(cases, others_go_between_two_turns);
   tcase_add_test(cases, a_deadline_comes_between_two_turns);
 #endif
+  tcase_add_test(cases, tiles_make_no_tiles);
   tcase_add_test(cases, a_server_runs_without_a_critical_task);
   tcase_add_test(cases, a_fault_ends_all);
   tcase_add_test(cases, a_storm_ends_with_a_run_that_is_stopped);

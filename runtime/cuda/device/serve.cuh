@@ -328,7 +328,10 @@ __device__ __noinline__ int32_t tile_await() {
 /* ---- working it ------------------------------------------------------------------------------ */
 
 /** Bring the tile's record and moves to the scratchpad, moved to its errand's arrays, and fill the
- *  entries of its phases. A later turn reads what the one before has written. One warp. */
+ *  entries of its phases. A later turn reads what the one before has written. One warp.
+ *  @param TURNS  here and below: of a server whose kernel has an output `more`; all others run code
+ *                of their own */
+template <bool TURNS>
 __device__ __forceinline__ void tile_stage(block_state *own, const prem_launch &launch,
                                            int32_t number, int32_t tile) {
   constexpr int32_t RECORD = (int32_t)(sizeof(prem_device_record) / 16);
@@ -346,21 +349,21 @@ __device__ __forceinline__ void tile_stage(block_state *own, const prem_launch &
         ((int4 *)&entries[phase]->record)[lane] = piece;
     } else {
       const int32_t move = (lane - RECORD) / MOVE_WORDS, word = (lane - RECORD) % MOVE_WORDS;
-      const bool is_again = move == server->in_moves + server->out_moves;
       if (word == 0) { /* it begins with the pointer */
         const uint64_t at = ((uint64_t)(uint32_t)piece.y << 32 | (uint32_t)piece.x) +
                             (uint64_t)(hand->room * server->slot_bytes[move]);
         piece.x = (int32_t)(uint32_t)at;
         piece.y = (int32_t)(uint32_t)(at >> 32);
       }
-      const bool is_output = move >= server->in_moves && !is_again;
-      const int32_t place = is_again ? 0 : is_output ? move - server->in_moves : move;
+      const bool is_output = move >= server->in_moves;
       int4 *to = (int4 *)moves_at(own, launch, is_output ? 1 : 0);
-      if (is_output || place > 0 || is_again == (hand->turn > 0))
-        to[place * MOVE_WORDS + word] = piece;
+      to[(move - (is_output ? server->in_moves : 0)) * MOVE_WORDS + word] = piece;
     }
   }
   __syncwarp();
+  if (TURNS && hand->turn > 0 && lane < MOVE_WORDS)
+    ((int4 *)moves_at(own, launch, 0))[lane] =
+        ((const int4 *)(moves_at(own, launch, 1) + server->out_moves))[lane];
   if (lane < PREM_PHASE_COUNT) {
     in_flight_phase *of = entries[lane];
     of->record.start_ns = server->ahead_ns[lane];
@@ -432,17 +435,15 @@ __device__ __forceinline__ void tile_compute_await(block_state *own, uint32_t co
   }
 }
 
-/** Does the tile in work want another turn? Then it is the next one in hand again. One that has
- *  none left ends as if it were too late. The compute warps are done with its views. One warp. */
-__device__ __noinline__ bool tile_goes_round(int32_t number) {
-  block_state *own = shared();
-  const prem_device_server *server = &own->servers[number];
-  serve_hand *hand = &own->hands[number];
-  bool again = false;
+/** Does the tile in work want another turn? Then it is the next one in hand again, in that turn.
+ * One that has none left ends as if it were too late. The compute warps are done with its views.
+ * One warp. */
+__device__ __forceinline__ void tile_go_round(block_state *own, const prem_launch &launch,
+                                              const prem_device_server *server, serve_hand *hand) {
   if (lane_number() == 0) {
-    const shared_view *more = view_at(own, own->launch, server->more);
+    const shared_view *more = view_at(own, launch, server->more);
     const bool wants = *(const volatile int32_t *)bytes_at(own, more->at) != 0;
-    again = wants && hand->turn + 1 < server->turns;
+    const bool again = wants && hand->turn + 1 < server->turns;
     hand->turn = again ? hand->turn + 1 : 0;
     hand->next -= (int32_t)again;
     if (wants && !again && hand->is_whole)
@@ -451,15 +452,13 @@ __device__ __noinline__ bool tile_goes_round(int32_t number) {
       *(volatile uint32_t *)&server->rooms[hand->room].expired = 1;
   }
   __syncwarp();
-  return __shfl_sync(FULL_WARP, (int32_t)again, 0) != 0;
 }
 
-/** Write it back. One warp.
- *  @param again  it has another turn, so its errand does not hear of it
+/** Write it back; its errand hears of it after the last turn. One warp.
  *  @return false: stopped before that began */
+template <bool TURNS>
 __device__ __forceinline__ bool tile_store(block_state *own, const prem_launch &launch,
-                                           const prem_device_server *server, serve_hand *hand,
-                                           bool again) {
+                                           const prem_device_server *server, serve_hand *hand) {
   in_flight_phase *of = &own->stores[0];
   const prem_device_move *moves = moves_at(own, launch, 1);
   const store_request first = store_prepare(own, launch, of, moves);
@@ -475,13 +474,13 @@ __device__ __forceinline__ bool tile_store(block_state *own, const prem_launch &
   const int64_t end_ns = __shfl_sync(FULL_WARP, (long long)prem_clock_ns(), 0);
   if (lane_number() == 0)
     of->end_ns = end_ns;
-  if (!again)
+  if (!TURNS || hand->turn == 0)
     tile_end(server, hand, ticket, end_ns);
   return true;
 }
 
 /** Work the next tile in hand of a server. One warp. @return false: stopped */
-__device__ __noinline__ bool tile_work(int32_t number, uint32_t count) {
+template <bool TURNS> __device__ __noinline__ bool tile_work(int32_t number, uint32_t count) {
   block_state *own = shared();
   const prem_launch &launch = own->launch;
   const prem_device_server *server = &own->servers[number];
@@ -497,15 +496,16 @@ __device__ __noinline__ bool tile_work(int32_t number, uint32_t count) {
       *(volatile int64_t *)&server->rooms[hand->room].begin_ns = taken_ns;
     }
   }
-  tile_stage(own, launch, number, tile);
+  tile_stage<TURNS>(own, launch, number, tile);
   views_prepare(own, launch, &own->computes[0].record);
   prem_fence_async(); /* the message was read by ordinary loads, what it is about is not */
   __syncwarp();
   if (!tile_fetch(own, launch, count, taken_ns))
     return false;
   tile_compute_await(own, count);
-  const bool again = server->more >= 0 && tile_goes_round(number);
-  if (!tile_store(own, launch, server, hand, again))
+  if (TURNS)
+    tile_go_round(own, launch, server, hand);
+  if (!tile_store<TURNS>(own, launch, server, hand))
     return false;
   if (lane_number() == 0 && own->stores[0].end_ns - own->start_ns <= own->gated.counted_ns) {
     ++hand->tiles;
@@ -521,7 +521,9 @@ __device__ __forceinline__ void server_warp(block_state *own) {
   uint32_t count = 0;
   int32_t number;
 #pragma unroll 1
-  while ((number = tile_await()) >= 0 && tile_work(number, count))
+  while ((number = tile_await()) >= 0 &&
+         (own->servers[number].more < 0 ? tile_work<false>(number, count)
+                                        : tile_work<true>(number, count)))
     ++count;
   if (lane_number() == 0) {
     for (int32_t s = 0; s < own->serves; ++s) {
