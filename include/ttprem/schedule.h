@@ -135,7 +135,8 @@ enum {
   PREM_MAX_SERVERS = 16,
   PREM_MAX_ERRANDS = 65536,
   PREM_MAX_AGING = 1024,
-  PREM_MAX_TURNS = 65536
+  PREM_MAX_TURNS = 65536,
+  PREM_MAX_DEPTH = 65536
 };
 
 /** A best-effort task whose tiles come while it runs: those that *errands* ask for (errand.h). */
@@ -148,6 +149,7 @@ typedef struct prem_server {
   int32_t priority;    /* among the servers of its blocks: a greater one's tiles go first, */
   int32_t aging;       /* but for this many of them at most before one of this server */
   int32_t turns;       /* of a tile, at most: prem_turn_ports */
+  int32_t depth;       /* generations of an errand's tiles, at most: prem_kernel_spawn_port() */
   prem_place place;
 } prem_server;
 
@@ -590,6 +592,9 @@ typedef struct prem_turn_ports {
   int32_t from, to, more; /* more -1: its tiles have one turn */
 } prem_turn_ports;
 PREM_API prem_turn_ports prem_kernel_turn_ports(const prem_kernel *kernel);
+/** Of a kernel whose tiles make others: the output i32 `spawn`, to which a tile writes 1 + the
+ *  number of each tile that its errand is to have as well, and 0 in all other places. -1: none. */
+PREM_API int32_t prem_kernel_spawn_port(const prem_kernel *kernel);
 
 /** Tiles of one of a server's errands, at most. After bind. */
 PREM_API int32_t prem_server_tiles(const prem_task *task);

@@ -175,6 +175,7 @@ void prem_read_server(prem_reader *reader, const config_setting_t *group, void *
   task->server = (prem_server){.burst = 1,
                                .aging = PREM_MAX_SERVERS,
                                .turns = 1,
+                               .depth = 1,
                                .place = prem_setting_place(reader, group)};
   prem_read_keys(reader, group, PREM_KEYS_server, &task->server);
   if (!task->best_effort)

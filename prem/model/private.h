@@ -31,6 +31,8 @@ const prem_profile_ref *prem_schedule_find_profile(const prem_schedule *schedule
 void prem_task_forget_binding(prem_task *task);
 /** Does one of its bound kernel's ports read or write the array? */
 bool prem_task_uses(const prem_task *task, int32_t array, prem_access access);
+/** Does a task read an array at a port, in its tiles' first turn or a later one? After bind. */
+bool prem_port_reads(const prem_task *task, int32_t port, int32_t array);
 /** Of each array the server that alone uses it, so that each of its errands has one of its own;
  *  below 0: none. After bind. */
 void prem_array_servers(const prem_schedule *schedule, int32_t *servers);

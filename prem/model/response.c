@@ -20,6 +20,13 @@
  * that holds for all of them, one after the other (induction over arrivals). R is looked for from
  * below.
  *
+ * Where tiles make tiles, they stand behind those of later errands. Let a round be as long as a
+ * block takes for a tile that it is ready for at the round's begin. In a round all blocks end a
+ * tile of the server, or else the queue was empty within it: then all tiles that were there at its
+ * begin have ended by the end of the next round, and there is a generation less to come. So an
+ * errand ends after at most as many rounds as all tiles that may be there take on all blocks, and
+ * two for each generation. Those are of errands that came less than R before it, or before it ends.
+ *
  * The instant may be any of the hyperperiod. What is computed of it never falls, so between two
  * instants a response is at most that of the later one and the time between them: intervals are
  * halved until that is near the longest response found.
@@ -64,6 +71,7 @@ typedef struct analysis {
   int64_t epoch_ns;       /* of the hyperperiod that was looked at last */
   int64_t *free_ns;       /* [block of the server]: when it is free */
   int64_t before;         /* errands that are looked at before the burst */
+  int64_t rounds;         /* where tiles make tiles: of an errand; else 0 */
   int64_t longest_ns;     /* R */
   int64_t bound_ns;       /* on all responses in the intervals that are done, */
   int64_t found_ns;       /* and the longest at an instant that was tried */
@@ -139,12 +147,22 @@ static int64_t work_round(analysis *a, bool begins, int64_t at_ns, int64_t *read
   return end_ns;
 }
 
+/* The end of an errand whose tiles make tiles, which comes at an instant. */
+static int64_t end_of_rounds(analysis *a, int64_t at_ns) {
+  int64_t end_ns = at_ns;
+  for (int64_t round = 0; round < a->rounds && a->steps <= TOO_MANY; ++round)
+    end_ns = work_round(a, true, at_ns, &at_ns);
+  return a->steps > TOO_MANY ? PREM_MAX_NS : end_ns;
+}
+
 /* The end of an errand that comes at an instant, by what is supposed. Tiles begin and end in their
  * order, so blocks take turns. */
 static int64_t end_of(analysis *a, int64_t at_ns) {
   const prem_server *server = &a->server->server;
   int64_t from_ns = at_ns - a->before * server->distance_ns, end_ns = at_ns;
   int32_t block = 0;
+  if (a->rounds > 0)
+    return end_of_rounds(a, at_ns);
   for (int32_t b = 0; b < a->server->block_count; ++b)
     a->free_ns[b] = from_ns - server->distance_ns + a->longest_ns + a->rest_ns;
   for (int64_t e = a->before + server->burst; e > 0 && a->steps <= TOO_MANY; --e) {
@@ -194,6 +212,12 @@ static bool look_back(analysis *a) {
                        a->server->server.turns; /* tiles of its own */
   if (within > most || a->longest_ns > PREM_MAX_NS / (2 * MOST))
     return false;
+  if (server->depth > 1) {
+    const int64_t there = server->burst + 2 * a->longest_ns / server->distance_ns;
+    a->rounds =
+        2 * prem_min_i64(server->depth, a->tiles) + there * a->tiles / a->server->block_count;
+    return there * a->tiles <= most && a->rounds <= most;
+  }
   a->before = prem_max_i64(LEAST * within, prem_min_i64(MOST * within, most / USUAL / a->tiles));
   return (a->before + server->burst) * a->tiles <= most;
 }

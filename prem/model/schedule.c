@@ -298,6 +298,21 @@ prem_turn_ports prem_kernel_turn_ports(const prem_kernel *kernel) {
   return ports;
 }
 
+int32_t prem_kernel_spawn_port(const prem_kernel *kernel) {
+  int32_t p = kernel->port_count - 1;
+  while (p >= 0 && !(kernel->ports[p].access == PREM_OUT && kernel->ports[p].type == PREM_I32 &&
+                     strcmp(kernel->ports[p].name, "spawn") == 0))
+    --p;
+  return p;
+}
+
+bool prem_port_reads(const prem_task *task, int32_t port, int32_t array) {
+  const prem_turn_ports turn = prem_kernel_turn_ports(task->definition);
+  return task->definition->ports[port].access == PREM_IN &&
+         (task->arrays[port] == array ||
+          (task->server.turns > 1 && port == turn.from && task->arrays[turn.to] == array));
+}
+
 int32_t prem_server_tiles(const prem_task *task) {
   return task->server.tiles > 0 ? task->server.tiles : task->tile_count;
 }

@@ -53,6 +53,7 @@ static void server_free(prem_errand_server *server) {
   free(server->free.slots);
   free(server->queue.slots);
   free(server->rooms);
+  free((void *)server->has);
   free(server);
 }
 
@@ -69,6 +70,13 @@ static prem_errand_server *server_new(const prem_schedule *part, const prem_arra
   server->rooms = calloc((size_t)capacity, sizeof *server->rooms);
   if (!server->rooms || !queue_new(&server->free, capacity) ||
       !queue_new(&server->queue, (int64_t)capacity * prem_server_tiles(task))) {
+    server_free(server);
+    return NULL;
+  }
+  server->spawn = task->definition ? prem_kernel_spawn_port(task->definition) : -1;
+  if (server->spawn >= 0)
+    server->has = calloc((size_t)capacity * (size_t)task->tile_count, sizeof *server->has);
+  if (server->spawn >= 0 && !server->has) {
     server_free(server);
     return NULL;
   }
@@ -212,6 +220,21 @@ static void enqueue(prem_errand_server *server, prem_errand_room *room, int32_t 
   }
 }
 
+/* Of an errand's tiles, where they make others: does it have each? */
+static _Atomic uint8_t *tiles_of(const prem_errand_server *server, int32_t room) {
+  return &server->has[(int64_t)room * server->task->tile_count];
+}
+
+/* It has those that were asked for. */
+static void mark_asked(prem_errand_server *server, const prem_errand *errand) {
+  _Atomic uint8_t *has = tiles_of(server, errand->room);
+  for (int32_t i = 0; i < server->task->tile_count; ++i)
+    atomic_store_explicit(&has[i],
+                          (uint32_t)(i - errand->first_tile) < (uint32_t)errand->tile_count,
+                          memory_order_relaxed);
+  atomic_store_explicit(&server->rooms[errand->room].all, errand->tile_count, memory_order_relaxed);
+}
+
 /* An errand's tiles that are in the queue, with its number: a room may have another errand soon. */
 static uint64_t out_word(uint64_t number, int32_t tiles) {
   return number << 32 | (uint32_t)tiles;
@@ -231,6 +254,8 @@ bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t
   atomic_store_explicit(&room->begin_ns, -1, memory_order_relaxed);
   atomic_store_explicit(&room->has_expired, false, memory_order_relaxed);
   atomic_store_explicit(&room->left, errand->tile_count, memory_order_relaxed);
+  if (server->has)
+    mark_asked(server, errand);
   atomic_store_explicit(&room->out, out_word(room->errand.number, errand->tile_count),
                         memory_order_relaxed);
   atomic_store_explicit(&room->state, PREM_ROOM_SENT, memory_order_relaxed);
@@ -417,8 +442,9 @@ static bool has_expired(const prem_errands *errands, prem_errand_server *server,
 static bool take_tile(prem_errand_server *server, prem_ring_hand *hand, prem_errand_tile *out) {
   if (prem_ring_take(&server->queue.ring, hand, 1) != PREM_RING_OK)
     return false;
-  *out = (prem_errand_tile){.room = (int32_t)(hand->items[0] >> 32),
-                            .tile = (int32_t)(uint32_t)hand->items[0]};
+  *out = (prem_errand_tile){.room = (int32_t)(hand->items[0] >> 32 & UINT16_MAX),
+                            .tile = (int32_t)(uint32_t)hand->items[0],
+                            .generation = (int32_t)(hand->items[0] >> 48)};
   atomic_fetch_sub_explicit(&server->rooms[out->room].out, 1, memory_order_relaxed);
   return true;
 }
@@ -443,7 +469,7 @@ prem_errand_look prem_errands_take(prem_errands *errands, int32_t block, int32_t
       continue;
     }
     own->now = tile;
-    if (tile.tile == room->errand.first_tile && tile.turn == 0)
+    if (tile.tile == room->errand.first_tile && tile.turn == 0 && tile.generation == 0)
       atomic_store_explicit(&room->begin_ns, now_ns, memory_order_relaxed);
     note_taken(errands, own, room->errand.number);
     return PREM_TILE_TAKEN;
@@ -484,10 +510,10 @@ void prem_errands_note(const prem_errands *errands, int32_t block, prem_trace_re
 static bool goes_round(const prem_errands *errands, int32_t block) {
   const prem_errand_block *own = errands->blocks[block];
   const prem_errand_server *server = errands->servers[own->task];
-  int32_t slots[PREM_MAX_PORTS];
-  if (server->ports.more < 0 ||
-      !prem_tile_wants_more(errands->arrays, own->task, own->now.tile,
-                            prem_errands_slots(errands, block, slots), server->ports.more))
+  int32_t slots[PREM_MAX_PORTS], count;
+  if (server->ports.more < 0 || *prem_tile_numbers(errands->arrays, own->task, own->now.tile,
+                                                   prem_errands_slots(errands, block, slots),
+                                                   server->ports.more, &count) == 0)
     return false;
   if (own->now.turn + 1 < server->task->server.turns)
     return true;
@@ -495,15 +521,57 @@ static bool goes_round(const prem_errands *errands, int32_t block) {
   return false;
 }
 
-void prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns) {
+/* One more for the errand of a tile, if it may have it and has it not. False: it may not. */
+static bool make_tile(prem_errand_server *server, const prem_errand_tile *by, int32_t tile) {
+  prem_errand_room *room = &server->rooms[by->room];
+  const int32_t generation = by->generation + 1;
+  if (tile < 0 || tile >= server->task->tile_count)
+    return false;
+  if (atomic_exchange_explicit(&tiles_of(server, by->room)[tile], 1, memory_order_relaxed))
+    return true;
+  if (generation >= server->task->server.depth ||
+      atomic_fetch_add_explicit(&room->all, 1, memory_order_relaxed) >=
+          prem_server_tiles(server->task))
+    return false;
+  atomic_fetch_add_explicit(&room->left, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&room->out, 1, memory_order_relaxed);
+  put(&server->queue,
+      &(uint64_t){(uint64_t)generation << 48 | (uint64_t)by->room << 32 | (uint32_t)tile}, 1);
+  return true;
+}
+
+/* The tiles that the one in hand names. One too many, and the errand ends as if it were too late.
+ */
+static bool make_tiles(const prem_errands *errands, int32_t block) {
+  const prem_errand_block *own = errands->blocks[block];
+  prem_errand_server *server = errands->servers[own->task];
+  prem_errand_room *room = &server->rooms[own->now.room];
+  int32_t slots[PREM_MAX_PORTS], count = 0;
+  const int32_t *numbers = NULL;
+  bool has_some = false;
+  if (server->spawn >= 0)
+    numbers = prem_tile_numbers(errands->arrays, own->task, own->now.tile,
+                                prem_errands_slots(errands, block, slots), server->spawn, &count);
+  for (int32_t i = 0; i < count; ++i) {
+    if (numbers[i] != 0 && !make_tile(server, &own->now, numbers[i] - 1))
+      atomic_store_explicit(&room->has_expired, true, memory_order_relaxed);
+    has_some |= numbers[i] != 0;
+  }
+  return has_some;
+}
+
+bool prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns) {
   prem_errand_block *own = errands->blocks[block];
-  const prem_errand_tile tile = own->now;
+  prem_errand_tile tile = own->now;
   const bool again = goes_round(errands, block);
+  const bool has_made = !again && make_tiles(errands, block);
   own->now.room = -1;
+  ++tile.turn;
   if (again)
-    own->kept[own->task] = (prem_errand_tile){tile.room, tile.tile, tile.turn + 1};
+    own->kept[own->task] = tile;
   else
     end_tile(errands, own->task, tile.room, now_ns);
+  return has_made;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -611,8 +679,12 @@ static void verify_room(const prem_errands *errands, int32_t task, int32_t numbe
   int32_t slots[PREM_MAX_PORTS];
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
     slots[p] = server->has_own[p] ? number : 0;
-  for (int32_t i = 0; i < errand->tile_count; ++i)
-    prem_tile_verify(errands->arrays, task, errand->first_tile + i, slots, verdict);
+  if (!server->has)
+    for (int32_t i = 0; i < errand->tile_count; ++i)
+      prem_tile_verify(errands->arrays, task, errand->first_tile + i, slots, verdict);
+  for (int32_t i = 0; server->has && i < server->task->tile_count; ++i)
+    if (atomic_load(&tiles_of(server, number)[i]))
+      prem_tile_verify(errands->arrays, task, i, slots, verdict);
 }
 
 bool prem_errands_verify(prem_errands *errands, prem_verdict *verdict) {

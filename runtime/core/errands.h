@@ -16,7 +16,8 @@
  *
  * A block works one tile at a time, from its prefetch to its writeback. So the program of a server
  * has one tile for each block, whose number is that of the tile in the block's hand. A tile that
- * wants another turn stays with its block, which may work tiles of other servers before that.
+ * wants another turn stays with its block, which may work tiles of other servers before that. Tiles
+ * that a tile makes are its errand's: they are in `queue` before it ends.
  */
 #ifndef TTPREM_RUNTIME_CORE_ERRANDS_H
 #define TTPREM_RUNTIME_CORE_ERRANDS_H
@@ -38,6 +39,7 @@ typedef struct prem_errand_room {
   prem_errand errand; /* arrival_ns on the senders' clock until the errand ends */
   _Atomic int32_t state;
   _Atomic int32_t left; /* tiles that have not ended */
+  _Atomic int32_t all;  /* where tiles make tiles: so many it has had */
   _Atomic uint64_t out; /* its number << 32 | tiles that no block has taken */
   _Atomic int64_t begin_ns;
   _Atomic bool has_expired;
@@ -53,10 +55,12 @@ typedef struct prem_errand_queue {
 
 typedef struct prem_errand_server {
   const prem_task *task;
-  prem_errand_queue free, queue; /* rooms; tiles: room << 32 | tile */
+  prem_errand_queue free, queue; /* rooms; tiles: generation << 48 | room << 32 | tile */
   prem_errand_room *rooms;       /* [capacity] */
   bool has_own[PREM_MAX_PORTS];  /* each room has an array of its own */
   prem_turn_ports ports;
+  int32_t spawn;        /* the port that says which tiles a tile makes; -1: none */
+  _Atomic uint8_t *has; /* [capacity][tile of the task]: the errand there has it; NULL: as asked */
   _Atomic int64_t number, sent, full, ended[PREM_ERRAND_ENDS], late, response_sum_ns,
       response_max_ns;
 } prem_errand_server;
@@ -64,6 +68,7 @@ typedef struct prem_errand_server {
 /** A tile in a block's hand; room -1: none. */
 typedef struct prem_errand_tile {
   int32_t room, tile, turn;
+  int32_t generation; /* 0: one that was asked for */
 } prem_errand_tile;
 
 /** What a block of servers has in hand. */
@@ -145,8 +150,8 @@ const int32_t *prem_errands_slots(const prem_errands *errands, int32_t block,
 /** A phase of the tile in hand has been recorded: it was released when its errand came, and its job
  *  is the errand. */
 void prem_errands_note(const prem_errands *errands, int32_t block, prem_trace_record *record);
-/** The tile in hand has ended. */
-void prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns);
+/** The tile in hand has ended. True: it has made others, which blocks may look for. */
+bool prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns);
 
 /** Of blocks far away: an errand has ended. Times from S; begin_ns -1: none of its tiles began. */
 void prem_errands_end(prem_errands *errands, int32_t task, int32_t room, int64_t begin_ns,

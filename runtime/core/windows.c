@@ -209,15 +209,14 @@ void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, cons
   }
 }
 
-bool prem_tile_wants_more(const prem_arrays *arrays, int32_t task, int32_t tile,
-                          const int32_t *slots, int32_t more) {
+const int32_t *prem_tile_numbers(const prem_arrays *arrays, int32_t task, int32_t tile,
+                                 const int32_t *slots, int32_t port, int32_t *count) {
   const prem_task *spec = &arrays->schedule->tasks[task];
-  const tile_window window = locate(arrays, spec, tile, more, NULL);
+  const tile_window window = locate(arrays, spec, tile, port, NULL);
   prem_storage room;
-  int32_t says;
-  memcpy(&says, prem_storage_at(storage_of(arrays, spec, slots, more, &room), window.origin),
-         sizeof says);
-  return says != 0;
+  *count = window.extent[3];
+  return (const int32_t *)(const void *)prem_storage_at(
+      storage_of(arrays, spec, slots, port, &room), window.origin);
 }
 
 void prem_tile_verify(const prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,

@@ -27,9 +27,10 @@ void prem_tile_fetch_slots(const prem_arrays *arrays, int32_t task, int32_t tile
 void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,
                            const void *out);
 
-/** What a tile has written to its port `more` says that it wants another turn. */
-bool prem_tile_wants_more(const prem_arrays *arrays, int32_t task, int32_t tile,
-                          const int32_t *slots, int32_t more);
+/** What a tile has written to an output of type i32: the first row of its window.
+ *  @param[out] count  how many numbers */
+const int32_t *prem_tile_numbers(const prem_arrays *arrays, int32_t task, int32_t tile,
+                                 const int32_t *slots, int32_t port, int32_t *count);
 
 /** Compare the output windows of a tile with the references. */
 void prem_tile_verify(const prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,

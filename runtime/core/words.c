@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "prem/model/private.h"
+
 /* The first tile whose row of a window begins or ends within a word, not counting an end at the
  * array's right edge; -1: none. Only indexes that move the window along the row are gone through.
  */
@@ -35,7 +37,7 @@ static int32_t reads_beyond(const prem_schedule *schedule, int32_t array) {
     const prem_task *task = &schedule->tasks[t];
     for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p) {
       const prem_window *window = &task->windows[p];
-      if (task->arrays[p] != array || task->definition->ports[p].access != PREM_IN || window->aim)
+      if (!prem_port_reads(task, p, array) || window->aim)
         continue;
       int64_t end = window->base[3] + window->extent[3];
       for (int k = 0; k < PREM_MAX_GRID; ++k)

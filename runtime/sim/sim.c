@@ -524,6 +524,13 @@ static void work_off(simulator *sim, const sim_unit *unit, int32_t block, const 
     prem_errands_note(sim->errands, block, &recorder->records[before]);
 }
 
+/* Blocks of servers that have no tile. */
+static void look_for_tiles(simulator *sim, int64_t now_ns) {
+  for (int32_t b = 0; b < sim->program->block_count; ++b)
+    if (sim->errands->blocks[b])
+      wake(sim, 2 * b, now_ns);
+}
+
 static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
                       const prem_record *record, int64_t now_ns) {
   if (!(unit->left_out >> (record - unit->record) & 1))
@@ -533,8 +540,9 @@ static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
     sim->blocks[block].rested_ns[record->phase] =
         now_ns + sim->program->schedule->tasks[record->task].phase[record->phase].turnaround_ns;
   if (record->flags & PREM_RECORD_LAST) {
-    if (prem_is_server(sim->errands, record->task) && !unit->left_out)
-      prem_errands_put_down(sim->errands, block, now_ns);
+    if (prem_is_server(sim->errands, record->task) && !unit->left_out &&
+        prem_errands_put_down(sim->errands, block, now_ns))
+      look_for_tiles(sim, now_ns);
     end_job(sim, block, record->task, now_ns);
   }
 }
@@ -576,9 +584,7 @@ static void arrive(simulator *sim, int64_t now_ns) {
   for (; sim->arrived < request->arrival_count && request->arrivals[sim->arrived].at_ns <= now_ns;
        ++sim->arrived)
     prem_errands_arrive(sim->errands, &request->arrivals[sim->arrived], now_ns);
-  for (int32_t b = 0; b < sim->program->block_count; ++b)
-    if (sim->errands->blocks[b])
-      wake(sim, 2 * b, now_ns);
+  look_for_tiles(sim, now_ns);
   await_arrival(sim);
 }
 

@@ -100,6 +100,29 @@ static void check_turns(const prem_checker *checker, const prem_task *server) {
          server->server.turns, server->kernel);
 }
 
+/* A tile names those that it makes in one row; of each errand there is a mark for each tile. */
+static void check_depth(const prem_checker *checker, const prem_task *server) {
+  const int32_t spawn = server->definition ? prem_kernel_spawn_port(server->definition) : -1;
+  if (server->definition && spawn < 0 && server->server.depth > 1)
+    refuse(checker, 55, server, "server.depth",
+           "is %d, and kernel '%s' has no output `spawn` of type i32 that names the tiles to be "
+           "made; leave `depth` out",
+           server->server.depth, server->kernel);
+  if (spawn < 0)
+    return;
+  const int32_t *extent = server->windows[spawn].extent;
+  if (extent[0] * extent[1] * extent[2] != 1)
+    refuse(checker, 55, server, "server",
+           "stands in a task whose tiles have more than one row of output `spawn`; let kernel '%s' "
+           "write one",
+           server->kernel);
+  if ((int64_t)server->server.capacity * server->tile_count > MAX_QUEUED)
+    refuse(checker, 20, server, "server.capacity",
+           "%d errands, of which each may have any of %d tiles, are more than the limit of %d "
+           "tiles; give less room, or fewer tiles to the task",
+           server->server.capacity, server->tile_count, MAX_QUEUED);
+}
+
 /* Each errand writes an array of its own, which nobody else could find. */
 static void check_arrays(const prem_checker *checker, int32_t t) {
   const prem_schedule *schedule = checker->schedule;
@@ -139,6 +162,7 @@ prem_status prem_check_servers(const prem_checker *checker) {
     check_blocks(checker, server, is_own);
     check_work(checker, server);
     check_turns(checker, server);
+    check_depth(checker, server);
     check_arrays(checker, t);
   }
   free(is_own);

@@ -24,8 +24,10 @@ enum {
 #include <signal.h>
 #include <sys/time.h>
 
-#include "tests/common/crowd.h"
 #include "tests/common/has_gpu.h"
+#include "tests/common/made_tiles.h"
+#include "tests/common/turns.h"
+#include "tests/common/verdict.h"
 
 enum { SKIPPED = 77 };
 
@@ -140,6 +142,44 @@ START_TEST(the_greater_priority_goes_first) {
 }
 END_TEST
 
+#ifdef EMULATED_GPU /* whose executive has this kernel */
+START_TEST(tiles_have_the_turns_that_they_want) {
+  count_queens("cuda", 5, 1, 1000, 10);
+  count_queens("cuda", 6, 2, 1000, 4);
+}
+END_TEST
+
+/* Its errands are one block's as a whole, or of two. */
+START_TEST(one_that_has_too_few_is_not_done) {
+  count_queens("cuda", 6, 1, 2, -1);
+  count_queens("cuda", 6, 2, 2, -1);
+  count_queens("cuda", 6, 1, 1, -1);
+}
+END_TEST
+
+START_TEST(others_go_between_two_turns) {
+  go_between_turns("cuda");
+}
+END_TEST
+
+START_TEST(a_deadline_comes_between_two_turns) {
+  expire_between_turns("cuda");
+}
+END_TEST
+#endif
+
+/* Under the name of one that the executive has. */
+START_TEST(tiles_make_no_tiles) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  prem_session *session = NULL;
+  grow_kernel.name = "blend";
+  OWNED(prem_schedule) *schedule = growing_server(1, 0, "capacity = 1;");
+  ck_assert_int_eq(prem_session_open(prem_backend_find("cuda"), schedule, &session, diag),
+                   PREM_ERR_UNAVAILABLE);
+  assert_says(diag, 0, "has an output `spawn`, and on backend cuda tiles make no tiles");
+}
+END_TEST
+
 START_TEST(a_server_runs_without_a_critical_task) {
   OWNED(prem_schedule) *schedule = server_alone();
   end_with_their_runs("cuda", schedule, 0);
@@ -251,6 +291,13 @@ int main(void) {
   tcase_add_test(cases, what_comes_too_late_has_expired);
   tcase_add_test(cases, runs_end_and_errands_with_them);
   tcase_add_test(cases, the_greater_priority_goes_first);
+#ifdef EMULATED_GPU
+  tcase_add_test(cases, tiles_have_the_turns_that_they_want);
+  tcase_add_test(cases, one_that_has_too_few_is_not_done);
+  tcase_add_test(cases, others_go_between_two_turns);
+  tcase_add_test(cases, a_deadline_comes_between_two_turns);
+#endif
+  tcase_add_test(cases, tiles_make_no_tiles);
   tcase_add_test(cases, a_server_runs_without_a_critical_task);
   tcase_add_test(cases, a_fault_ends_all);
   tcase_add_test(cases, a_storm_ends_with_a_run_that_is_stopped);

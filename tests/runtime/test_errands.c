@@ -7,9 +7,11 @@
 
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
+#include "tests/common/made_tiles.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
+#include "tests/common/verdict.h"
 #include "ttprem/errand.h"
 
 /* A filter each 100 us, and a server of single tiles or whole images on two blocks. */
@@ -237,6 +239,102 @@ TEST(no_critical_task_is_needed) {
   ck_assert(verdict.ok);
 }
 
+/* ---- tiles that make tiles -------------------------------------------------------------------
+ */
+
+GROUP("made");
+
+/* One errand of some tiles through a graph, and its end. */
+static prem_errand_end end_of(const char *server, const grow_graph *graph, int32_t first,
+                              int32_t count) {
+  OWNED(prem_schedule) *schedule = growing_server(2, 0, server);
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 4);
+  prem_errand errand;
+  prem_verdict verdict;
+  bool has[GROW_TILES];
+  ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+  ck_assert_int_eq(prem_errand_acquire(session, 0, &errand), PREM_OK);
+  grow_fill(session, &errand, graph);
+  errand.first_tile = first;
+  errand.tile_count = count;
+  ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+  run_with(session, NULL, 0, 4, 0, trace);
+  ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
+  ck_assert_int_eq(prem_errand_collect(session, 0, &(prem_errand){0}), PREM_ERR_TIMEOUT);
+  if (errand.end == PREM_ERRAND_DONE) {
+    ck_assert_int_eq(trace->best_effort->counts[0].tiles, grow_walk(graph, first, count, has));
+    grow_judge(session, &errand, graph);
+  }
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+  return errand.end;
+}
+
+/* 0 makes 1, 2 and 3, of which two make 5, and 5 makes 0: each is worked once. */
+TEST(each_tile_is_made_once) {
+  const grow_graph graph = {.rows = {[0] = {10, 2, 3, 4},
+                                     [1] = {11, 6, 0, 0},
+                                     [2] = {12, 0, 6, 0},
+                                     [3] = {13, 4, 0, 0},
+                                     [5] = {15, 1, 6, 0},
+                                     [7] = {17, 1, 0, 0}}};
+  ck_assert_int_eq(end_of("capacity = 2; depth = 3;", &graph, 0, 1), PREM_ERRAND_DONE);
+  ck_assert_int_eq(end_of("capacity = 2; depth = 4;", &graph, 7, 1), PREM_ERRAND_DONE);
+  ck_assert_int_eq(end_of("capacity = 2; depth = 3; tiles = 5;", &graph, 0, 1), PREM_ERRAND_DONE);
+  /* all that one names it has */
+  ck_assert_int_eq(end_of("capacity = 2;", &graph, 0, 6), PREM_ERRAND_DONE);
+}
+
+/* What is wrong in the file. */
+TEST(a_server_that_cannot_make_tiles_is_refused) {
+  OWNED(prem_diag) *diag = prem_diag_new();
+  ck_assert_ptr_null(growing_server_judged(1, 2, 0, "capacity = 1; depth = 2;", diag));
+  assert_says(diag, 55, "have more than one row of output `spawn`");
+  ck_assert_ptr_null(growing_server_judged(1, 1, 0, "capacity = 65536; tiles = 64;", diag));
+  assert_says(diag, 55, "64 is more than the 24 tiles");
+  const char *source = file_with("", SERVER("s", "server: { capacity = 2; depth = 2; };"));
+  OWNED(prem_schedule) *schedule = schedule_from_text(source);
+  ck_assert_int_eq(prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag),
+                   PREM_ERR_INVALID);
+  assert_says(diag, 55, "has no output `spawn` of type i32");
+}
+
+/* Then it has not all its tiles, and is not done. */
+TEST(an_errand_has_no_more_tiles_than_it_may) {
+  grow_graph graph = {.rows = {[0] = {10, 2, 3, 4}, [3] = {13, 5, 0, 0}}};
+  ck_assert_int_eq(end_of("capacity = 2; depth = 3; tiles = 4;", &graph, 0, 1),
+                   PREM_ERRAND_EXPIRED);
+  ck_assert_int_eq(end_of("capacity = 2; depth = 2;", &graph, 0, 1), PREM_ERRAND_EXPIRED);
+  ck_assert_int_eq(end_of("capacity = 2;", &graph, 3, 1), PREM_ERRAND_EXPIRED);
+  graph.rows[3][1] = GROW_TILES + 1; /* there is none of that number */
+  ck_assert_int_eq(end_of("capacity = 2; depth = 3;", &graph, 0, 1), PREM_ERRAND_EXPIRED);
+  graph.rows[3][1] = -3;
+  ck_assert_int_eq(end_of("capacity = 2; depth = 3;", &graph, 0, 1), PREM_ERRAND_EXPIRED);
+  graph.rows[3][1] = GROW_TILES;
+  ck_assert_int_eq(end_of("capacity = 2; depth = 3;", &graph, 0, 1), PREM_ERRAND_DONE);
+}
+
+/* What a tile made has to be right as well. */
+TEST(a_made_tile_that_is_wrong_is_seen) {
+  OWNED(prem_schedule) *schedule = growing_server(2, 4, "capacity = 1; depth = 5;");
+  OWNED(prem_session) *session = open_on("sim", schedule);
+  OWNED(prem_trace) *trace = trace_of(session, 1);
+  prem_errand errand;
+  prem_errand_view view;
+  prem_verdict verdict;
+  ck_assert_int_eq(prem_errand_acquire(session, 0, &errand), PREM_OK);
+  errand.tile_count = 1;
+  ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
+  run_with(session, NULL, 0, 1, 0, trace);
+  ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
+  ck_assert_int_eq(prem_errand_port(session, &errand, "out", &view), PREM_OK);
+  for (int32_t tile = 5; tile >= 4; --tile) { /* 0 to 4 are there */
+    ++*(int32_t *)(void *)((char *)view.data + tile * view.pitch_bytes);
+    ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+    ck_assert_int_eq(verdict.ok, tile == 5);
+  }
+}
+
 /* ---- the bound ------------------------------------------------------------------------------- */
 
 static uint64_t dice = 3;
@@ -369,4 +467,49 @@ TEST(no_errand_takes_longer) {
   ck_assert_int_ge(10 * near, 8 * judged);
   if (wanted)
     printf("%ld errands, %d sets at critical instants\n", (long)sent, judged);
+}
+
+/* Errands come by the model, and each room's has a graph of its own. */
+TEST(none_whose_tiles_make_tiles_takes_longer) {
+  static prem_arrival arrivals[MOST_ARRIVALS];
+  int64_t near = 0;
+  for (int64_t round = 0; round < ROUNDS(60); ++round) {
+    const int32_t blocks = (int32_t)draw(1, 4), depth = (int32_t)draw(2, 8),
+                  tiles = (int32_t)draw(2, GROW_TILES);
+    const server_set set = {.period_ns = 1000000,
+                            .distance_ns = {600 * (2 * depth + 2 * tiles) + draw(0, 20000)},
+                            .burst = {(int32_t)draw(1, 3)},
+                            .tiles = {1}};
+    OWNED(prem_diag) *diag = prem_diag_new();
+    OWNED(prem_schedule) *schedule = growing_server_judged(
+        blocks, 1, 0,
+        text("capacity = 60; tiles = %d; depth = %d; burst = %d; distance_ns = %ldL;", tiles, depth,
+             set.burst[0], (long)set.distance_ns[0]),
+        diag);
+    if (!schedule) /* more comes than has a bound */
+      continue;
+    int64_t bound_ns, longest_ns;
+    ck_assert_int_eq(prem_errand_bound(schedule, 0, &bound_ns), PREM_OK);
+    OWNED(prem_session) *session = open_on("sim", schedule);
+    prem_errand errands[60];
+    for (int32_t i = 0; i < 60; ++i) {
+      grow_graph graph;
+      grow_random(&dice, depth, tiles, &graph);
+      ck_assert_int_eq(prem_errand_acquire(session, 0, &errands[i]), PREM_OK);
+      grow_fill(session, &errands[i], &graph);
+    }
+    for (int32_t i = 0; i < 60; ++i)
+      ck_assert_int_eq(prem_errand_release(session, &errands[i]), PREM_OK);
+    for (int32_t e = 0; e < 100; ++e)
+      arrivals[e] =
+          (prem_arrival){prem_max_i64(0, e + 1 - set.burst[0]) * set.distance_ns[0], 0, 0, 1};
+    OWNED(prem_trace) *trace = trace_of(session, 40);
+    run_with(session, arrivals, 100, 40, round % 2 ? (uint64_t)round : 0, trace);
+    const prem_errand_counts *counts = &trace->best_effort->counts[0].errands;
+    ck_assert_int_eq(counts->ended[PREM_ERRAND_DONE], 100);
+    longest_ns = counts->response_max_ns;
+    ck_assert_int_le(longest_ns, bound_ns);
+    near += bound_ns <= 6 * longest_ns;
+  }
+  ck_assert_int_gt(near, 0);
 }

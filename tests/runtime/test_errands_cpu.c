@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "examples/queens/queens.h"
-#include "tests/common/crowd.h"
+#include "tests/common/made_tiles.h"
 #include "tests/common/rounds.h"
 #include "tests/common/suite.h"
+#include "tests/common/turns.h"
 
 TEST(many_threads_send_to_one_block) {
   send_from_many_threads("cpu", 1);
@@ -65,71 +65,83 @@ TEST(the_greater_priority_goes_first) {
 /* ---- turns -------------------------------------------------------------------------------------
  */
 
-static const prem_kernel *const turning_list[] = {&queens_kernel};
-static const prem_registry turning_registry = {turning_list, 1};
-
-static prem_schedule *turning_server(int32_t queens, int32_t turns, const char *more) {
-  OWNED(prem_diag) *diag = prem_diag_new();
-  prem_schedule *schedule = NULL;
-  const char *source = text(
-      "version = 1; name = \"t\"; platform: { blocks = 2; }; arrays = ( { name = \"start\"; "
-      "type = \"i32\"; shape = [ %d, 18 ]; fill = \"zero\"; } ); tasks = ( { name = \"s\"; "
-      "kernel = \"queens\"; class = \"best_effort\"; blocks = \"0-1\"; tile = [ 1, 18 ]; args: "
-      "{ steps = 20; }; arrays: { in = \"start\"; out = \"new\"; more = \"new\"; }; server: { "
-      "capacity = 3; turns = %d; %s }; prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = "
-      "200L; }; writeback: { wcet_ns = 100L; }; } );",
-      queens, turns, more);
-  if (prem_schedule_load_text("t", source, &schedule, diag) != PREM_OK ||
-      prem_prepare(schedule, &turning_registry, NULL, NULL, diag) != PREM_OK)
-    abort_with("turns", diag);
-  return schedule;
+TEST(tiles_have_the_turns_that_they_want) {
+  count_queens("cpu", 8, 2, 1000, 92);
+  count_queens("cpu", 8, 2, 2, -1);
+  count_queens("sim", 9, 2, 1000, 352);
+  count_queens("sim", 6, 2, 1, -1);
 }
 
-static int32_t ways_of(prem_session *session, const prem_errand *errand) {
-  prem_errand_view view;
-  int32_t ways = 0;
-  ck_assert_int_eq(prem_errand_port(session, errand, "out", &view), PREM_OK);
-  for (int64_t row = 0; row < view.shape[2]; ++row)
-    ways += ((const int32_t *)(const void *)((const char *)view.data +
-                                             row * view.pitch_bytes))[QUEENS_WAYS];
-  return ways;
+TEST(others_go_between_two_turns) {
+  go_between_turns("cpu");
+  go_between_turns("sim");
 }
 
-/* Each tile has the turns that it wants; one that has too few is not done. */
-static void count_queens(const char *backend, int32_t queens, int32_t turns, int32_t ways) {
-  OWNED(prem_schedule) *schedule = turning_server(queens, turns, "");
-  OWNED(prem_session) *session = open_on(backend, schedule);
+TEST(a_deadline_comes_between_two_turns) {
+  expire_between_turns("cpu");
+  expire_between_turns("sim");
+}
+
+/* ---- tiles that make tiles -------------------------------------------------------------------
+ */
+
+/* On four blocks, and each errand has a graph of its own. */
+TEST(tiles_make_tiles) {
+  enum { ROOM = 8 };
+  OWNED(prem_schedule) *schedule = growing_server(4, 0, "capacity = 8; depth = 20;");
+  OWNED(prem_session) *session = open_on("cpu", schedule);
   OWNED(prem_trace) *trace = trace_of(session);
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
+  static grow_graph graphs[ROOM];
+  uint64_t dice = 5;
   prem_errand errand;
-  prem_verdict verdict;
-  int32_t left = 3;
-  for (int32_t i = 0; i < 3; ++i) {
-    ck_assert_int_eq(prem_errand_acquire(session, 0, &errand), PREM_OK);
-    ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
-  }
-  while (left > 0) {
-    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
-    while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
-      if (errand.end == PREM_ERRAND_ABORTED) { /* the run was too short: once more */
-        ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
-        continue;
-      }
-      ck_assert_int_eq(errand.end, ways >= 0 ? PREM_ERRAND_DONE : PREM_ERRAND_EXPIRED);
-      if (ways >= 0)
-        ck_assert_int_eq(ways_of(session, &errand), ways);
-      --left;
+  int32_t sent = 0, left = ROUNDS(400);
+  for (int run = 0; left > 0; ++run) {
+    ck_assert_int_lt(run, 1000);
+    for (; sent < left && prem_errand_acquire(session, 0, &errand) == PREM_OK; ++sent) {
+      grow_random(&dice, 20, GROW_TILES, &graphs[errand.room]);
+      grow_fill(session, &errand, &graphs[errand.room]);
+      errand.tile_count = 1;
+      ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
     }
+    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+    assert_counted(trace);
+    while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
+      --sent;
+      ck_assert(errand.end == PREM_ERRAND_DONE || errand.end == PREM_ERRAND_ABORTED);
+      if (errand.end == PREM_ERRAND_DONE) {
+        grow_judge(session, &errand, &graphs[errand.room]);
+        --left;
+      }
+      ck_assert_int_eq(prem_errand_release(session, &errand), PREM_OK);
+    }
+    ck_assert_int_eq(sent, 0);
+  }
+}
+
+/* What nobody has fed is verified: a chain of twenty. */
+TEST(what_tiles_make_is_right) {
+  OWNED(prem_schedule) *schedule = growing_server(3, 19, "capacity = 8; depth = 20;");
+  OWNED(prem_session) *session = open_on("cpu", schedule);
+  OWNED(prem_trace) *trace = trace_of(session);
+  const prem_arrival arrivals[] = {{0, 0, 0, 1}, {0, 0, 10, 5}, {1000000, 0, 3, 1}};
+  const prem_run_request request = {
+      .mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS, .arrivals = arrivals, .arrival_count = 3};
+  prem_verdict verdict;
+  int64_t done = 0;
+  for (int run = 0; run < 200 && done < 3; ++run) { /* a busy machine may be too late */
+    ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+    assert_counted(trace);
+    const prem_errand_counts *counts = &trace->best_effort->counts[0].errands;
+    ck_assert_int_eq(counts->ended[PREM_ERRAND_EXPIRED], 0);
+    done = counts->ended[PREM_ERRAND_DONE];
+    if (done == 3)
+      ck_assert_int_eq(trace->best_effort->counts[0].tiles, 20 + 10 + 17);
     ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
     ck_assert(verdict.ok);
   }
-}
-
-TEST(tiles_have_the_turns_that_they_want) {
-  count_queens("cpu", 8, 1000, 92);
-  count_queens("cpu", 8, 2, -1);
-  count_queens("sim", 9, 1000, 352);
-  count_queens("sim", 6, 1, -1);
+  ck_assert_int_eq(done, 3);
 }
 
 /* ---- a compute that does not return -----------------------------------------------------------

@@ -173,7 +173,7 @@ struct serve_hand {
   int32_t expired;  /* of such a one: 1: it was too late for a tile to begin */
   int32_t looks;    /* 1: this block looks for the next errand */
   int32_t passed;   /* tiles of other servers since the last one of this */
-  int32_t reserved;
+  int32_t turn;     /* of the next tile; above 0: it has been worked, and wants another one */
 };
 #endif
 

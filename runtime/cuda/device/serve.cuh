@@ -5,8 +5,9 @@
  *
  * Warp 0, the server, does all but computing, one tile after the other: it takes a tile, fetches
  * it, lets the compute warps work it, writes it back, and tells the host of an errand whose last
- * tile has ended. Memory phases pass the gate. The watcher of one block answers the host's
- * questions after the time. The other warps have nothing to do.
+ * tile has ended. A tile that wants another turn stays in hand. Memory phases pass the gate. The
+ * watcher of one block answers the host's questions after the time. The other warps have nothing to
+ * do.
  *
  * A tile is one of those that the block has claimed, or it claims some of the errand in work
  * (`open`). When these are out, one block of the server *looks*: it alone reads the next message in
@@ -211,12 +212,12 @@ __device__ __forceinline__ uint64_t ticket_draw(const prem_device_server *server
 __device__ __forceinline__ bool tiles_expire(const block_state *own,
                                              const prem_device_server *server, serve_hand *hand) {
   bool expired = false;
-  if (server->deadline_ns <= 0)
+  if (server->deadline_ns <= 0 && server->more < 0)
     return false;
   if (lane_number() == 0) {
     volatile uint32_t *known = &server->rooms[hand->room].expired;
     const int64_t came_ns = max((long long)hand->came_ns, (long long)own->start_ns);
-    expired = prem_clock_ns() >= came_ns + server->deadline_ns ||
+    expired = (server->deadline_ns > 0 && prem_clock_ns() >= came_ns + server->deadline_ns) ||
               (hand->is_whole ? hand->expired != 0 : *known != 0);
     if (expired && hand->is_whole)
       hand->expired = 1;
@@ -228,7 +229,7 @@ __device__ __forceinline__ bool tiles_expire(const block_state *own,
     __syncwarp();
     if (lane_number() == 0) {
       ++hand->next;
-      hand->begins = 0;
+      hand->begins = hand->turn = 0;
     }
     __syncwarp();
     tile_end(server, hand, ticket_draw(server, hand), prem_clock_ns());
@@ -327,10 +328,14 @@ __device__ __noinline__ int32_t tile_await() {
 /* ---- working it ------------------------------------------------------------------------------ */
 
 /** Bring the tile's record and moves to the scratchpad, moved to its errand's arrays, and fill the
- *  entries of its phases. One warp. */
+ *  entries of its phases. A later turn reads what the one before has written. One warp.
+ *  @param TURNS  here and below: of a server whose kernel has an output `more`; all others run code
+ *                of their own */
+template <bool TURNS>
 __device__ __forceinline__ void tile_stage(block_state *own, const prem_launch &launch,
                                            int32_t number, int32_t tile) {
   constexpr int32_t RECORD = (int32_t)(sizeof(prem_device_record) / 16);
+  static_assert(RECORD + (PREM_MAX_PORTS + 1) * MOVE_WORDS <= 32, "each lane brings a piece");
   const prem_device_server *server = &own->servers[number];
   const serve_hand *hand = &own->hands[number];
   const int32_t lane = lane_number();
@@ -356,6 +361,9 @@ __device__ __forceinline__ void tile_stage(block_state *own, const prem_launch &
     }
   }
   __syncwarp();
+  if (TURNS && hand->turn > 0 && lane < MOVE_WORDS)
+    ((int4 *)moves_at(own, launch, 0))[lane] =
+        ((const int4 *)(moves_at(own, launch, 1) + server->out_moves))[lane];
   if (lane < PREM_PHASE_COUNT) {
     in_flight_phase *of = entries[lane];
     of->record.start_ns = server->ahead_ns[lane];
@@ -427,7 +435,28 @@ __device__ __forceinline__ void tile_compute_await(block_state *own, uint32_t co
   }
 }
 
-/** Write it back. One warp. @return false: stopped before that began */
+/** Does the tile in work want another turn? Then it is the next one in hand again, in that turn.
+ * One that has none left ends as if it were too late. The compute warps are done with its views.
+ * One warp. */
+__device__ __forceinline__ void tile_go_round(block_state *own, const prem_launch &launch,
+                                              const prem_device_server *server, serve_hand *hand) {
+  if (lane_number() == 0) {
+    const shared_view *more = view_at(own, launch, server->more);
+    const bool wants = *(const volatile int32_t *)bytes_at(own, more->at) != 0;
+    const bool again = wants && hand->turn + 1 < server->turns;
+    hand->turn = again ? hand->turn + 1 : 0;
+    hand->next -= (int32_t)again;
+    if (wants && !again && hand->is_whole)
+      hand->expired = 1;
+    else if (wants && !again)
+      *(volatile uint32_t *)&server->rooms[hand->room].expired = 1;
+  }
+  __syncwarp();
+}
+
+/** Write it back; its errand hears of it after the last turn. One warp.
+ *  @return false: stopped before that began */
+template <bool TURNS>
 __device__ __forceinline__ bool tile_store(block_state *own, const prem_launch &launch,
                                            const prem_device_server *server, serve_hand *hand) {
   in_flight_phase *of = &own->stores[0];
@@ -445,12 +474,13 @@ __device__ __forceinline__ bool tile_store(block_state *own, const prem_launch &
   const int64_t end_ns = __shfl_sync(FULL_WARP, (long long)prem_clock_ns(), 0);
   if (lane_number() == 0)
     of->end_ns = end_ns;
-  tile_end(server, hand, ticket, end_ns);
+  if (!TURNS || hand->turn == 0)
+    tile_end(server, hand, ticket, end_ns);
   return true;
 }
 
 /** Work the next tile in hand of a server. One warp. @return false: stopped */
-__device__ __noinline__ bool tile_work(int32_t number, uint32_t count) {
+template <bool TURNS> __device__ __noinline__ bool tile_work(int32_t number, uint32_t count) {
   block_state *own = shared();
   const prem_launch &launch = own->launch;
   const prem_device_server *server = &own->servers[number];
@@ -466,14 +496,16 @@ __device__ __noinline__ bool tile_work(int32_t number, uint32_t count) {
       *(volatile int64_t *)&server->rooms[hand->room].begin_ns = taken_ns;
     }
   }
-  tile_stage(own, launch, number, tile);
+  tile_stage<TURNS>(own, launch, number, tile);
   views_prepare(own, launch, &own->computes[0].record);
   prem_fence_async(); /* the message was read by ordinary loads, what it is about is not */
   __syncwarp();
   if (!tile_fetch(own, launch, count, taken_ns))
     return false;
   tile_compute_await(own, count);
-  if (!tile_store(own, launch, server, hand))
+  if (TURNS)
+    tile_go_round(own, launch, server, hand);
+  if (!tile_store<TURNS>(own, launch, server, hand))
     return false;
   if (lane_number() == 0 && own->stores[0].end_ns - own->start_ns <= own->gated.counted_ns) {
     ++hand->tiles;
@@ -489,7 +521,9 @@ __device__ __forceinline__ void server_warp(block_state *own) {
   uint32_t count = 0;
   int32_t number;
 #pragma unroll 1
-  while ((number = tile_await()) >= 0 && tile_work(number, count))
+  while ((number = tile_await()) >= 0 &&
+         (own->servers[number].more < 0 ? tile_work<false>(number, count)
+                                        : tile_work<true>(number, count)))
     ++count;
   if (lane_number() == 0) {
     for (int32_t s = 0; s < own->serves; ++s) {

@@ -34,17 +34,18 @@ typedef struct prem_device_server_state {
 } prem_device_server_state;
 
 /** Of a server, what stays. A tile's entry: a record, which has in job_release_ns how many bytes
- * the tile moves, then the moves of its prefetch, then those of its writeback; 16 bytes a lane. */
+ * the tile moves, then the moves of its prefetch, then those of its writeback, then, where tiles
+ * have turns, the move that takes the first one's place in a later turn; 16 bytes a lane. */
 typedef struct prem_device_server {
   prem_device_server_state *state;
   const uint64_t *asked; /* [places][PREM_MESSAGE_WORDS], the host's */
   uint64_t *ended;       /* [ended_places][PREM_MESSAGE_WORDS], the host's: of all servers */
   uint64_t *ended_ticket;
   uint64_t places, ended_places;
-  prem_device_room *rooms;            /* [capacity] */
-  const unsigned char *entries;       /* [tile][entry_bytes] */
-  int64_t slot_bytes[PREM_MAX_PORTS]; /* of each move: from an errand's array to the next one's; 0:
-                                         all have one */
+  prem_device_room *rooms;                /* [capacity] */
+  const unsigned char *entries;           /* [tile][entry_bytes] */
+  int64_t slot_bytes[PREM_MAX_PORTS + 1]; /* of each move: from an errand's array to the next one's;
+                                             0: all have one */
   int64_t ahead_ns[PREM_PHASE_COUNT];
   int64_t deadline_ns; /* 0: none */
   int32_t entry_bytes, in_moves, out_moves;
@@ -52,6 +53,7 @@ typedef struct prem_device_server {
   int32_t task;            /* its number */
   int32_t parts;           /* prem_claim_of() */
   int32_t priority, aging; /* as in prem_server */
+  int32_t more, turns;     /* the port that asks for another turn, -1: none; as in prem_server */
 } prem_device_server;
 
 static_assert(sizeof(prem_device_server) % 8 == 0, "servers are brought 8 bytes at a time");

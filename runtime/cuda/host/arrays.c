@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/model/private.h"
 #include "runtime/cuda/device/verify.h"
 
 enum { BOX_ALIGNMENT = 128, PIECE_BYTES = 16 };
@@ -57,7 +58,7 @@ static edge_margins margins_of(const prem_schedule *schedule, int32_t array) {
     if (!task->definition)
       continue;
     for (int32_t port = 0; port < task->definition->port_count; ++port)
-      if (task->arrays[port] == array && task->definition->ports[port].access == PREM_IN)
+      if (prem_port_reads(task, port, array))
         widen(&result, task, &task->windows[port], schedule->arrays[array].shape);
   }
   return result;

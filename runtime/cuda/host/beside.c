@@ -28,11 +28,11 @@ static prem_status judge_server(const prem_free_part *part, const prem_task *tas
                   task->tile_count, most);
     return PREM_ERR_UNAVAILABLE;
   }
-  if (task->server.turns > 1) {
-    prem_diag_add(diag, PREM_ERROR, 0, task->server.place, key,
-                  "has server.turns = %d, and a tile on backend cuda has one turn; leave `turns` "
-                  "out, or choose --backend cpu",
-                  task->server.turns);
+  if (prem_kernel_spawn_port(task->definition) >= 0) {
+    prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
+                  "kernel '%s' has an output `spawn`, and on backend cuda tiles make no tiles; "
+                  "choose --backend cpu, or a kernel without it",
+                  task->kernel);
     return PREM_ERR_UNAVAILABLE;
   }
   for (int32_t p = 0; p < task->definition->port_count; ++p)

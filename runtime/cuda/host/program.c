@@ -212,7 +212,8 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
     task_fill(program, arrays, t, &tables);
     tables.tasks[t].first_job = first_job;
     first_job += tables.tasks[t].jobs;
-    int32_t widths[2] = {0, 0}; /* inputs, outputs */
+    /* inputs; outputs, and behind them what takes the first input's place in a later turn */
+    int32_t widths[2] = {0, program->schedule->tasks[t].server.turns > 1};
     for (int32_t p = 0; p < tables.tasks[t].port_count; ++p) {
       const prem_device_port *port = &tables.ports[tables.tasks[t].first_port + p];
       ++widths[port->is_output];
@@ -434,6 +435,12 @@ void prem_cuda_tile_make(const prem_program *program, const prem_cuda_arrays *ar
       record->fetch_bytes += side ? 0 : move_bytes(&moves[count]);
       ++count;
     }
+  if (of->server.turns > 1) { /* where its own output lies, as if the first input were there */
+    const prem_turn_ports turn = prem_kernel_turn_ports(of->definition);
+    moves[count] = device_move(of, turn.from, at.first_port, false,
+                               &arrays->arrays[of->arrays[turn.to]], record->index);
+    moves[count].port = (uint16_t)(at.first_port + turn.to); /* whose planes they are */
+  }
 }
 
 static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays,

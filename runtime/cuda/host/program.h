@@ -41,7 +41,7 @@ cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_a
 void prem_cuda_program_free(prem_cuda_program *program);
 
 /** Any tile of a server, whose errands' arrays are the first one's: a record, and the moves of
- *  inputs, then of outputs. */
+ *  inputs, then of outputs, then, where tiles have turns, of the first input in a later turn. */
 void prem_cuda_tile_make(const prem_program *program, const prem_cuda_arrays *arrays,
                          const prem_cuda_program *to, int32_t task, int32_t tile,
                          prem_device_record *record, prem_device_move *moves);

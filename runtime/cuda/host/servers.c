@@ -109,13 +109,12 @@ static void entry_fill(const prem_cuda *cuda, int32_t task, int32_t tile,
                        const prem_device_server *server, unsigned char *entry) {
   const prem_task *of = &cuda->program->schedule->tasks[task];
   prem_device_record record;
-  prem_device_move moves[PREM_MAX_PORTS];
+  prem_device_move moves[PREM_MAX_PORTS + 1];
   prem_cuda_tile_make(cuda->program, &cuda->arrays, &cuda->device, task, tile, &record, moves);
   record.job_release_ns = prem_task_phase_bytes(cuda->program->schedule, of, PREM_PREFETCH, tile) +
                           prem_task_phase_bytes(cuda->program->schedule, of, PREM_WRITEBACK, tile);
   memcpy(entry, &record, sizeof record);
-  memcpy(entry + sizeof record, moves,
-         (size_t)(server->in_moves + server->out_moves) * sizeof *moves);
+  memcpy(entry + sizeof record, moves, (size_t)server->entry_bytes - sizeof record);
 }
 
 static cudaError_t entries_load(prem_cuda *cuda, int32_t task, prem_device_server *server) {
@@ -132,7 +131,8 @@ static cudaError_t entries_load(prem_cuda *cuda, int32_t task, prem_device_serve
   return error;
 }
 
-/* Its moves: of inputs, then of outputs, as prem_cuda_tile_make() has them. */
+/* Its moves: of inputs, then of outputs, then of a later turn, as prem_cuda_tile_make() has them.
+ */
 static void moves_count(const prem_cuda *cuda, int32_t task, prem_device_server *server) {
   const prem_task *of = &cuda->program->schedule->tasks[task];
   int32_t at = 0;
@@ -145,6 +145,9 @@ static void moves_count(const prem_cuda *cuda, int32_t task, prem_device_server 
       ++at;
       ++*(side ? &server->out_moves : &server->in_moves);
     }
+  if (of->server.turns > 1)
+    server->slot_bytes[at++] =
+        cuda->arrays.arrays[of->arrays[prem_kernel_turn_ports(of->definition).to]].slot_bytes;
   server->entry_bytes =
       (int32_t)(sizeof(prem_device_record) + (size_t)at * sizeof(prem_device_move));
 }
@@ -157,6 +160,13 @@ static cudaError_t pinned_words(_Atomic uint64_t **out, uint64_t places) {
   else
     *out = NULL;
   return error;
+}
+
+/* Tiles of turns are of any length: blocks claim them one by one. */
+static int32_t parts_of(const prem_task *task) {
+  if (task->block_count == 1)
+    return 1;
+  return task->server.turns > 1 ? INT32_MAX : 2 * task->block_count;
 }
 
 static cudaError_t server_load(struct prem_cuda_servers *servers, int32_t task,
@@ -173,10 +183,12 @@ static cudaError_t server_load(struct prem_cuda_servers *servers, int32_t task,
                                  .ended_places = servers->ended_places,
                                  .deadline_ns = of->deadline_ns,
                                  .blocks = of->block_count,
-                                 .parts = of->block_count > 1 ? 2 * of->block_count : 1,
+                                 .parts = parts_of(of),
                                  .task = task,
                                  .priority = of->server.priority,
-                                 .aging = of->server.aging};
+                                 .aging = of->server.aging,
+                                 .more = prem_kernel_turn_ports(of->definition).more,
+                                 .turns = of->server.turns};
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     server->ahead_ns[phase] = cuda->part->ahead_ns[task * PREM_PHASE_COUNT + phase];
   moves_count(cuda, task, server);
