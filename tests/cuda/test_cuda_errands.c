@@ -234,14 +234,15 @@ START_TEST(a_storm_ends_with_a_run_that_is_stopped) {
 }
 END_TEST
 
-/* A filter of short phases, so that waits may be short, and a server of long computes. */
+/* A filter of short phases, so that waits may be short, and a server of long computes, whose
+ * errands take longer than a wait. */
 static prem_schedule *filter_and_patient_server(void) {
   const long long period_ns = CROWD_PERIOD_NS, phase_ns = CROWD_CLOCK_NS, bound_ns = period_ns / 50;
   return prepared_schedule(text(
       "version = 1; name = \"t\"; platform: { blocks = 3; clock_step_ns = %dL; block_threads = "
       "128; best_effort: { buffers = 1; block_threads = 128; }; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; }, { name = "
-      "\"a\"; type = \"f32\"; shape = [ 16384 ]; } ); tasks = ( { name = \"filter\"; kernel = "
+      "\"a\"; type = \"f32\"; shape = [ 262144 ]; } ); tasks = ( { name = \"filter\"; kernel = "
       "\"vector_increment\"; blocks = [ 0 ]; tile = [ 64 ]; arrays: { in = \"x\"; out = \"new\"; };"
       "  period_ns = %lldL; prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = %lldL; };"
       "  writeback: { wcet_ns = %lldL; }; },"
