@@ -257,10 +257,9 @@ TEST(data_alone_makes_a_link) {
       "measure: { chains = ( { name = \"c\"; tasks = [ %s ]; } ); };\n";
   for (int way = 0; way < 2; ++way) {
     OWNED(prem_diag) *diag = prem_diag_new();
-    prem_schedule *schedule =
+    OWNED(prem_schedule) *schedule =
         schedule_from_text_lenient(text(pair, way == 0 ? "\"p\", \"q\"" : "\"q\", \"p\""), diag);
     ck_assert_uint_eq(prem_diag_errors(diag), (size_t)way);
     ck_assert_int_eq(prem_diag_has(diag, 26), way == 1);
-    prem_schedule_free(schedule);
   }
 }

@@ -34,12 +34,12 @@ static prem_diag *load(const char *live, prem_schedule **schedule) {
 /* ---- what it says --------------------------------------------------------------------------- */
 
 TEST(ports_are_read_with_their_defaults) {
-  prem_schedule *schedule;
-  prem_diag *diag = load("live: { outputs = ( { array = \"y\"; }, { array = \"w\"; kind = "
-                         "\"queuing\"; buffers = 5; } );\n"
-                         "  inputs = ( { array = \"x\"; lead_ns = 7L; max_age_ns = 9L; },\n"
-                         "    { array = \"z\"; kind = \"trigger\"; } ); };",
-                         &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load("live: { outputs = ( { array = \"y\"; }, { array = \"w\"; kind = "
+                                "\"queuing\"; buffers = 5; } );\n"
+                                "  inputs = ( { array = \"x\"; lead_ns = 7L; max_age_ns = 9L; },\n"
+                                "    { array = \"z\"; kind = \"trigger\"; } ); };",
+                                &schedule);
   print_problems(diag);
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
   ck_assert_int_eq(schedule->live_count, 4);
@@ -54,8 +54,6 @@ TEST(ports_are_read_with_their_defaults) {
   ck_assert_int_eq(w->publish_ns, 1500); /* its writer's */
   ck_assert_int_eq(prem_schedule_live_port(schedule, 3), 3);
   ck_assert_int_eq(prem_schedule_live_port(schedule, 4), -1);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(the_writer_is_planned_for_publishing) {
@@ -154,8 +152,8 @@ static const refusal refusals[] = {
 
 TESTS(is_refused, (int)(sizeof refusals / sizeof *refusals)) {
   const refusal *wrong = &refusals[_i];
-  prem_schedule *schedule;
-  prem_diag *diag = load(wrong->live, &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load(wrong->live, &schedule);
   bool is_said = false;
   for (size_t i = 0; i < prem_diag_count(diag); ++i) {
     const prem_problem *problem = prem_diag_at(diag, i);
@@ -166,8 +164,6 @@ TESTS(is_refused, (int)(sizeof refusals / sizeof *refusals)) {
     print_problems(diag);
     ck_abort_msg("expected E%03d: %s: ...%s... alone", wrong->code, wrong->key, wrong->reason);
   }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 static const char *const legal[] = {
@@ -182,19 +178,17 @@ static const char *const legal[] = {
 };
 
 TESTS(is_legal, (int)(sizeof legal / sizeof *legal)) {
-  prem_schedule *schedule;
-  prem_diag *diag = load(legal[_i], &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load(legal[_i], &schedule);
   if (prem_diag_errors(diag) > 0) {
     print_problems(diag);
     ck_abort_msg("%s", legal[_i]);
   }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(an_output_that_is_read_is_refused) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   char source[8192];
   snprintf(source, sizeof source, "%s", file_with("live: { outputs = ( { array = \"y\"; } ); };"));
   char *at = strstr(source, "in = \"z\"");
@@ -204,13 +198,11 @@ TEST(an_output_that_is_read_is_refused) {
     prem_schedule_bind(schedule, prem_registry_builtin(), diag);
   ck_assert(prem_diag_has(diag, 47));
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "task 'b' reads it as well"));
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(one_trigger_is_the_limit) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   char source[8192];
   snprintf(source, sizeof source, "%s",
            file_with("live: { inputs = ( { array = \"x\"; kind = \"trigger\"; },"
@@ -222,8 +214,6 @@ TEST(one_trigger_is_the_limit) {
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
   ck_assert_ptr_nonnull(
       strstr(prem_diag_at(diag, 0)->reason, "'x' starts the hyperperiod already"));
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* ---- overruns ------------------------------------------------------------------------------- */
@@ -301,11 +291,9 @@ static const bad_overrun bad_overruns[] = {
 
 TESTS(an_overrun_that_cannot_be_is_refused, (int)(sizeof bad_overruns / sizeof *bad_overruns)) {
   const bad_overrun *wrong = &bad_overruns[_i];
-  prem_schedule *schedule;
-  prem_diag *diag = load_overruns(wrong->of_a, wrong->of_b, wrong->rest, &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load_overruns(wrong->of_a, wrong->of_b, wrong->rest, &schedule);
   assert_only(diag, wrong->code, wrong->key, wrong->reason);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TESTS(an_overrun_that_leaves_nothing_half_is_legal, 3) {
@@ -313,13 +301,11 @@ TESTS(an_overrun_that_leaves_nothing_half_is_legal, 3) {
                                      "deadline_ns = 900L; overrun = \"abort\";", ""};
   static const char *const of_b[] = {LATEST_JOB, SAME_JOB, LATEST_JOB};
   static const char *const rest[] = {"", "", "policy: { overrun = \"abort\"; };"};
-  prem_schedule *schedule;
-  prem_diag *diag = load_overruns(of_a[_i], of_b[_i], rest[_i], &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load_overruns(of_a[_i], of_b[_i], rest[_i], &schedule);
   print_problems(diag);
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
   ck_assert(schedule->bound);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* The shortest period of the readers of `x` is what counts, wherever it stands; one-shot tasks have
@@ -342,8 +328,8 @@ TEST(a_frame_is_not_chosen_before_the_one_before_is_read) {
                    cases[i].periods_ns[t] ? text("period_ns = %dL;", cases[i].periods_ns[t]) : "");
     for (int more = 0; more < 2; ++more) {
       const int lead_ns = (cases[i].shortest_ns ? cases[i].shortest_ns : 5000) + more;
-      prem_schedule *schedule = NULL;
-      prem_diag *diag = prem_diag_new();
+      OWNED(prem_schedule) *schedule = NULL;
+      OWNED(prem_diag) *diag = prem_diag_new();
       ck_assert_int_eq(
           prem_schedule_load_text(
               "t.cfg",
@@ -361,8 +347,6 @@ TEST(a_frame_is_not_chosen_before_the_one_before_is_read) {
                          lead_ns, cases[i].shortest_ns));
       else
         ck_assert_uint_eq(prem_diag_count(diag), 0);
-      prem_diag_free(diag);
-      prem_schedule_free(schedule);
     }
   }
 }
@@ -398,8 +382,8 @@ TESTS(the_array_that_can_be_half_written_is_named, 2) {
   const prem_kernel *kernels[] = {&spread_kernel,
                                   prem_registry_find(prem_registry_builtin(), "blend")};
   const prem_registry registry = {kernels, 2};
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *array = "{ name = \"%s\"; type = \"f32\"; shape = [ 8 ]; }";
   const char *arrays = text("%s, %s, %s, %s", text(array, "x"), text(array, "y"), text(array, "w"),
                             text(array, "z"));
@@ -415,6 +399,4 @@ TESTS(the_array_that_can_be_half_written_is_named, 2) {
   ck_assert_int_eq(prem_schedule_load_text("t.cfg", source, &schedule, diag), PREM_OK);
   prem_schedule_bind(schedule, &registry, diag);
   assert_only(diag, 48, "tasks.a.overrun", "array 'y' half written, and task 'b' reads");
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }

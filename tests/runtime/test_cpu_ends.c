@@ -278,8 +278,8 @@ TEST(a_far_release_is_no_standstill) {
 TEST(a_record_before_its_turn_is_a_fault) {
   fixture f;
   fixture_load(&f, &hang_registry, "%s", hanging);
-  prem_program *program;
-  prem_arrays *arrays;
+  OWNED(prem_program) *program = NULL;
+  OWNED(prem_arrays) *arrays = NULL;
   prem_machine machine;
   void *state;
   fixture_expect(&f, prem_program_new(f.schedule, &program, f.diag), PREM_OK);
@@ -301,7 +301,5 @@ TEST(a_record_before_its_turn_is_a_fault) {
   ck_assert_int_gt(at_ns, 0); /* ns after the start, behind a dozen records */
   ck_assert_int_eq(f.trace->record_count, 4 * 3 + 1);
   prem_backend_cpu.close(state);
-  prem_arrays_free(arrays);
-  prem_program_free(program);
   fixture_close(&f);
 }

@@ -139,7 +139,7 @@ TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
   fixture f;
   fixture_load(&f, &registry, "%s", one_rate);
   assert_checked(f.schedule);
-  prem_program *program = compile(f.schedule);
+  OWNED(prem_program) *program = compile(f.schedule);
   const prem_task_program *writer = &program->tasks[0], *reader = &program->tasks[1];
   ck_assert_int_eq(writer->after_count, 0);
   ck_assert_int_eq(writer->edge_count, 1);
@@ -153,7 +153,6 @@ TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
   ck_assert(program->blocks[0].memory[0].flags & PREM_RECORD_AFTER);
   ck_assert(program->blocks[1].memory[0].flags & PREM_RECORD_AFTER);
   ck_assert(!(program->blocks[1].memory[1].flags & PREM_RECORD_AFTER));
-  prem_program_free(program);
   fixture_close(&f);
 }
 
@@ -166,12 +165,11 @@ TESTS(edges_keep_the_plans_order_and_no_other, 4) {
   fixture f;
   fixture_load(&f, &registry, two_rates, cases[_i].start_ns);
   assert_checked(f.schedule);
-  prem_program *program = compile(f.schedule);
+  OWNED(prem_program) *program = compile(f.schedule);
   const prem_task_program *writer = &program->tasks[0];
   ck_assert_int_eq(writer->edge_count, 1);
   for (int job = 0; job < 2; ++job)
     ck_assert_int_eq(writer->after[0].needed_jobs[job], cases[_i].awaited[job]);
-  prem_program_free(program);
   fixture_close(&f);
 }
 
@@ -179,7 +177,7 @@ TESTS(edges_keep_the_plans_order_and_no_other, 4) {
 TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
   fixture f;
   fixture_load(&f, &registry, two_rates, 130000L);
-  prem_program *program = compile(f.schedule);
+  OWNED(prem_program) *program = compile(f.schedule);
   const prem_task_program *reader = &program->tasks[1];
   ck_assert_int_eq(reader->after_count, 1);
   ck_assert_int_eq(reader->after[0].needed_jobs[0], 1);
@@ -187,7 +185,6 @@ TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
   ck_assert_int_eq(reader->after[1].task, 0);
   ck_assert_int_eq(reader->after[1].phase, PREM_PREFETCH);
   ck_assert_int_eq(reader->after[1].needed_jobs[0], 2);
-  prem_program_free(program);
   fixture_close(&f);
 }
 
@@ -210,12 +207,11 @@ TEST(no_job_of_a_later_hyperperiod_is_awaited) {
       "  { task = \"frame\"; phase = \"writeback\"; start_ns = 250000L; },"
       "  { task = \"watch\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L;"
       "    repeat = 2; step_ns = 20000L; } ); };");
-  prem_program *program = compile(f.schedule);
+  OWNED(prem_program) *program = compile(f.schedule);
   const prem_task_program *writer = &program->tasks[0];
   ck_assert_int_eq(writer->edge_count, 1);
   ck_assert_int_eq(writer->after[0].task, 1);
   ck_assert_int_eq(writer->after[0].needed_jobs[0], 1);
-  prem_program_free(program);
   fixture_close(&f);
 }
 
@@ -377,12 +373,11 @@ TESTS(a_plan_that_is_kept_is_not_delayed, 4) {
   fixture f;
   fixture_load(&f, &registry, two_rates, starts_ns[_i]);
   assert_checked(f.schedule);
-  prem_trace *trace = simulate(f.schedule, PREM_MODE_TT, HYPERPERIODS);
+  OWNED(prem_trace) *trace = simulate(f.schedule, PREM_MODE_TT, HYPERPERIODS);
   for (int32_t i = 0; i < 2 * PREM_PHASE_COUNT; ++i) {
     ck_assert_int_eq(trace->stats[i].late, 0);
     ck_assert_int_eq(trace->stats[i].overruns, 0);
   }
-  prem_trace_free(trace);
   fixture_close(&f);
 }
 

@@ -70,7 +70,7 @@ enum { PERIOD = 100000, STEP = 11 /* a ten thousandth, and one */, JUMPS_AT = 4,
  * where it was thought to be, after a few. */
 static void find_begins(bool follows, int64_t apart_ns, int64_t begins_ns[FOLLOWED]) {
   bench b = open_bench(increment_file(PERIOD, 100, "", text(SAMPLED, "", "")));
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(b.schedule, FOLLOWED, 0, &trace), PREM_OK);
   start_live(b.live,
              &(prem_live_request){.mode = PREM_MODE_TT, .follows_host = follows, .trace = trace});
@@ -82,7 +82,6 @@ static void find_begins(bool follows, int64_t apart_ns, int64_t begins_ns[FOLLOW
   ck_assert_int_eq(trace->hyperperiods, FOLLOWED);
   for (int h = 0; h < FOLLOWED; ++h)
     begins_ns[h] = trace->epoch_ns[h] - trace->epoch_ns[0];
-  prem_trace_free(trace);
   prem_schedule_free(b.schedule);
 }
 
@@ -454,7 +453,7 @@ static void assert_argument(prem_status status, prem_diag *diag, const char *fra
 
 TEST(mistakes_are_told) {
   bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame frame, other;
   ck_assert_int_eq(prem_live_find(b.live, "z"), -1);
   assert_argument(prem_live_acquire(b.live, -1, 0, &frame, diag), diag, "no stream -1");
@@ -507,7 +506,6 @@ TEST(mistakes_are_told) {
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "release each once");
   frame.stream = 99;
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "no stream 99");
-  prem_diag_free(diag);
   close_bench(&b);
 }
 
@@ -515,7 +513,7 @@ TEST(mistakes_are_told) {
 TEST(who_holds_all_buffers_is_told_so) {
   bench b = open_bench(increment_file(
       1000, 1, "", text(SAMPLED, "buffers = 4; kind = \"queuing\";", "buffers = 2;")));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame in[4], out[2], more;
   for (int i = 0; i < 3; ++i) {
     ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &in[i], diag), PREM_OK);
@@ -541,7 +539,6 @@ TEST(who_holds_all_buffers_is_told_so) {
   ck_assert_str_eq(prem_diag_at(diag, 1)->key, "acquire");
   ck_assert_str_eq(prem_diag_at(diag, 1)->reason,
                    "you hold all 4 buffers of 'x': submit or release one");
-  prem_diag_free(diag);
   close_bench(&b);
 }
 
@@ -550,7 +547,7 @@ TEST(a_frame_of_another_clock_is_refused) {
   static const int64_t wrong_ns[] = {-1, INT64_MIN, INT64_C(1000000801),
                                      INT64_C(1700000000000000000), INT64_MAX};
   bench b = increments("max_age_ns = 900L;", "");
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame frame;
   prem_live_sleep_until(b.live, 800);
   ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_OK);
@@ -563,7 +560,6 @@ TEST(a_frame_of_another_clock_is_refused) {
   frame.captured_ns = 1000000800;
   ck_assert_int_eq(prem_live_submit(b.live, &frame, NULL), PREM_OK);
   assert_shown(&b, 1400, 5, 0);
-  prem_diag_free(diag);
   close_bench(&b);
 }
 
@@ -577,8 +573,8 @@ TEST(what_is_not_ready_is_not_opened) {
       "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; };"
       "    writeback: { wcet_ns = 100L; }; } );"
       "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };";
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_load_text("unplanned.cfg", unplanned, &schedule, diag), PREM_OK);
   prem_live *live = NULL;
   prem_session *session = NULL;
@@ -601,8 +597,6 @@ TEST(what_is_not_ready_is_not_opened) {
   ck_assert_int_eq(said->severity, PREM_NOTE);
   ck_assert_int_eq(said->code, 0);
   ck_assert(!live && !session);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* A run that is asked for wrongly changes nothing: the right one follows. */
@@ -680,13 +674,12 @@ TEST(a_trace_of_other_jobs_is_refused) {
 
 TEST(a_start_too_soon_is_told) {
   bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_live_sleep_until(b.live, 100);
   assert_argument(prem_live_start(b.live, &(prem_live_request){.start_ns = 149}, diag), diag,
                   "give at least 150");
   prem_frame frame;
   ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_ERR_ENDED);
-  prem_diag_free(diag);
   close_bench(&b);
 }
 
@@ -707,8 +700,9 @@ TEST(a_session_that_never_started_can_be_stopped_and_closed) {
 
 TEST(a_machine_without_a_gpu_says_so) {
   const prem_backend *cuda = prem_backend_find("cuda");
-  prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule =
+      checked_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_live *live = NULL;
   prem_machine machine;
   if (cuda && prem_backend_probe(cuda, &machine, NULL) != PREM_OK) {
@@ -716,8 +710,6 @@ TEST(a_machine_without_a_gpu_says_so) {
     ck_assert_ptr_null(live);
     ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "no GPU here"));
   }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* As a courier does that hears nothing of its host: nobody has called stop. */

@@ -108,7 +108,7 @@ static void assert_cause(const prem_schedule *schedule, prem_trace *trace, int64
 TEST(an_overrun_leads_to_the_next_plan) {
   OWNED(prem_schedule) *schedule =
       prepared_schedule(three_tasks(two_plans, "deadline_ns = 700L; overrun = \"degrade\";", 1));
-  prem_live *live = open_longer(schedule, (const int64_t[]){100, 900, 100});
+  OWNED(prem_live) *live = open_longer(schedule, (const int64_t[]){100, 900, 100});
   OWNED(prem_trace) *trace = NULL;
   prem_live_state state;
   ck_assert_int_eq(prem_trace_new(schedule, 16, 1000, &trace), PREM_OK);
@@ -128,7 +128,6 @@ TEST(an_overrun_leads_to_the_next_plan) {
                         quick_log));
   assert_cause(schedule, trace, -1, "the compute of a took longer than its window");
   assert_cause(schedule, trace, 1, ""); /* by its own plan nothing was late */
-  prem_live_close(live);
 }
 
 /* Something is late by more than a hyperperiod when the plan changes: counts stay right, and the

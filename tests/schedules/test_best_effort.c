@@ -72,11 +72,10 @@ TEST(no_task_has_to_be_critical) {
   OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_OK);
   prem_schedule_set_plan(schedule, NULL);
-  prem_plan *plan = NULL;
+  OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_OK);
   ck_assert_int_eq(plan->hyperperiod_ns, 1000000);
   ck_assert_int_eq(plan->open_ns, plan->hyperperiod_ns);
-  prem_plan_free(plan);
 }
 
 TEST(all_have_a_rate_or_none) {
