@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operating modes of live sessions: which jobs they leave out, from when on, and who switches. */
 /* ctest: threads timing */
+#include "tests/common/cases.h"
 #include "tests/common/live.h"
 #include "tests/common/longer.h"
 #include "tests/common/suite.h"
@@ -254,43 +255,8 @@ TESTS(a_hyperperiod_is_in_one_mode, 2) { /* E21 */
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
-typedef struct refusal {
-  const char *modes, *of_a;
-  int code;
-  const char *reason;
-} refusal;
-
-static const refusal refusals[] = {
-    {"operating_modes = ( { name = \"full\"; off = [ \"aa\" ]; } );", "", 24,
-     "there is no task 'aa'"},
-    {"operating_modes = ( { name = \"full\"; off = [ \"a\", \"b\", \"a\" ]; } );", "", 6,
-     "task 'a' stands here twice"},
-    {"operating_modes = ( { name = \"full\"; off = [ 1 ]; } );", "", 8,
-     "must be the name of a task"},
-    {"operating_modes = ( { name = \"full\"; }, { name = \"full\"; } );", "", 6,
-     "two operating modes are called 'full'"},
-    {"operating_modes = ( { off = [ \"a\" ]; } );", "", 3, "missing"},
-    {"operating_modes = ( { name = \"full\"; on = [ \"a\" ]; } );", "", 5, ""},
-    {"operating_modes = [ \"full\" ];", "", 8, ""},
-    {"", "deadline_ns = 90000L; overrun = \"degrade\";", 47,
-     "\"degrade\" switches to the next of `live.operating_modes`, which has 0"},
-    {"operating_modes = ( { name = \"full\"; } );", "deadline_ns = 90000L; overrun = \"degrade\";",
-     47, "which has 1; list two at least"},
-};
-
-TESTS(what_makes_no_sense_is_refused, (int)(sizeof refusals / sizeof *refusals)) {
-  const refusal *wrong = &refusals[_i];
-  OWNED(prem_diag) *diag = prem_diag_new();
-  OWNED(prem_schedule) *schedule = NULL;
-  const char *source = four_tasks(wrong->modes, wrong->of_a);
-  prem_status status = prem_schedule_load_text("modes.cfg", source, &schedule, diag);
-  if (status == PREM_OK)
-    status = prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag);
-  ck_assert_int_ne(status, PREM_OK);
-  ck_assert_uint_ge(prem_diag_count(diag), 1);
-  ck_assert_int_eq(prem_diag_at(diag, 0)->code, wrong->code);
-  ck_assert_msg(strstr(prem_diag_at(diag, 0)->reason, wrong->reason) != NULL, "said: %s",
-                prem_diag_at(diag, 0)->reason);
+TEST(what_makes_no_sense_is_refused) {
+  cases_judge("runtime/mode_cases.txt");
 }
 
 TESTS(there_are_32_at_most, 2) {
