@@ -88,3 +88,6 @@ static inline void fixture_close(fixture *f) {
   prem_schedule_free(f->schedule);
   prem_diag_free(f->diag);
 }
+
+#define FIXTURE __attribute__((cleanup(fixture_close))) fixture /* closed at the end of its scope  \
+                                                                 */

@@ -36,6 +36,8 @@ static void close_bench(bench *b) {
   prem_schedule_free(b->schedule);
 }
 
+#define BENCH __attribute__((cleanup(close_bench))) bench /* closed at the end of its scope */
+
 static void assert_counts(const bench *b, int32_t stream, prem_live_counts want) {
   prem_live_counts found;
   prem_live_count(b->live, stream, &found);
@@ -107,7 +109,7 @@ TEST(hyperperiods_follow_the_clock_of_the_host) {
 /* ---- sampling ------------------------------------------------------------------------------- */
 
 TEST(a_look_says_where_the_trace_begins_and_the_first_hyperperiod) {
-  bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 30L;", "")));
+  BENCH b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 30L;", "")));
   prem_live_state state;
   prem_live_sleep_until(b.live, 500);
   prem_live_look(b.live, &state);
@@ -116,11 +118,10 @@ TEST(a_look_says_where_the_trace_begins_and_the_first_hyperperiod) {
   prem_live_look(b.live, &state);
   ck_assert_int_eq(state.zero_ns, 0);
   ck_assert_int_eq(state.start_ns, 530);
-  close_bench(&b);
 }
 
 TEST(a_job_takes_the_newest_frame) {
-  bench b = increments("", "");
+  BENCH b = increments("", "");
   prem_live_sleep_until(b.live, 1500);
   ck_assert_int_eq(feed(b.live, b.x, 10, NULL), PREM_OK);
   prem_live_sleep_until(b.live, 1600);
@@ -135,11 +136,10 @@ TEST(a_job_takes_the_newest_frame) {
   assert_shown(&b, 3400, 20, PREM_FRAME_REPEATED);
   assert_counts(&b, b.x, (prem_live_counts){.frames = 2, .taken = 1, .repeated = 1, .missing = 2});
   assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .repeated = 1, .missing = 2});
-  close_bench(&b);
 }
 
 TEST(the_lead_comes_before_the_release) {
-  bench b = increments("lead_ns = 100L;", "");
+  BENCH b = increments("lead_ns = 100L;", "");
   /* the session begins when the first frame can be chosen: releases are at 100, 1100, ... */
   prem_live_sleep_until(b.live, 999);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
@@ -147,7 +147,6 @@ TEST(the_lead_comes_before_the_release) {
   ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
   assert_shown(&b, 1500, 1, 0);
   assert_shown(&b, 2500, 2, 0);
-  close_bench(&b);
 }
 
 TEST(old_frames_are_not_shown) { /* E15 */
@@ -170,7 +169,7 @@ TEST(old_frames_are_not_shown) { /* E15 */
 }
 
 TEST(missing_frames_can_be_waited_for) {
-  bench b = increments("missing = \"wait\";", "");
+  BENCH b = increments("missing = \"wait\";", "");
   prem_live_sleep_until(b.live, 300);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   assert_shown(&b, 700, 1, 0); /* 300 + 400 */
@@ -182,7 +181,6 @@ TEST(missing_frames_can_be_waited_for) {
   assert_counts(&b, b.x, (prem_live_counts){.frames = 2, .taken = 2, .missing = 3});
   ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
   assert_shown(&b, 5900, 3, 0);
-  close_bench(&b);
 }
 
 TEST(three_buffers_never_hold_a_writer_up) { /* E12 */
@@ -195,7 +193,7 @@ TEST(three_buffers_never_hold_a_writer_up) { /* E12 */
 }
 
 TEST(two_buffers_are_full_while_one_is_read) {
-  bench b = increments("buffers = 2;", "");
+  BENCH b = increments("buffers = 2;", "");
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
   prem_live_sleep_until(b.live, 1000); /* the second one is being read until 1400 */
@@ -205,7 +203,6 @@ TEST(two_buffers_are_full_while_one_is_read) {
   ck_assert_int_eq(prem_live_now_ns(b.live), 1399);
   ck_assert_int_eq(prem_live_acquire(b.live, b.x, 5000, &frame, NULL), PREM_OK);
   ck_assert_int_eq(prem_live_now_ns(b.live), 1400);
-  close_bench(&b);
 }
 
 /* ---- queuing -------------------------------------------------------------------------------- */
@@ -234,7 +231,7 @@ TEST(each_queued_frame_is_used_once) { /* E10, E11 */
 }
 
 TEST(an_empty_queue_can_repeat) {
-  bench b = increments("kind = \"queuing\"; missing = \"repeat\"; buffers = 2;", "");
+  BENCH b = increments("kind = \"queuing\"; missing = \"repeat\"; buffers = 2;", "");
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   assert_shown(&b, 1400, 1, 0);
   assert_shown(&b, 2400, 1, PREM_FRAME_REPEATED);
@@ -243,7 +240,6 @@ TEST(an_empty_queue_can_repeat) {
   assert_shown(&b, 3400, 2, 0);
   ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
   assert_shown(&b, 4400, 3, 0);
-  close_bench(&b);
 }
 
 TEST(a_host_that_keeps_results_delays_or_loses_them) { /* E30 */
@@ -265,7 +261,7 @@ TEST(a_host_that_keeps_results_delays_or_loses_them) { /* E30 */
 }
 
 TEST(a_result_without_a_buffer_can_be_dropped_at_once) {
-  bench b = increments("kind = \"queuing\"; buffers = 8;",
+  BENCH b = increments("kind = \"queuing\"; buffers = 8;",
                        "kind = \"queuing\"; buffers = 1; overflow = \"drop\";");
   for (int i = 0; i < 4; ++i)
     ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
@@ -275,13 +271,12 @@ TEST(a_result_without_a_buffer_can_be_dropped_at_once) {
   ck_assert_int_eq(prem_live_release(b.live, &held, NULL), PREM_OK);
   assert_shown(&b, 3400, 2, 0);
   assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .missing = 1, .dropped = 1});
-  close_bench(&b);
 }
 
 /* ---- publishing ----------------------------------------------------------------------------- */
 
 TEST(results_are_shown_at_their_instant) {
-  bench b = start_bench(increment_file(
+  BENCH b = start_bench(increment_file(
       1000, 1, "", text(SAMPLED, "kind = \"queuing\";", "publish_ns = 500L; buffers = 2;")));
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
@@ -291,12 +286,11 @@ TEST(results_are_shown_at_their_instant) {
   ck_assert_int_eq(held.published_ns, 1500);
   assert_shown(&b, 2500, 2, 0);
   ck_assert_int_eq(prem_live_wait(b.live, b.y, 3499, &later, NULL), PREM_ERR_TIMEOUT);
-  close_bench(&b);
 }
 
 TEST(late_results_say_so) {
   /* a frame that is waited for makes its job late */
-  bench b = start_bench(increment_file(1000, 1, "deadline_ns = 900L;",
+  BENCH b = start_bench(increment_file(1000, 1, "deadline_ns = 900L;",
                                        text(SAMPLED, "missing = \"wait\";", "publish_ns = 500L;")));
   prem_live_sleep_until(b.live, 100);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
@@ -308,13 +302,12 @@ TEST(late_results_say_so) {
   prem_live_look(b.live, &state);
   ck_assert_int_eq(state.overruns, 1); /* 1100 behind its release */
   assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .late = 1});
-  close_bench(&b);
 }
 
 TEST(an_overrun_can_stop_the_session) {
   const char *file = increment_file(1000, 1, "deadline_ns = 900L;",
                                     text(SAMPLED, "missing = \"wait\";", "kind = \"queuing\";"));
-  bench b = start_bench(text("%s policy: { overrun = \"stop\"; };", file));
+  BENCH b = start_bench(text("%s policy: { overrun = \"stop\"; };", file));
   prem_live_sleep_until(b.live, 100);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   assert_shown(&b, 500, 1, 0);
@@ -330,7 +323,6 @@ TEST(an_overrun_can_stop_the_session) {
   ck_assert_int_eq(state.end, PREM_LIVE_OVERRUN);
   ck_assert_int_eq(state.overruns, 1);
   ck_assert_int_eq(state.hyperperiods, 2);
-  close_bench(&b);
 }
 
 /* ---- triggers ------------------------------------------------------------------------------- */
@@ -347,7 +339,7 @@ static bench triggers(const char *input, int64_t submit_timeout_ns) {
 }
 
 TEST(a_frame_starts_the_hyperperiod) {
-  bench b = triggers("lead_ns = 20L;", 0);
+  BENCH b = triggers("lead_ns = 20L;", 0);
   prem_live_sleep_until(b.live, 12345);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   assert_shown(&b, 12345 + 20 + 400, 1, 0);
@@ -362,7 +354,6 @@ TEST(a_frame_starts_the_hyperperiod) {
   prem_live_state state;
   prem_live_look(b.live, &state);
   ck_assert_int_eq(state.hyperperiods, 4);
-  close_bench(&b);
 }
 
 TEST(a_trigger_that_does_not_come_ends_the_session) { /* E2 */
@@ -452,7 +443,7 @@ static void assert_argument(prem_status status, prem_diag *diag, const char *fra
 }
 
 TEST(mistakes_are_told) {
-  bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
+  BENCH b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
   OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame frame, other;
   ck_assert_int_eq(prem_live_find(b.live, "z"), -1);
@@ -506,12 +497,11 @@ TEST(mistakes_are_told) {
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "release each once");
   frame.stream = 99;
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "no stream 99");
-  close_bench(&b);
 }
 
 /* Nothing comes, and nothing can: that is said. */
 TEST(who_holds_all_buffers_is_told_so) {
-  bench b = open_bench(increment_file(
+  BENCH b = open_bench(increment_file(
       1000, 1, "", text(SAMPLED, "buffers = 4; kind = \"queuing\";", "buffers = 2;")));
   OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame in[4], out[2], more;
@@ -539,14 +529,13 @@ TEST(who_holds_all_buffers_is_told_so) {
   ck_assert_str_eq(prem_diag_at(diag, 1)->key, "acquire");
   ck_assert_str_eq(prem_diag_at(diag, 1)->reason,
                    "you hold all 4 buffers of 'x': submit or release one");
-  close_bench(&b);
 }
 
 /* By the wall clock, say, whose frames would never be too old. The buffer stays in hand. */
 TEST(a_frame_of_another_clock_is_refused) {
   static const int64_t wrong_ns[] = {-1, INT64_MIN, INT64_C(1000000801),
                                      INT64_C(1700000000000000000), INT64_MAX};
-  bench b = increments("max_age_ns = 900L;", "");
+  BENCH b = increments("max_age_ns = 900L;", "");
   OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame frame;
   prem_live_sleep_until(b.live, 800);
@@ -560,7 +549,6 @@ TEST(a_frame_of_another_clock_is_refused) {
   frame.captured_ns = 1000000800;
   ck_assert_int_eq(prem_live_submit(b.live, &frame, NULL), PREM_OK);
   assert_shown(&b, 1400, 5, 0);
-  close_bench(&b);
 }
 
 TEST(what_is_not_ready_is_not_opened) {
@@ -673,14 +661,13 @@ TEST(a_trace_of_other_jobs_is_refused) {
 }
 
 TEST(a_start_too_soon_is_told) {
-  bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
+  BENCH b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
   OWNED(prem_diag) *diag = prem_diag_new();
   prem_live_sleep_until(b.live, 100);
   assert_argument(prem_live_start(b.live, &(prem_live_request){.start_ns = 149}, diag), diag,
                   "give at least 150");
   prem_frame frame;
   ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_ERR_ENDED);
-  close_bench(&b);
 }
 
 TEST(a_session_that_never_started_can_be_stopped_and_closed) {
