@@ -4,8 +4,9 @@
  *
  * A case has a name (#), a schedule behind `version = 1; name = "t";`, unless it says so itself,
  * and for each question (?) the values of $1, $2 ... with " | " between them (-: none). Each
- * problem follows (>), whole and in order, its line counted from the name on. An empty line ends
- * the case.
+ * problem follows (>), whole and in order, its line counted from the name on. Where !
+ * stands for ?, the schedule is planned before it is checked, and how that ends comes first. An
+ * empty line ends the case.
  *
  * After a wanted change run the program with TTPREM_GOLDEN=write, and read the difference before it
  * is committed.
@@ -43,7 +44,16 @@ static inline const char *case_source(const char *form, const char *values) {
   return source;
 }
 
-static inline void case_tell(FILE *told, const char *source) {
+static inline prem_status case_plan(prem_schedule *schedule, prem_diag *diag, FILE *told) {
+  prem_plan *plan = NULL;
+  const prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
+  ck_assert((plan != NULL) == (status == PREM_OK));
+  prem_schedule_set_plan(schedule, plan);
+  fprintf(told, "> %s\n", prem_status_text(status));
+  return status;
+}
+
+static inline void case_tell(FILE *told, const char *source, bool plans) {
   static const char path[] = "t.cfg";
   char line[4096];
   OWNED(prem_schedule) *schedule = NULL;
@@ -51,6 +61,8 @@ static inline void case_tell(FILE *told, const char *source) {
   prem_status status = prem_schedule_load_text(path, source, &schedule, diag);
   if (status == PREM_OK)
     status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
+  if (status == PREM_OK && plans)
+    status = case_plan(schedule, diag, told);
   if (status == PREM_OK)
     status = prem_check(schedule, NULL, diag);
   ck_assert_int_eq(status == PREM_OK, prem_diag_errors(diag) == 0);
@@ -71,8 +83,8 @@ static inline void cases_judge(const char *name) {
     if (*line == '>')
       continue;
     fputs(line, told);
-    if (*line == '?')
-      case_tell(told, case_source(form, line[1] == ' ' ? line + 2 : line + 1));
+    if (*line == '?' || *line == '!')
+      case_tell(told, case_source(form, line[1] == ' ' ? line + 2 : line + 1), *line == '!');
     else if (*line == '#')
       *form = '\0';
     else
