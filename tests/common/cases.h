@@ -5,8 +5,8 @@
  * A case has a name (#), a schedule behind `version = 1; name = "t";`, unless it says so itself,
  * and for each question (?) the values of $1, $2 ... with " | " between them (-: none). Each
  * problem follows (>), whole and in order, its line counted from the name on. Where !
- * stands for ?, the schedule is planned before it is checked, and how that ends comes first. An
- * empty line ends the case.
+ * stands for ?, a schedule without a plan is planned before it is checked, and how that ends comes
+ * first. An empty line ends the case.
  *
  * After a wanted change run the program with TTPREM_GOLDEN=write, and read the difference before it
  * is committed.
@@ -61,7 +61,7 @@ static inline void case_tell(FILE *told, const char *source, bool plans) {
   prem_status status = prem_schedule_load_text(path, source, &schedule, diag);
   if (status == PREM_OK)
     status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
-  if (status == PREM_OK && plans)
+  if (status == PREM_OK && plans && !schedule->plan)
     status = case_plan(schedule, diag, told);
   if (status == PREM_OK)
     status = prem_check(schedule, NULL, diag);
