@@ -89,5 +89,5 @@ static inline void fixture_close(fixture *f) {
   prem_diag_free(f->diag);
 }
 
-#define FIXTURE __attribute__((cleanup(fixture_close))) fixture /* closed at the end of its scope  \
-                                                                 */
+/** Closed at the end of its scope. */
+#define FIXTURE __attribute__((cleanup(fixture_close))) fixture

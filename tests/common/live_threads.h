@@ -47,7 +47,8 @@ static void close_bench(bench *b) {
   prem_schedule_free(b->schedule);
 }
 
-#define BENCH __attribute__((cleanup(close_bench))) bench /* closed at the end of its scope */
+/* Closed at the end of its scope. */
+#define BENCH __attribute__((cleanup(close_bench))) bench
 
 static int64_t in_ms(const bench *b, int64_t ms) {
   return prem_live_now_ns(b->live) + ms * MS;

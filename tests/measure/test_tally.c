@@ -33,7 +33,8 @@ static void close_bench(bench *b) {
   prem_schedule_free(b->schedule);
 }
 
-#define BENCH __attribute__((cleanup(close_bench))) bench /* closed at the end of its scope */
+/* Closed at the end of its scope. */
+#define BENCH __attribute__((cleanup(close_bench))) bench
 
 static void submit(bench *b, float value) {
   prem_frame frame;

@@ -14,7 +14,8 @@ static void free_slots(slots *s) {
   free(s->at);
 }
 
-#define SLOTS __attribute__((cleanup(free_slots))) slots /* freed at the end of its scope */
+/* Freed at the end of its scope. */
+#define SLOTS __attribute__((cleanup(free_slots))) slots
 
 static slots expand(const prem_schedule *schedule, const prem_plan *plan) {
   slots s;

@@ -36,7 +36,8 @@ static void close_bench(bench *b) {
   prem_schedule_free(b->schedule);
 }
 
-#define BENCH __attribute__((cleanup(close_bench))) bench /* closed at the end of its scope */
+/* Closed at the end of its scope. */
+#define BENCH __attribute__((cleanup(close_bench))) bench
 
 static void assert_counts(const bench *b, int32_t stream, prem_live_counts want) {
   prem_live_counts found;
