@@ -6,18 +6,9 @@
 #define HEAD "version = 1; name = \"n\"; platform: { blocks = 4; buffers = 2; };\n"
 
 static prem_schedule *load_text(const char *source) {
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
-  int file = mkstemps(path, 4);
-  ck_assert_int_eq(write(file, source, strlen(source)), (ssize_t)strlen(source));
-  close(file);
-  prem_schedule *schedule = NULL;
-  OWNED(prem_diag) *diag = prem_diag_new();
-  prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
-  unlink(path);
-  if (status != PREM_OK)
-    print_problems(diag);
-  ck_assert_int_eq(status, PREM_OK);
-  return schedule;
+  FILE *file = print_begin();
+  fputs(source, file);
+  return print_end(file);
 }
 
 /* Errors of binding, one a line: "LINE: CODE: KEY: REASON". */
