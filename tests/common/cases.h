@@ -59,12 +59,16 @@ static inline void case_tell(FILE *told, const char *source, bool plans) {
   OWNED(prem_schedule) *schedule = NULL;
   OWNED(prem_diag) *diag = prem_diag_new();
   prem_status status = prem_schedule_load_text(path, source, &schedule, diag);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
     status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
+    ck_assert_int_eq(schedule->bound, status == PREM_OK);
+  }
   if (status == PREM_OK && plans && !schedule->plan)
     status = case_plan(schedule, diag, told);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
     status = prem_check(schedule, NULL, diag);
+    ck_assert_int_eq(prem_check(schedule, NULL, NULL), status);
+  }
   ck_assert_int_eq(status == PREM_OK, prem_diag_errors(diag) == 0);
   for (size_t i = 0; i < prem_diag_count(diag); ++i) {
     prem_problem_format(prem_diag_at(diag, i), line, sizeof line);
