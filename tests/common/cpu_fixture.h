@@ -49,15 +49,8 @@ static inline void fixture_expect_said(const fixture *f, const char *words) {
 
 /** Load a schedule given as text, not bound yet. */
 static inline void fixture_read(fixture *f, const char *source) {
-  char path[] = "/tmp/ttprem-test-XXXXXX";
-  const int descriptor = mkstemp(path);
-  ck_assert_int_ge(descriptor, 0);
-  FILE *file = fdopen(descriptor, "w");
-  fputs(source, file);
-  ck_assert_int_eq(fclose(file), 0);
   *f = (fixture){.diag = prem_diag_new()};
-  const prem_status status = prem_schedule_load(path, NULL, &f->schedule, f->diag);
-  unlink(path);
+  const prem_status status = prem_schedule_load_text("fixture.cfg", source, &f->schedule, f->diag);
   fixture_expect(f, status, PREM_OK);
 }
 
@@ -88,3 +81,6 @@ static inline void fixture_close(fixture *f) {
   prem_schedule_free(f->schedule);
   prem_diag_free(f->diag);
 }
+
+/** Closed at the end of its scope. */
+#define FIXTURE __attribute__((cleanup(fixture_close))) fixture

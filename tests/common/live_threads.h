@@ -47,6 +47,9 @@ static void close_bench(bench *b) {
   prem_schedule_free(b->schedule);
 }
 
+/* Closed at the end of its scope. */
+#define BENCH __attribute__((cleanup(close_bench))) bench
+
 static int64_t in_ms(const bench *b, int64_t ms) {
   return prem_live_now_ns(b->live) + ms * MS;
 }
@@ -94,7 +97,7 @@ static uint64_t fetch_all(const bench *b) {
 }
 
 static void run_queues(prem_mode mode, int buffers) {
-  bench b = open_bench(queues(buffers));
+  BENCH b = open_bench(queues(buffers));
   start_live(b.live, &(prem_live_request){.mode = mode});
   pthread_t feeder;
   ck_assert_int_eq(pthread_create(&feeder, NULL, feed_all, &b), 0);
@@ -108,7 +111,6 @@ static void run_queues(prem_mode mode, int buffers) {
   ck_assert_uint_eq(y.frames, fetched);
   ck_assert_uint_eq(y.frames + y.dropped, FRAMES); /* dropped: this thread was away for too long */
   ck_assert_uint_gt(fetched, 0);
-  close_bench(&b);
 }
 
 START_TEST(each_queued_frame_is_used_once) { /* E10, E11, E17 */
@@ -215,7 +217,7 @@ START_TEST(sampled_frames_are_whole_and_never_older) { /* E12 to E15, E17 */
 END_TEST
 
 START_TEST(a_frame_starts_the_hyperperiod) {
-  bench b = start_bench(increment_file(
+  BENCH b = start_bench(increment_file(
       MS, UNIT, "",
       "inputs = ( { array = \"x\"; kind = \"trigger\"; } ); outputs = ( { array = \"y\"; } );"));
   prem_live_clocks clocks; /* as known at the start: later they are known better */
@@ -236,12 +238,11 @@ START_TEST(a_frame_starts_the_hyperperiod) {
     prem_live_look(b.live, &state);
   } while (state.hyperperiods < 50 && state.now_ns < until_ns);
   ck_assert_int_eq(state.hyperperiods, 50);
-  close_bench(&b);
 }
 END_TEST
 
 START_TEST(a_session_begins_at_a_given_instant) {
-  bench b = open_bench(queues(4));
+  BENCH b = open_bench(queues(4));
   ck_assert_int_eq(feed(b.live, b.x, 5, NULL), PREM_OK);
   const int64_t opened_ns = in_ms(&b, 0), start_ns = in_ms(&b, 1500);
   start_live(b.live, &(prem_live_request){.start_ns = start_ns});
@@ -260,7 +261,6 @@ START_TEST(a_session_begins_at_a_given_instant) {
   const int64_t drift_ns = 20000; /* of two clocks in 1.5 s */
   ck_assert_int_ge(frame.published_ns + clocks.bound_ns + drift_ns, start_ns + 300 * UNIT);
   ck_assert_int_eq(frame.job, 0);
-  close_bench(&b);
 }
 END_TEST
 
@@ -268,7 +268,7 @@ END_TEST
 START_TEST(a_session_begins_at_an_instant_of_tai) {
   struct timespec now;
   prem_live_tai tai;
-  bench b = open_bench(queues(4));
+  BENCH b = open_bench(queues(4));
   ck_assert_int_eq(prem_live_compare_tai(&tai), PREM_OK);
   ck_assert_int_ge(tai.bound_ns, 0);
   ck_assert_int_lt(tai.bound_ns, 10 * MS);
@@ -283,12 +283,11 @@ START_TEST(a_session_begins_at_an_instant_of_tai) {
   ck_assert_int_eq(prem_live_compare_tai(&later), PREM_OK);
   ck_assert_int_lt(llabs(later.offset_ns - tai.offset_ns),
                    later.bound_ns + tai.bound_ns + 1000); /* 1 ms of 1000 ppm of slewing */
-  close_bench(&b);
 }
 END_TEST
 
 START_TEST(a_start_in_the_past_is_told) {
-  bench b = open_bench(queues(4));
+  BENCH b = open_bench(queues(4));
   prem_diag *diag = prem_diag_new();
   long long missing_ns = 0;
   ck_assert_int_eq(
@@ -299,12 +298,11 @@ START_TEST(a_start_in_the_past_is_told) {
   ck_assert_int_ge(missing_ns, INT64_C(1000) * MS);
   ck_assert_int_lt(missing_ns, INT64_C(60000) * MS);
   prem_diag_free(diag);
-  close_bench(&b);
 }
 END_TEST
 
 START_TEST(the_trace_has_what_happened) {
-  bench b = open_bench(queues(4));
+  BENCH b = open_bench(queues(4));
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_trace_new(b.schedule, 2, 1000, &trace), PREM_OK);
   for (int i = 0; i < 3; ++i)
@@ -316,7 +314,6 @@ START_TEST(the_trace_has_what_happened) {
   ck_assert_int_gt(trace->job_end_ns[1], trace->job_end_ns[0]);
   ck_assert_int_eq(trace->stats[PREM_COMPUTE].count, 3); /* skipped jobs leave no record */
   prem_trace_free(trace);
-  close_bench(&b);
 }
 END_TEST
 
@@ -446,7 +443,7 @@ static const char *average(int versions, int blocks) {
 
 /* Each frame changes the state once, whatever was left out between two of them. */
 START_TEST(state_goes_from_frame_to_frame) {
-  bench b = {.schedule = prepared_schedule(average(_i % 3 + 2, _i < 3 ? 1 : 4))};
+  BENCH b = {.schedule = prepared_schedule(average(_i % 3 + 2, _i < 3 ? 1 : 4))};
   b.live = open_live_on(LIVE_BACKEND, b.schedule);
   b.x = prem_live_find(b.live, "x");
   b.y = prem_live_find(b.live, "y");
@@ -463,7 +460,6 @@ START_TEST(state_goes_from_frame_to_frame) {
     if (i % 4 == 0) /* a hyperperiod without a frame */
       prem_live_sleep_until(b.live, in_ms(&b, 9));
   }
-  close_bench(&b);
 }
 END_TEST
 
@@ -482,7 +478,7 @@ static const char *const two_blocks =
 
 /* What was applied before a frame is what its hyperperiod computes with, on all blocks. */
 START_TEST(arguments_are_those_that_were_applied_last) {
-  bench b = {.schedule = prepared_schedule(two_blocks)};
+  BENCH b = {.schedule = prepared_schedule(two_blocks)};
   b.live = open_live_on(LIVE_BACKEND, b.schedule);
   b.x = prem_live_find(b.live, "x");
   b.y = prem_live_find(b.live, "y");
@@ -500,7 +496,6 @@ START_TEST(arguments_are_those_that_were_applied_last) {
     ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 60000), &y, NULL), PREM_OK);
     ck_assert_float_eq(y, (float)i + (float)by);
   }
-  close_bench(&b);
 }
 END_TEST
 
@@ -539,7 +534,7 @@ static uint64_t switches_heard(prem_live *live) {
 /* The mode that was wished for before a frame is that of its hyperperiod. */
 START_TEST(each_frame_is_worked_in_its_mode) {
   enum { MODED = IS_EMULATED ? 30 : 200 };
-  bench b = {.schedule = moded_schedule()};
+  BENCH b = {.schedule = moded_schedule()};
   b.live = open_live_on(LIVE_BACKEND, b.schedule);
   b.x = prem_live_find(b.live, "x");
   b.y = prem_live_find(b.live, "y");
@@ -572,7 +567,6 @@ START_TEST(each_frame_is_worked_in_its_mode) {
   ck_assert_uint_eq(of_z.missing, off);
   ck_assert_uint_eq(of_z.frames, MODED - off);
   ck_assert_uint_ge(switches_heard(b.live), switches);
-  close_bench(&b);
 }
 END_TEST
 
@@ -611,7 +605,7 @@ static prem_schedule *command_schedule(int buffers) {
 
 /* One command a turn, or two, in no order; the frame that starts it comes last. */
 START_TEST(tasks_of_a_block_are_skipped_apart) {
-  bench b = {.schedule = command_schedule(1 + _i / 2)};
+  BENCH b = {.schedule = command_schedule(1 + _i / 2)};
   int32_t in[COMMANDS], out[COMMANDS];
   uint64_t sent[COMMANDS] = {0};
   uint32_t dice = 12345;
@@ -642,7 +636,6 @@ START_TEST(tasks_of_a_block_are_skipped_apart) {
       ck_assert_int_eq(frame.job, turn);
     }
   }
-  close_bench(&b);
 }
 END_TEST
 

@@ -63,3 +63,22 @@ static inline prem_schedule *schedule_from_text(const char *source) {
   }
   return schedule;
 }
+
+static char *printed_text;
+static size_t printed_bytes;
+
+/** What is printed until print_end() becomes a schedule, which is not bound yet. */
+static inline FILE *print_begin(void) {
+  return open_memstream(&printed_text, &printed_bytes);
+}
+
+static inline prem_schedule *print_end(FILE *file) {
+  prem_schedule *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  fclose(file);
+  if (prem_schedule_load_text("printed.cfg", printed_text, &schedule, diag) != PREM_OK)
+    print_problems(diag);
+  ck_assert_ptr_nonnull(schedule);
+  free(printed_text);
+  return schedule;
+}

@@ -323,7 +323,8 @@ TEST(a_job_that_would_wait_for_one_before_the_first) {
       "    start_ns = 40L; },"
       "  { task = \"d\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
       "    start_ns = 100L; } ); };");
-  prem_trace *run = NULL, *kept = trace;
+  OWNED(prem_trace) *run = NULL;
+  prem_trace *kept = trace;
   ck_assert_int_eq(prem_trace_new(sharing, 1, 100, &run), PREM_OK);
   prem_trace_begin_periodically(run, 1000, 1);
   trace = run;
@@ -336,7 +337,6 @@ TEST(a_job_that_would_wait_for_one_before_the_first) {
   assert_cause(PREM_PREFETCH, PREM_CAUSE_JOB, 1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, B, 1)->phase, PREM_COMPUTE);
   trace = kept;
-  prem_trace_free(run);
 }
 
 /* One of each of two blocks, at the same instant: no pair. */

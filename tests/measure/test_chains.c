@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reaction and data age along chains, against values by hand and by brute force. */
 #include "measure/chain_latency.h"
+#include "tests/common/cases.h"
 #include "tests/common/random_schedule.h"
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
@@ -210,36 +211,8 @@ TESTS(random_sets_as_by_brute_force, 4) {
 
 /* ---- bad chains ----------------------------------------------------------------------------- */
 
-static void expect_refused(const char *chains, int code, const char *says) {
-  OWNED(prem_diag) *diag = prem_diag_new();
-  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(text(rates, chains), diag);
-  ck_assert_uint_gt(prem_diag_errors(diag), 0);
-  ck_assert_msg(prem_diag_has(diag, code), "no E%03d for %s", code, chains);
-  bool said = false;
-  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
-    const prem_problem *problem = prem_diag_at(diag, i);
-    if (strstr(problem->reason, says)) {
-      said = true;
-      ck_assert_int_eq(problem->line, 15);
-    }
-  }
-  ck_assert_msg(said, "nothing says '%s'", says);
-}
-
 TEST(bad_chains_are_refused) {
-  expect_refused("{ name = \"x\"; tasks = [ \"b\", \"a\" ]; }", 26, "'a' neither is `after` 'b'");
-  expect_refused("{ name = \"x\"; tasks = [ \"a\", \"c\" ]; }", 26, "'c' neither is `after` 'a'");
-  expect_refused("{ name = \"x\"; tasks = [ \"a\", \"d\" ]; }", 24, "there is no task 'd'");
-  expect_refused("{ name = \"x\"; tasks = [ \"a\" ]; }", 17, "a chain has two at least");
-  expect_refused("{ name = \"x\"; tasks = [ \"a\", \"b\", \"a\" ]; }", 6, "stands here twice");
-  expect_refused("{ name = \"x\"; tasks = [ \"a\", \"b\", \"c\", \"a\" ]; }", 6,
-                 "more than there are");
-  expect_refused("{ name = \"x\"; tasks = [ 1, 2 ]; }", 8, "must be the name of a task");
-  expect_refused("{ tasks = [ \"a\", \"b\" ]; }", 3, "missing");
-  expect_refused("{ name = \"x\"; task = [ \"a\", \"b\" ]; }", 5, "");
-  expect_refused("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }, { name = \"x\"; tasks = [ \"a\", "
-                 "\"b\" ]; }",
-                 6, "two chains are called 'x'");
+  cases_judge("measure/chain_cases.txt");
 }
 
 /* Both ways round: y goes from p to q, and nothing back. */
@@ -257,10 +230,9 @@ TEST(data_alone_makes_a_link) {
       "measure: { chains = ( { name = \"c\"; tasks = [ %s ]; } ); };\n";
   for (int way = 0; way < 2; ++way) {
     OWNED(prem_diag) *diag = prem_diag_new();
-    prem_schedule *schedule =
+    OWNED(prem_schedule) *schedule =
         schedule_from_text_lenient(text(pair, way == 0 ? "\"p\", \"q\"" : "\"q\", \"p\""), diag);
     ck_assert_uint_eq(prem_diag_errors(diag), (size_t)way);
     ck_assert_int_eq(prem_diag_has(diag, 26), way == 1);
-    prem_schedule_free(schedule);
   }
 }

@@ -33,6 +33,9 @@ static void close_bench(bench *b) {
   prem_schedule_free(b->schedule);
 }
 
+/* Closed at the end of its scope. */
+#define BENCH __attribute__((cleanup(close_bench))) bench
+
 static void submit(bench *b, float value) {
   prem_frame frame;
   ck_assert_int_eq(feed(b->live, 0, value, &frame), PREM_OK);
@@ -48,7 +51,7 @@ static int64_t take(bench *b, int64_t *hyperperiod) {
 }
 
 TEST(a_result_is_due_when_it_is_published) {
-  bench b = open_bench("", "publish_ns = 900L;");
+  BENCH b = open_bench("", "publish_ns = 900L;");
   submit(&b, 1);
   start_bench(&b);
   int64_t hyperperiod = -1;
@@ -67,12 +70,11 @@ TEST(a_result_is_due_when_it_is_published) {
   ck_assert_int_eq(y->ages.p50, 900);
   ck_assert_uint_eq(prem_tally_frames(b.tally, false), 2);
   ck_assert_uint_eq(prem_tally_frames(b.tally, true), 2);
-  close_bench(&b);
 }
 
 /* Only a trigger begins hyperperiods: a late frame of a sampling input moves none. */
 TEST(a_late_frame_makes_no_result_due_later) {
-  bench b = open_bench("", "publish_ns = 900L;");
+  BENCH b = open_bench("", "publish_ns = 900L;");
   submit(&b, 1);
   start_bench(&b);
   ck_assert_int_eq(take(&b, NULL), 0);
@@ -81,7 +83,6 @@ TEST(a_late_frame_makes_no_result_due_later) {
   int64_t hyperperiod = -1;
   ck_assert_int_eq(take(&b, &hyperperiod), 0);
   ck_assert_int_gt(hyperperiod, 1);
-  close_bench(&b);
 }
 
 /* Without an input the first stream is an output, and it is freed as well. */
@@ -98,7 +99,7 @@ TEST(a_session_may_have_outputs_alone) {
 }
 
 TEST(without_an_instant_it_is_due_at_its_planned_end) {
-  bench b = open_bench("", "");
+  BENCH b = open_bench("", "");
   submit(&b, 1);
   start_bench(&b);
   ck_assert_int_eq(take(&b, NULL), 0); /* shown at 401 */
@@ -107,7 +108,6 @@ TEST(without_an_instant_it_is_due_at_its_planned_end) {
   ck_assert_int_eq(b.tally->streams[1].age.count, 1); /* no input in it: no age */
   ck_assert_int_eq(b.tally->streams[1].lateness.min_ns, -150);
   ck_assert_int_eq(b.tally->lateness_max_ns, 0);
-  close_bench(&b);
 }
 
 /* y by its release and publish_ns, w at the end of the later of its two tiles; of each job. */
@@ -152,7 +152,7 @@ TEST(each_job_has_an_instant_of_its_own) {
 }
 
 TEST(a_trigger_says_when_a_result_is_due) {
-  bench b = open_bench("kind = \"trigger\"; lead_ns = 50L;", "kind = \"queuing\";");
+  BENCH b = open_bench("kind = \"trigger\"; lead_ns = 50L;", "kind = \"queuing\";");
   start_bench(&b);
   submit(&b, 1); /* at 1: begins at 51 */
   submit(&b, 2); /* at 1: behind the first, at 1051 */
@@ -163,7 +163,6 @@ TEST(a_trigger_says_when_a_result_is_due) {
   int64_t hyperperiod = -1;
   ck_assert_int_eq(take(&b, &hyperperiod), 0);
   ck_assert_int_eq(hyperperiod, 2);
-  close_bench(&b);
 }
 
 /* Results of one stream, of an age each. */
@@ -176,7 +175,7 @@ static void add_ages(bench *b, const int64_t *ages_ns, int count) {
 }
 
 TEST(buckets_are_as_wide_as_four_hyperperiods_need) {
-  bench b = open_bench("", "");
+  BENCH b = open_bench("", "");
   start_bench(&b);
   prem_tally_times *age = &b.tally->streams[1].age;
   ck_assert_int_eq(age->width_ns, 1000);
@@ -190,7 +189,6 @@ TEST(buckets_are_as_wide_as_four_hyperperiods_need) {
   ck_assert_int_eq(age->bounded[0], 4);
   ck_assert_int_eq(age->bounded[1], 1);
   ck_assert_int_eq(age->count, 7);
-  close_bench(&b);
 }
 
 TEST(bounds_are_1_2_5_us_to_10_s) {
@@ -201,7 +199,7 @@ TEST(bounds_are_1_2_5_us_to_10_s) {
 }
 
 TEST(a_second_is_forgotten_and_the_worst_is_not) {
-  bench b = open_bench("", "");
+  BENCH b = open_bench("", "");
   start_bench(&b);
   prem_tally_second_ages second;
   add_ages(&b, (int64_t[]){300, 700, 500}, 3);
@@ -218,11 +216,10 @@ TEST(a_second_is_forgotten_and_the_worst_is_not) {
   ck_assert_str_eq(line, "    2 s  in 0 out 0   age us - worst 0.7  lateness us worst 0.0");
   ck_assert_int_gt(prem_tally_line(b.tally, &second, 0, false, line, 20), 100);
   ck_assert_uint_eq(strlen(line), 19);
-  close_bench(&b);
 }
 
 TEST(a_histogram_has_a_block_of_ages_and_one_of_latenesses) {
-  bench b = open_bench("", "");
+  BENCH b = open_bench("", "");
   start_bench(&b);
   add_ages(&b, (int64_t[]){300, 2700, 20000000}, 3);
   FREED char *written = NULL;
@@ -240,7 +237,6 @@ TEST(a_histogram_has_a_block_of_ages_and_one_of_latenesses) {
                    "# y: 3 results, min -0.001 avg 6666.366 max 19997.699 us, overflow above 10000 "
                    "us: 1\n"
                    "# us y\n0 1\n1 1\n");
-  close_bench(&b);
 }
 
 /* Of two hyperperiods; in the second nothing holds the prefetch up, and it begins 500 ns late. */
@@ -264,7 +260,7 @@ static prem_trace *late_trace(const prem_schedule *schedule) {
 }
 
 TEST(the_release_that_was_too_late_is_found_with_its_first_cause) {
-  bench b = open_bench("", "");
+  BENCH b = open_bench("", "");
   OWNED(prem_trace) *trace = late_trace(b.schedule);
   prem_late_find found;
   char said[128];
@@ -281,7 +277,6 @@ TEST(the_release_that_was_too_late_is_found_with_its_first_cause) {
   ck_assert(!found.release.found && !found.has_cause);
   ck_assert_int_eq(prem_find_late(b.schedule, trace, 1, 500, -1, &found), PREM_OK);
   ck_assert(!found.release.found);
-  close_bench(&b);
 }
 
 TEST(without_a_plan_there_is_no_tally) {

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binding: tiles, windows, scratchpad, bytes; and what it refuses. */
-#include "tests/common/schedule_text.h"
+#include "tests/common/cases.h"
 #include "tests/common/suite.h"
 
 #define HEAD "version = 1; name = \"n\"; platform: { blocks = 4; buffers = 2; };\n"
 
 static prem_schedule *load_text(const char *source) {
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
-  int file = mkstemps(path, 4);
-  ck_assert_int_eq(write(file, source, strlen(source)), (ssize_t)strlen(source));
-  close(file);
-  prem_schedule *schedule = NULL;
-  OWNED(prem_diag) *diag = prem_diag_new();
-  prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
-  unlink(path);
-  if (status != PREM_OK)
-    print_problems(diag);
-  ck_assert_int_eq(status, PREM_OK);
-  return schedule;
+  FILE *file = print_begin();
+  fputs(source, file);
+  return print_end(file);
 }
 
 /* Errors of binding, one a line: "LINE: CODE: KEY: REASON". */
@@ -47,75 +38,8 @@ static const char *errors_of(const char *source, const prem_registry *registry) 
   HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16, 16 ]; },\n"                       \
        "  { name = \"c\"; type = \"c64\"; shape = [ 16, 16 ]; },\n"                                \
        "  { name = \"y\"; type = \"f32\"; shape = [ 16, 16 ]; } );\n"
-#define CONV(rest)                                                                                 \
-  IMAGES "tasks = ( { name = \"k\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n" rest      \
-         " } );"
-#define NOOP(rest) HEAD "tasks = ( { name = \"k\"; kernel = \"noop\"; blocks = 1; " rest " } );"
-#define LARGE(edge)                                                                                \
-  HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8192, 8192 ]; } );\n"                 \
-       "tasks = ( { name = \"k\"; kernel = \"conv2d\"; blocks = 1; tile = [ " edge ", " edge       \
-       " ];\n"                                                                                     \
-       "  arrays: { in = \"x\"; out = \"new\"; }; } );"
-#define XY "arrays: { in = \"x\"; out = \"y\"; }; "
-
-static const struct {
-  const char *wrong, *right, *message;
-} refusals[] = {
-    {IMAGES "tasks = ( { name = \"k\"; kernel = \"conv\"; blocks = 1; } );", CONV(XY),
-     "5: E024: tasks.k.kernel: there is no kernel 'conv' in this build, did you mean 'conv2d'? it "
-     "has: conv2d, conv2d_7x7, kcf_add, kcf_add_constant, kcf_conjugate, kcf_divide, kcf_multiply, "
-     "kcf_multiply_channels, kcf_multiply_constant, kcf_sqr_magnitude, kcf_sqr_norm, "
-     "kcf_sum_channels, noop, vector_increment, vector_sum, walk, conv2d_u8, convert, matmul, "
-     "matvec, blend, fft2_plane, fft_columns, fft_rows, tile_sum, cuda_graph, and \"none\""},
-    {CONV("arrays: { in = \"x\"; };"), CONV(XY),
-     "5: E031: tasks.k.arrays: 'out' is missing: kernel 'conv2d' takes in (in), out (out)"},
-    {CONV("arrays: { in = \"x\"; out = \"y\"; on = \"y\"; };"), CONV(XY),
-     "5: E031: tasks.k.arrays.on: kernel 'conv2d' has no such array; it has: in (in), out (out)"},
-    {CONV("arrays: { in = \"c\"; out = \"y\"; };"), CONV(XY),
-     "5: E031: tasks.k.arrays.in: array 'c' is c64, the kernel takes f32"},
-    {CONV("arrays: { in = \"new\"; out = \"y\"; };"),
-     CONV("arrays: { in = \"x\"; out = \"new\"; };"),
-     "5: E031: tasks.k.arrays.in: an input cannot be \"new\"; name an array of the file"},
-    {CONV(XY "args: { coefficients = [ 1, 2 ]; };"),
-     CONV(XY "args: { coefficients = [ 1, 2, 3, 4, 5, 6, 7, 8, 9 ]; };"),
-     "6: E031: tasks.k.args.coefficients: has 2 numbers, 9 are needed"},
-    {CONV(XY "args: { coefficients = [ 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e39 ]; };"),
-     CONV(XY "args: { coefficients = [ 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e38 ]; };"),
-     "6: E031: tasks.k.args.coefficients: 1e+39 is beyond what a 32-bit float holds"},
-    {CONV(XY "args: { coefficient = 1; };"), CONV(XY "args: { };"),
-     "6: E031: tasks.k.args.coefficient: kernel 'conv2d' has no such argument; see `ttprem list`"},
-    {CONV(XY "tiles = 16;"), CONV(XY),
-     "5: E031: tasks.k.tiles: kernel 'conv2d' has arrays: its tiles follow from them and from "
-     "`tile`; leave `tiles` out"},
-    {NOOP("compute: { };"), NOOP("compute: { }; tiles = 4;"),
-     "2: E031: tasks.k.tiles: noop needs the number of its tiles: `tiles = N`"},
-    {LARGE("1"), LARGE("2"),
-     "3: E013: tasks: 201228300 phases in one hyperperiod, the limit is 67108864; to plan them "
-     "would take some 28.1 GiB of memory. Most are of task 'k' (1 jobs of 67076100 tiles): use "
-     "larger tiles, or periods with a smaller least common multiple"},
-    {NOOP("tiles = 1;"), NOOP("tiles = 1; writeback: { };"),
-     "2: E029: tasks.k.kernel: kernel 'noop' implies no phase; give prefetch, compute or "
-     "writeback"},
-    {IMAGES "tasks = (\n"
-            "  { name = \"a\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
-            "    arrays: { in = \"b.out\"; out = \"new\"; }; },\n"
-            "  { name = \"b\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
-            "    arrays: { in = \"a.out\"; out = \"new\"; }; } );",
-     IMAGES "tasks = (\n"
-            "  { name = \"a\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
-            "    arrays: { in = \"b.out\"; out = \"new\"; }; },\n"
-            "  { name = \"b\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
-            "    arrays: { in = \"x\"; out = \"new\"; }; } );",
-     "6: E031: tasks.a.arrays.in: array 'b.out' has no shape: the task that writes it waits for "
-     "this one"},
-};
-
-TESTS(is_refused, (int)(sizeof refusals / sizeof *refusals)) {
-  ck_assert_str_eq(errors_of(refusals[_i].wrong, prem_registry_builtin()), refusals[_i].message);
-}
-
-TESTS(twin_is_legal, (int)(sizeof refusals / sizeof *refusals)) {
-  ck_assert_str_eq(errors_of(refusals[_i].right, prem_registry_builtin()), "");
+TEST(tasks_are_refused_and_their_twins_are_legal) {
+  cases_judge("prem/bind_cases.txt");
 }
 
 /* ---- careless kernels ----------------------------------------------------------------------- */

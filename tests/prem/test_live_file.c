@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The `live` group of a schedule file: what it says, what is refused, and that it is kept. */
-#include "tests/common/running.h"
+#include "tests/common/cases.h"
 #include "tests/common/suite.h"
 
 /* x -> a -> y and z -> b -> w, every 1000 and 2000 ns; `live` is the group's text. */
@@ -34,12 +34,12 @@ static prem_diag *load(const char *live, prem_schedule **schedule) {
 /* ---- what it says --------------------------------------------------------------------------- */
 
 TEST(ports_are_read_with_their_defaults) {
-  prem_schedule *schedule;
-  prem_diag *diag = load("live: { outputs = ( { array = \"y\"; }, { array = \"w\"; kind = "
-                         "\"queuing\"; buffers = 5; } );\n"
-                         "  inputs = ( { array = \"x\"; lead_ns = 7L; max_age_ns = 9L; },\n"
-                         "    { array = \"z\"; kind = \"trigger\"; } ); };",
-                         &schedule);
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = load("live: { outputs = ( { array = \"y\"; }, { array = \"w\"; kind = "
+                                "\"queuing\"; buffers = 5; } );\n"
+                                "  inputs = ( { array = \"x\"; lead_ns = 7L; max_age_ns = 9L; },\n"
+                                "    { array = \"z\"; kind = \"trigger\"; } ); };",
+                                &schedule);
   print_problems(diag);
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
   ck_assert_int_eq(schedule->live_count, 4);
@@ -54,8 +54,6 @@ TEST(ports_are_read_with_their_defaults) {
   ck_assert_int_eq(w->publish_ns, 1500); /* its writer's */
   ck_assert_int_eq(prem_schedule_live_port(schedule, 3), 3);
   ck_assert_int_eq(prem_schedule_live_port(schedule, 4), -1);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(the_writer_is_planned_for_publishing) {
@@ -103,127 +101,8 @@ TEST(planning_keeps_the_group) {
 
 /* ---- what is refused ------------------------------------------------------------------------ */
 
-typedef struct refusal {
-  int code;
-  const char *live, *key, *reason; /* a part of the reason */
-} refusal;
-
-#define INPUT(text)  "live: { inputs = ( { " text " } ); };"
-#define OUTPUT(text) "live: { outputs = ( { " text " } ); };"
-
-#define EIGHT_PORTS                                                                                \
-  "{ array = \"x\"; }, { array = \"x\"; }, { array = \"x\"; }, { array = \"x\"; },"                \
-  "{ array = \"x\"; }, { array = \"x\"; }, { array = \"x\"; }, { array = \"x\"; }"
-
-static const refusal refusals[] = {
-    {20,
-     "live: { inputs = ( " EIGHT_PORTS ", " EIGHT_PORTS " ); outputs = ( " EIGHT_PORTS
-     ", " EIGHT_PORTS ", { array = \"y\"; } ); };",
-     "live", "33 live ports, the limit is 32"},
-    {8, "live = ( );", "live", "is a list ( ), must be a group { }"},
-    {5, "live: { input = ( ); };", "live.input", "did you mean 'inputs'?"},
-    {8, "live: { inputs: { }; };", "live.inputs", "must be a list ( )"},
-    {8, "live: { inputs = ( 3 ); };", "live.inputs[0]", "must be a group { }"},
-    {3, INPUT("kind = \"sampling\";"), "live.inputs[0].array", "name one of the arrays"},
-    {24, INPUT("array = \"xx\";"), "live.inputs[0].array", "did you mean 'x'?"},
-    {24, INPUT("array = \"x\"; kind = \"sampled\";"), "live.inputs[0].kind", "'trigger'"},
-    {24, OUTPUT("array = \"y\"; kind = \"trigger\";"), "live.outputs[0].kind", "'queuing'"},
-    {24, INPUT("array = \"x\"; missing = \"drop\";"), "live.inputs[0].missing", "'skip'"},
-    {5, INPUT("array = \"x\"; publish_ns = 5L;"), "live.inputs[0].publish_ns", "unknown key"},
-    {5, OUTPUT("array = \"y\"; lead_ns = 5L;"), "live.outputs[0].lead_ns", "unknown key"},
-    {5, INPUT("array = \"x\"; kind = \"queuing\"; max_age_ns = 5L;"), "live.inputs[0].max_age_ns",
-     "make the port \"sampling\""},
-    {7, INPUT("array = \"x\"; lead_ns = 5;"), "live.inputs[0].lead_ns", "write 5L"},
-    {15, INPUT("array = \"x\"; max_age_ns = 0L;"), "live.inputs[0].max_age_ns", "above 0"},
-    {17, INPUT("array = \"x\"; buffers = 1;"), "live.inputs[0].buffers", "at least 2"},
-    {17, INPUT("array = \"x\"; kind = \"queuing\"; buffers = 0;"), "live.inputs[0].buffers",
-     "at least 1"},
-    {17, INPUT("array = \"x\"; kind = \"queuing\"; missing = \"repeat\"; buffers = 1;"),
-     "live.inputs[0].buffers", "at least 2"},
-    {20, OUTPUT("array = \"y\"; buffers = 17;"), "live.outputs[0].buffers", "limit is 16"},
-    {6, "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"x\"; } ); };",
-     "live.outputs[0].array", "two live ports"},
-    {47, INPUT("array = \"y\";"), "live.inputs.y.array", "task 'a' writes it too"},
-    {47, INPUT("array = \"idle\";"), "live.inputs.idle.array", "no task reads it"},
-    {47, INPUT("array = \"x\"; lead_ns = 1001L;"), "live.inputs.x.lead_ns", "1000 ns"},
-    {47, INPUT("array = \"x\"; kind = \"trigger\";"), "live.inputs.x.kind", "'a' has 2 jobs"},
-    {47, OUTPUT("array = \"x\";"), "live.outputs.x.array", "0 tasks write it"},
-    {47, OUTPUT("array = \"w\"; publish_ns = 1600L;"), "live.outputs.w.publish_ns",
-     "task 'b', which writes it, is 1500 ns"},
-};
-
-TESTS(is_refused, (int)(sizeof refusals / sizeof *refusals)) {
-  const refusal *wrong = &refusals[_i];
-  prem_schedule *schedule;
-  prem_diag *diag = load(wrong->live, &schedule);
-  bool is_said = false;
-  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
-    const prem_problem *problem = prem_diag_at(diag, i);
-    is_said |= problem->code == wrong->code && strcmp(problem->key, wrong->key) == 0 &&
-               strstr(problem->reason, wrong->reason) && problem->line > 0;
-  }
-  if (!is_said || prem_diag_errors(diag) != 1) {
-    print_problems(diag);
-    ck_abort_msg("expected E%03d: %s: ...%s... alone", wrong->code, wrong->key, wrong->reason);
-  }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
-}
-
-static const char *const legal[] = {
-    "live: { };",
-    "live: { inputs = ( ); };",
-    INPUT("array = \"x\"; buffers = 2;"),
-    INPUT("array = \"x\"; kind = \"queuing\"; buffers = 1;"),
-    INPUT("array = \"x\"; lead_ns = 1000L;"),
-    INPUT("array = \"z\"; kind = \"trigger\"; missing = \"repeat\"; buffers = 16;"),
-    OUTPUT("array = \"w\"; publish_ns = 1500L; overflow = \"drop\";"),
-    OUTPUT("array = \"y\"; kind = \"queuing\"; buffers = 1;"),
-};
-
-TESTS(is_legal, (int)(sizeof legal / sizeof *legal)) {
-  prem_schedule *schedule;
-  prem_diag *diag = load(legal[_i], &schedule);
-  if (prem_diag_errors(diag) > 0) {
-    print_problems(diag);
-    ck_abort_msg("%s", legal[_i]);
-  }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
-}
-
-TEST(an_output_that_is_read_is_refused) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
-  char source[8192];
-  snprintf(source, sizeof source, "%s", file_with("live: { outputs = ( { array = \"y\"; } ); };"));
-  char *at = strstr(source, "in = \"z\"");
-  ck_assert_ptr_nonnull(at);
-  at[6] = 'y';
-  if (prem_schedule_load_text("live.cfg", source, &schedule, diag) == PREM_OK)
-    prem_schedule_bind(schedule, prem_registry_builtin(), diag);
-  ck_assert(prem_diag_has(diag, 47));
-  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "task 'b' reads it as well"));
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
-}
-
-TEST(one_trigger_is_the_limit) {
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
-  char source[8192];
-  snprintf(source, sizeof source, "%s",
-           file_with("live: { inputs = ( { array = \"x\"; kind = \"trigger\"; },"
-                     " { array = \"z\"; kind = \"trigger\"; } ); };"));
-  for (char *at; (at = strstr(source, "period_ns = 1000L;"));)
-    memcpy(at, "period_ns = 2000L;", 18);
-  if (prem_schedule_load_text("live.cfg", source, &schedule, diag) == PREM_OK)
-    prem_schedule_bind(schedule, prem_registry_builtin(), diag);
-  ck_assert_uint_eq(prem_diag_errors(diag), 1);
-  ck_assert_ptr_nonnull(
-      strstr(prem_diag_at(diag, 0)->reason, "'x' starts the hyperperiod already"));
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
+TEST(ports_are_refused_and_their_twins_are_legal) {
+  cases_judge("prem/live_cases.txt");
 }
 
 /* ---- overruns ------------------------------------------------------------------------------- */
@@ -278,95 +157,6 @@ static void assert_only(const prem_diag *diag, int code, const char *key, const 
   ck_abort_msg("expected E%03d: %s: ...%s... alone", code, key, reason);
 }
 
-typedef struct bad_overrun {
-  const char *of_a, *of_b, *rest;
-  int code;
-  const char *key, *reason;
-} bad_overrun;
-
-static const bad_overrun bad_overruns[] = {
-    {"deadline_ns = 900L; overrun = \"kill\";", SAME_JOB, "", 24, "tasks.a.overrun",
-     "'record', 'skip', 'abort', 'stop'"},
-    {"deadline_ns = 900L; overrun = 3;", SAME_JOB, "", 8, "tasks.a.overrun", "must be a string"},
-    {"overrun = \"skip\";", SAME_JOB, "", 3, "tasks.a.deadline_ns", "give one, or leave"},
-    {"", SAME_JOB, "policy: { overrun = \"skipp\"; };", 24, "policy.overrun", "'skip'"},
-    {"deadline_ns = 900L; overrun = \"abort\";", LATEST_JOB, "", 48, "tasks.a.overrun",
-     "array 'y' half written, and task 'b' reads"},
-    {"deadline_ns = 900L;", LATEST_JOB, "policy: { overrun = \"abort\"; };", 48, "tasks.a.overrun",
-     "come `after` the same job of 'a'"},
-    /* b reads what the last job of a wrote */
-    {"deadline_ns = 900L; overrun = \"abort\"; after = ( { task = \"b\"; } );",
-     "period_ns = 1000L;", "", 48, "tasks.a.overrun", "task 'b' reads"},
-};
-
-TESTS(an_overrun_that_cannot_be_is_refused, (int)(sizeof bad_overruns / sizeof *bad_overruns)) {
-  const bad_overrun *wrong = &bad_overruns[_i];
-  prem_schedule *schedule;
-  prem_diag *diag = load_overruns(wrong->of_a, wrong->of_b, wrong->rest, &schedule);
-  assert_only(diag, wrong->code, wrong->key, wrong->reason);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
-}
-
-TESTS(an_overrun_that_leaves_nothing_half_is_legal, 3) {
-  static const char *const of_a[] = {"deadline_ns = 900L; overrun = \"skip\";",
-                                     "deadline_ns = 900L; overrun = \"abort\";", ""};
-  static const char *const of_b[] = {LATEST_JOB, SAME_JOB, LATEST_JOB};
-  static const char *const rest[] = {"", "", "policy: { overrun = \"abort\"; };"};
-  prem_schedule *schedule;
-  prem_diag *diag = load_overruns(of_a[_i], of_b[_i], rest[_i], &schedule);
-  print_problems(diag);
-  ck_assert_uint_eq(prem_diag_errors(diag), 0);
-  ck_assert(schedule->bound);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
-}
-
-/* The shortest period of the readers of `x` is what counts, wherever it stands; one-shot tasks have
- * none. */
-TEST(a_frame_is_not_chosen_before_the_one_before_is_read) {
-  static const struct {
-    int periods_ns[3], shortest_ns;
-  } cases[] = {{{2000, 4000, 1000}, 1000},
-               {{1000, 4000, 2000}, 1000},
-               {{4000, 1000, 2000}, 1000},
-               {{2000, 2000, 2000}, 2000},
-               {{0, 0, 0}, 0}};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    const char *tasks = "";
-    for (int t = 0; t < 3; ++t)
-      tasks = text("%s%s{ name = \"t%d\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];"
-                   " %s arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
-                   " compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; }\n",
-                   tasks, t ? "," : "", t,
-                   cases[i].periods_ns[t] ? text("period_ns = %dL;", cases[i].periods_ns[t]) : "");
-    for (int more = 0; more < 2; ++more) {
-      const int lead_ns = (cases[i].shortest_ns ? cases[i].shortest_ns : 5000) + more;
-      prem_schedule *schedule = NULL;
-      prem_diag *diag = prem_diag_new();
-      ck_assert_int_eq(
-          prem_schedule_load_text(
-              "t.cfg",
-              text("version = 1; name = \"t\"; platform: { blocks = 3; };\n"
-                   "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; } );\n"
-                   "tasks = ( %s );\nlive: { inputs = ( { array = \"x\"; lead_ns = %dL; } ); };\n",
-                   tasks, lead_ns),
-              &schedule, diag),
-          PREM_OK);
-      prem_schedule_bind(schedule, prem_registry_builtin(), diag);
-      if (more && cases[i].shortest_ns)
-        assert_only(diag, 47, "live.inputs.x.lead_ns",
-                    text("is %d ns, more than the shortest period of its readers, %d ns; frames "
-                         "would be chosen before the one before is read",
-                         lead_ns, cases[i].shortest_ns));
-      else
-        ck_assert_uint_eq(prem_diag_count(diag), 0);
-      prem_diag_free(diag);
-      prem_schedule_free(schedule);
-    }
-  }
-}
-
 /* A kernel whose outputs stand around its input. */
 static prem_status spread_bind(prem_bind *bind) {
   prem_window window;
@@ -398,8 +188,8 @@ TESTS(the_array_that_can_be_half_written_is_named, 2) {
   const prem_kernel *kernels[] = {&spread_kernel,
                                   prem_registry_find(prem_registry_builtin(), "blend")};
   const prem_registry registry = {kernels, 2};
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *array = "{ name = \"%s\"; type = \"f32\"; shape = [ 8 ]; }";
   const char *arrays = text("%s, %s, %s, %s", text(array, "x"), text(array, "y"), text(array, "w"),
                             text(array, "z"));
@@ -415,6 +205,4 @@ TESTS(the_array_that_can_be_half_written_is_named, 2) {
   ck_assert_int_eq(prem_schedule_load_text("t.cfg", source, &schedule, diag), PREM_OK);
   prem_schedule_bind(schedule, &registry, diag);
   assert_only(diag, 48, "tasks.a.overrun", "array 'y' half written, and task 'b' reads");
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }

@@ -10,6 +10,13 @@ typedef struct slots {
   int64_t count;
 } slots;
 
+static void free_slots(slots *s) {
+  free(s->at);
+}
+
+/* Freed at the end of its scope. */
+#define SLOTS __attribute__((cleanup(free_slots))) slots
+
 static slots expand(const prem_schedule *schedule, const prem_plan *plan) {
   slots s;
   OWNED(prem_diag) *diag = prem_diag_new();
@@ -48,7 +55,7 @@ TEST(a_run_is_affine_in_blocks_repeats_and_jobs) {
   OWNED(prem_schedule) *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"compute\"; count = 2; start_ns = 3L; block_step_ns = 4L;"
       " repeat = 2; step_ns = 50L; jobs = 2; } );");
-  slots s = expand(schedule, schedule->plan);
+  SLOTS s = expand(schedule, schedule->plan);
   ck_assert_int_eq(s.count, 8);
   for (int64_t i = 0; i < s.count; ++i) {
     int32_t tile = s.at[i].tile, job = s.at[i].job;
@@ -59,7 +66,6 @@ TEST(a_run_is_affine_in_blocks_repeats_and_jobs) {
     ck_assert_int_eq(s.at[i].head_ns, s.at[i].planned_ns);
     ck_assert_int_eq(s.at[i].place, 0);
   }
-  free(s.at);
 }
 
 TEST(tiles_that_do_not_exist_are_left_out) {
@@ -68,13 +74,12 @@ TEST(tiles_that_do_not_exist_are_left_out) {
       "1L;"
       " tile = -4; }, { task = \"a\"; phase = \"compute\"; start_ns = 100L; repeat = 9;"
       " step_ns = 1L; tile = 8; tile_per_repeat = -2; } );");
-  slots s = expand(schedule, schedule->plan);
+  SLOTS s = expand(schedule, schedule->plan);
   ck_assert_int_eq(s.count, 6);
   for (int32_t i = 0; i < 3; ++i) {
     assert_slot(&s.at[i], 0, 0, 2 * i, 2, PREM_PREFETCH, 2 + i, 10);
     assert_slot(&s.at[3 + i], 0, 0, 4 - 2 * i, 2, PREM_COMPUTE, 102 + i, 20);
   }
-  free(s.at);
 }
 
 TEST(followers_start_when_the_phase_before_them_ends) {
@@ -83,7 +88,7 @@ TEST(followers_start_when_the_phase_before_them_ends) {
                    " chain = [ \"compute\", \"writeback\" ]; start_ns = 40L; },"
                    " { task = \"b\"; phase = \"prefetch\"; chain = [ \"writeback\" ];"
                    " start_ns = 90L; } );");
-  slots s = expand(schedule, schedule->plan);
+  SLOTS s = expand(schedule, schedule->plan);
   ck_assert_int_eq(s.count, 5);
   assert_slot(&s.at[0], 0, 0, 0, 2, PREM_PREFETCH, 40, 10);
   assert_slot(&s.at[1], 0, 0, 0, 2, PREM_COMPUTE, 50, 20);
@@ -93,14 +98,13 @@ TEST(followers_start_when_the_phase_before_them_ends) {
     ck_assert_uint_eq(s.at[i].flags, i == 0 || i == 3 ? 0 : PREM_SLOT_CHAINED);
     ck_assert_int_eq(s.at[i].head_ns, i < 3 ? 40 : 90);
   }
-  free(s.at);
 }
 
 TEST(joined_phases_share_start_and_length) {
   OWNED(prem_schedule) *schedule =
       planned_text("runs = ( { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
                    " join: { tile = -2; }; start_ns = 0L; repeat = 4; step_ns = 100L; } );");
-  slots s = expand(schedule, schedule->plan);
+  SLOTS s = expand(schedule, schedule->plan);
   /* a ramp up, two pairs, a ramp down; the halves alone are ordinary phases */
   ck_assert_int_eq(s.count, 2 + 3 + 3 + 1);
   assert_slot(&s.at[0], 0, 0, 0, 2, PREM_PREFETCH, 0, 10);
@@ -117,18 +121,16 @@ TEST(joined_phases_share_start_and_length) {
   }
   assert_slot(&s.at[8], 0, 0, 4, 2, PREM_WRITEBACK, 300, 5);
   ck_assert_uint_eq(s.at[8].flags, 0);
-  free(s.at);
 }
 
 TEST(phases_of_two_tasks_join_to_the_sum_of_their_lengths) {
   OWNED(prem_schedule) *schedule = planned_text(
       "runs = ( { task = \"a\"; phase = \"prefetch\"; first_block = 1; tile = 3; start_ns = 20L;"
       " join: { task = \"b\"; tile = 1; job = 0; }; } );");
-  slots s = expand(schedule, schedule->plan);
+  SLOTS s = expand(schedule, schedule->plan);
   ck_assert_int_eq(s.count, 2);
   assert_slot(&s.at[0], 0, 0, 3, 0, PREM_PREFETCH, 20, 13);
   assert_slot(&s.at[1], 1, 0, 1, 0, PREM_WRITEBACK, 20, 13);
-  free(s.at);
 }
 
 TEST(halves_far_apart_are_found_without_trying_all) {
@@ -149,12 +151,11 @@ TEST(starts_go_through_jobs_and_tiles) {
   OWNED(prem_schedule) *schedule =
       planned_text("starts = ( { task = \"a\"; phase = \"prefetch\"; block = 1;"
                    " start_ns = [ 5L, -1L, 510L, 520L ]; } );");
-  slots s = expand(schedule, schedule->plan);
+  SLOTS s = expand(schedule, schedule->plan);
   ck_assert_int_eq(s.count, 3);
   assert_slot(&s.at[0], 0, 0, 1, 0, PREM_PREFETCH, 5, 10);
   assert_slot(&s.at[1], 0, 1, 1, 0, PREM_PREFETCH, 510, 10);
   assert_slot(&s.at[2], 0, 1, 3, 0, PREM_PREFETCH, 520, 10);
-  free(s.at);
 }
 
 /* One tile of three is a warm-up one: after two starts the next is of another job, which the
@@ -165,12 +166,11 @@ TEST(starts_begin_again_behind_the_warm_up_tiles) {
       "  kernel = \"none\"; blocks = 1; tiles = 3; compute: { wcet_ns = 5L; }; } );"
       "plan: { hyperperiod_ns = 100L; warmup_tiles = 1; warmup_ns = 10L; starts = ("
       "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 20L, 30L, 40L ]; } ); };");
-  slots s = expand(schedule, schedule->plan);
+  SLOTS s = expand(schedule, schedule->plan);
   ck_assert_int_eq(s.count, 4);
   assert_slot(&s.at[1], 0, 0, 1, 0, PREM_COMPUTE, 20, 5);
   assert_slot(&s.at[2], 0, 0, 2, 0, PREM_COMPUTE, 30, 5);
   assert_slot(&s.at[3], 0, 1, 1, 0, PREM_COMPUTE, 40, 5);
-  free(s.at);
 }
 
 TEST(warmup_tiles_are_the_first_of_every_block) {
@@ -182,7 +182,7 @@ TEST(warmup_tiles_are_the_first_of_every_block) {
       "  compute: { wcet_ns = 1L; }; } );"
       "plan: { hyperperiod_ns = 1000L; warmup_tiles = 2; warmup_ns = 80L;"
       "  starts = ( { task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 90L ]; } ); };");
-  slots s = expand(schedule, schedule->plan);
+  SLOTS s = expand(schedule, schedule->plan);
   ck_assert_int_eq(s.count, 4 * 2 + 1);
   for (int i = 0; i < 8; ++i) {
     ck_assert_uint_eq(s.at[i].flags, PREM_SLOT_WARMUP | PREM_SLOT_CHAINED);
@@ -192,7 +192,6 @@ TEST(warmup_tiles_are_the_first_of_every_block) {
   }
   assert_slot(&s.at[3], 0, 0, 2, 0, PREM_COMPUTE, 40, 20);
   assert_slot(&s.at[8], 0, 0, 4, 0, PREM_PREFETCH, 90, 10);
-  free(s.at);
 }
 
 /* ---- refused, each with its legal twin ------------------------------------------------------ */
@@ -564,29 +563,27 @@ static slots regular_slots(const prem_schedule *schedule) {
 
 TEST(a_hundred_thousand_regular_tiles_are_a_few_runs) {
   OWNED(prem_schedule) *schedule = large("tiles = 100000;");
-  slots s = regular_slots(schedule);
+  SLOTS s = regular_slots(schedule);
   ck_assert_int_eq(s.count, 300000);
   OWNED(prem_plan) *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_le(plan->affine_count, 6); /* 100000 is no multiple of 132 */
   ck_assert_int_eq(plan->starts_count, 0);
-  free(s.at);
 }
 
 TEST(jobs_merge_as_well) {
   OWNED(prem_schedule) *schedule = large("tiles = 264; period_ns = 1000000L;");
   schedule->period_lcm_ns = 100000000; /* as if another task had the longer period */
-  slots s = regular_slots(schedule);
+  SLOTS s = regular_slots(schedule);
   OWNED(prem_plan) *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_eq(plan->affine_count, 3);
   ck_assert_int_eq(plan->affine[0].jobs, 100);
   ck_assert_int_eq(plan->affine[0].job_step_ns, 1000000);
   ck_assert_int_eq(plan->starts_count, 0);
-  free(s.at);
 }
 
 TEST(sequences_that_take_turns_are_found) {
   OWNED(prem_schedule) *schedule = large("tiles = 13200;");
-  slots s = regular_slots(schedule);
+  SLOTS s = regular_slots(schedule);
   for (int64_t i = 0; i < s.count; ++i) {
     s.at[i].planned_ns += s.at[i].tile / 132 % 7 * 11;
     s.at[i].head_ns = s.at[i].planned_ns;
@@ -594,7 +591,6 @@ TEST(sequences_that_take_turns_are_found) {
   OWNED(prem_plan) *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_eq(plan->affine_count, 3 * 7);
   ck_assert_int_eq(plan->starts_count, 0);
-  free(s.at);
 }
 
 /* As many as 32 have a run each. */
@@ -615,19 +611,18 @@ TEST(no_more_than_32_take_turns) {
 
 TEST(irregular_starts_become_arrays) {
   OWNED(prem_schedule) *schedule = large("tiles = 13200;");
-  slots s = regular_slots(schedule);
+  SLOTS s = regular_slots(schedule);
   random_state = 1;
   for (int64_t i = 0; i < s.count; ++i)
     s.at[i].head_ns = s.at[i].planned_ns = draw(1000000000);
   OWNED(prem_plan) *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_eq(plan->starts_count, 3 * 132);
   ck_assert_int_le(plan->affine_count, 3);
-  free(s.at);
 }
 
 TEST(slots_that_are_no_plan) {
   OWNED(prem_schedule) *schedule = large("tiles = 264;");
-  slots s = regular_slots(schedule);
+  SLOTS s = regular_slots(schedule);
   OWNED(prem_plan) *plan = prem_plan_new();
   const prem_slot good = s.at[0];
 #define REFUSED_WITH(change)                                                                       \
@@ -645,13 +640,12 @@ TEST(slots_that_are_no_plan) {
   ck_assert_int_eq(plan->affine_count + plan->starts_count, 0);
   s.at[0] = good;
   ck_assert_int_eq(prem_plan_compress(schedule, s.at, s.count, plan), PREM_OK);
-  free(s.at);
 }
 
 /* The first tile of all as well. */
 TEST(a_chain_has_a_head_of_its_own_tile) {
   OWNED(prem_schedule) *schedule = large("tiles = 264;");
-  slots s = regular_slots(schedule);
+  SLOTS s = regular_slots(schedule);
   for (int32_t tile = 0; tile < 264; tile += 263) {
     prem_slot *head = NULL, *compute = NULL;
     for (int64_t i = 0; i < s.count; ++i) {
@@ -670,7 +664,6 @@ TEST(a_chain_has_a_head_of_its_own_tile) {
     }
     *compute = good;
   }
-  free(s.at);
 }
 
 /* Neither half alone, nor both the other way round, nor two that are no pair. */
@@ -708,7 +701,7 @@ TEST(a_pair_has_two_halves) {
 
 TEST(a_large_regular_plan_is_a_small_file) {
   OWNED(prem_schedule) *schedule = large("tiles = 100000;");
-  slots s = regular_slots(schedule);
+  SLOTS s = regular_slots(schedule);
   prem_plan *plan = assert_round_trip(schedule, s, 0);
   plan->hyperperiod_ns = 1000000;
   prem_schedule_set_plan(schedule, plan);
@@ -727,8 +720,6 @@ TEST(a_large_regular_plan_is_a_small_file) {
     abort_with("load", diag);
   unlink(path);
   ck_assert_int_eq(prem_schedule_bind(loaded, prem_registry_builtin(), NULL), PREM_OK);
-  slots back = expand(loaded, loaded->plan);
+  SLOTS back = expand(loaded, loaded->plan);
   assert_same_slots(s, back);
-  free(back.at);
-  free(s.at);
 }

@@ -47,13 +47,12 @@ TEST(a_string_with_a_unit_is_the_time_to_the_nanosecond) {
                {"4611686018427387904ns", INT64_C(1) << 62},
                {"1.999999999s", 1999999999}};
   for (size_t i = 0; i < sizeof times / sizeof times[0]; ++i) {
-    prem_schedule *schedule =
+    OWNED(prem_schedule) *schedule =
         read_text(text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
                             "  period_ns = \"%s\"; compute: { wcet_ns = \"1ns\"; }; } );",
                        times[i].written));
     ck_assert_int_eq(schedule->tasks[0].period_ns, times[i].ns);
     ck_assert_int_eq(schedule->tasks[0].phase[PREM_COMPUTE].wcet_ns, 1);
-    prem_schedule_free(schedule);
   }
 }
 

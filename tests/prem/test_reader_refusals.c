@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the reader refuses: every case with the whole message, and with its legal twin. */
+#include "tests/common/cases.h"
 #include "tests/common/folder.h"
 #include "tests/common/schedule_text.h"
 #include "tests/common/suite.h"
@@ -48,16 +49,11 @@ static const char *replaced(const char *piece, const char *by) {
 
 /* Errors of a text, one a line, without the file's name. */
 static const char *errors_of(const char *source) {
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  static const char path[] = "t.cfg";
   static char all[16384];
-  int file = mkstemps(path, 4);
-  ck_assert_int_ge(file, 0);
-  ck_assert_int_eq(write(file, source, strlen(source)), (ssize_t)strlen(source));
-  close(file);
   OWNED(prem_schedule) *schedule = NULL;
   OWNED(prem_diag) *diag = prem_diag_new();
-  prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
-  unlink(path);
+  prem_status status = prem_schedule_load_text(path, source, &schedule, diag);
   ck_assert_int_eq(status == PREM_OK, prem_diag_errors(diag) == 0);
   ck_assert_int_eq(status == PREM_OK, schedule != NULL);
   all[0] = '\0';
@@ -71,142 +67,15 @@ static const char *errors_of(const char *source) {
   return all;
 }
 
-/* Whole files: the wrong one, its twin, and the errors of the wrong one. */
-typedef struct file_pair {
-  const char *wrong, *right, *message;
-} file_pair;
-
 #define HEAD "version = 1; name = \"n\"; platform: { blocks = 2; };\n"
 #define A    "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; "
 #define B    "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; "
 #define C    "compute: { wcet_ns = 1L; }; "
 
-/* A name of 58 bytes has no room for the number of a copy: there is no such task. */
-#define LONG_NAME "a23456789b23456789c23456789d23456789e23456789f2345678xxxxx"
-#define LONG      "tasks = ( { name = \"" LONG_NAME "\"; kernel = \"none\"; blocks = 1; tiles = 1; " C
-#define FOLLOWS_LONG                                                                               \
-  "{ name = \"z\"; kernel = \"none\"; blocks = 1; tiles = 1; " C                                   \
-  " after = ( { task = \"" LONG_NAME "\"; } ); } );"
-static const file_pair file_pairs[] = {
-    {HEAD "tasks = ( );", HEAD "tasks = ( " A C "} );",
-     "2: E001: tasks: no tasks; give one at least"},
-    {HEAD, HEAD "tasks = ( " A C "} )", " E001: tasks: missing; give the list of what has to run"},
-    {HEAD "tasks = [ 1 ];", HEAD "tasks = ( " A C "} ),",
-     "2: E008: tasks: is an array [ ], must be a list ( )"},
-    {HEAD "tasks = ( 1 );", HEAD "tasks = ( " A C "} );",
-     "2: E008: tasks[0]: is an integer, must be a group { }"},
-    {"version = 1; name = \"n\";\ntasks = ( " A C "} );", HEAD "tasks = ( " A C "} );",
-     " E003: platform: missing; give a group { }"},
-    {"version = 1; name = \"n\"; platform: { sms = 2; };\ntasks = ( " A C "} );",
-     "version = 1; name = \"n\"; platform: { sms = 2; blocks_per_sm = 1; };\ntasks = ( " A C "} );",
-     "1: E003: platform.blocks_per_sm: missing; give blocks = N, or sms = N and blocks_per_sm = M"},
-    {"version = 1; name = \"n\"; platform: { sms = 256; blocks_per_sm = 256; };\n"
-     "tasks = ( " A C "} );",
-     "version = 1; name = \"n\"; platform: { sms = 255; blocks_per_sm = 257; };\n"
-     "tasks = ( " A C "} );",
-     "1: E020: platform.blocks_per_sm: 256 SMs of 256 blocks make 65536 blocks, the limit is "
-     "65535"},
-    {HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; " C "} );",
-     HEAD "tasks = ( " A C "} );",
-     "2: E003: tasks.a.tiles: missing; a task without a kernel needs it"},
-    {HEAD "tasks = ( " A "} );", HEAD "tasks = ( " A C "} );",
-     "2: E029: tasks.a: has no phase; give prefetch, compute or writeback with its wcet_ns"},
-    {HEAD "tasks = ( " A C "}, 5, " B C "} );", HEAD "tasks = ( " A C "}, " B C "} );",
-     "2: E008: tasks[1]: is an integer, must be a group { }"},
-    {HEAD "tasks = ( " A "release_ns = 4611686018427387904L; " C "} );",
-     HEAD "tasks = ( " A "release_ns = 4611686018427387903L; " C "} );",
-     "2: E018: tasks.a: the release and the WCETs of one tile add up to more than 2^62 ns"},
-    {HEAD "tasks = ( " A "prefetch: { wcet_ns = 4611686018427387904L; }; compute: { wcet_ns = "
-          "4611686018427387904L; }; } );",
-     HEAD "tasks = ( " A "prefetch: { wcet_ns = 4611686018427387903L; }; compute: { wcet_ns = "
-          "1L; }; } );",
-     "2: E018: tasks.a: the release and the WCETs of one tile add up to more than 2^62 ns"},
-    {HEAD "tasks = ( " A "period_ns = 4611686018427387904L; " C "},\n " B "period_ns = 3L; " C
-          "} );",
-     HEAD "tasks = ( " A "period_ns = 4611686018427387904L; " C "},\n " B
-          "period_ns = 2305843009213693952L; " C "} );",
-     "3: E019: tasks: the least common multiple of the periods is above 2^62 ns: that of the tasks "
-     "up to 'a' is 4611686018427387904 ns, 'b' has 3 ns; choose periods that divide each other"},
-    {HEAD "tasks = ( " A C "after = ( { task = \"a\"; } ); } );",
-     HEAD "tasks = ( " A C "}, " B C "after = ( { task = \"a\"; } ); } );",
-     "2: E026: tasks.a.after: a cycle of precedence: 'a' -> 'a'; none of them could ever start"},
-    {HEAD "tasks = ( " A C "copies = 2; after = ( { task = \"a\"; } ); } );",
-     HEAD "tasks = ( " A C "copies = 2; }, " B C "after = ( { task = \"a.1\"; } ); } );",
-     "2: E026: tasks.a.0.after: a cycle of precedence: 'a.0' -> 'a.0'; none of them could ever "
-     "start\n"
-     "2: E026: tasks.a.1.after: a cycle of precedence: 'a.1' -> 'a.0' -> 'a.1'; none of them could "
-     "ever start\n"
-     "2: E026: tasks.a.1.after: a cycle of precedence: 'a.1' -> 'a.1'; none of them could ever "
-     "start"},
-    {HEAD "tasks = ( " A C "copies = 2; }, " B C "after = ( { task = \"a\"; } ); } );\n"
-          "measure: { chains = ( { name = \"c\"; tasks = [ \"a\", \"b\" ]; } ); };",
-     HEAD "tasks = ( " A C "copies = 2; }, " B C "after = ( { task = \"a\"; } ); } );\n"
-          "measure: { chains = ( { name = \"c\"; tasks = [ \"a.1\", \"b\" ]; } ); };",
-     "3: E024: measure.chains.c.tasks[0]: 'a' stands for 2 tasks; name one of them, as 'a.0'"},
-    {HEAD "tasks = ( " A C "copies = 2; }, { name = \"a.1\"; kernel = \"none\"; blocks = 1; "
-          "tiles = 1; " C "} );",
-     HEAD "tasks = ( " A C "copies = 2; }, { name = \"a.2\"; kernel = \"none\"; blocks = 1; "
-          "tiles = 1; " C "} );",
-     "2: E006: tasks: two tasks are called 'a.1'; the other one is in line 2"},
-    {HEAD LONG "copies = 2; }, " FOLLOWS_LONG, HEAD LONG "copies = 1; }, " FOLLOWS_LONG,
-     "2: E012: tasks." LONG_NAME ".name: '" LONG_NAME
-     "' is too long for a task with copies; 57 bytes "
-     "are the limit\n2: E024: tasks.z.after[0].task: there is no task '" LONG_NAME
-     "', did you mean 'a23456789b23456789c23456789d23456789e23456789f2345'?"},
-    {HEAD "tasks = ( " A C "copies = 3; blocks = 1; } );", HEAD "tasks = ( " A C "copies = 2; } );",
-     "2: E002: duplicate key near 'tasks = ( { name = \"a\"; kernel = "
-     "\"none\"; blocks = [ 0 ]; tiles '; take one out"},
-    {HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; copies = 3; tiles = 1; " C
-          "} );",
-     HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; copies = 2; tiles = 1; " C
-          "} );",
-     "2: E027: tasks.a.blocks: task 'a.2' asks for 1 blocks that no task further up uses, of the "
-     "platform's 2 there are 0; name blocks to share, such as \"0-1\""},
-    {HEAD "tasks = ( " A C "} ) /* open", HEAD "tasks = ( " A C "} ) /* shut */",
-     "2: E002: a comment or string that never ends: '/* open'"},
-    {HEAD "tasks = ( " A C "} ); \"", HEAD "tasks = ( " A C "} ); // \"",
-     "2: E002: a comment or string that never ends: '\"'"},
-    {HEAD "tasks = (\n  { name = \"a;\n  kernel = \"none\";\n  blocks = 1; tiles = 1; " C "} );\n",
-     HEAD "tasks = (\n  { name = \"a\";\n  kernel = \"none\";\n  blocks = 1; tiles = 1; " C
-          "} );\n",
-     "3: E002: a comment or string that never ends: '\"a;   kernel = '"},
-    {HEAD "tasks = ( " A C "};", HEAD "tasks = ( " A C "} );", "2: E002: syntax error near ';'"},
-    {HEAD "tasks = ( " A C "}", HEAD "tasks = ( " A C "} )",
-     "2: E002: syntax error near 'end of file'"},
-    {HEAD "tasks = ( " A C "}, );", HEAD "tasks = ( " A C "} );",
-     "2: E002: syntax error near ')'; take out the comma before it: none follows the last element"},
-    {HEAD "tasks = ( " A C "} );\n$", HEAD "tasks = ( " A C "} );\n",
-     "3: E002: syntax error near '$'"},
-    {HEAD "tasks = ( " A C "} );\n@import \"x\"", HEAD "tasks = ( " A C "} );\n# @import \"x\"",
-     "3: E002: syntax error near '@'"},
-    {HEAD "tasks = ( " A C "} );\n@include \"absent.cfg\"\n",
-     HEAD "tasks = ( " A C "} );\n#@include \"absent.cfg\"\n",
-     "3: E024: @include: \"absent.cfg\": there is no such file (includes count from the schedule's "
-     "folder)"},
-    {HEAD "arrays = ( { name = \"a.out\"; type = \"f32\"; shape = [ 4, 4 ]; } );\n"
-          "tasks = ( { name = \"a\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ]; "
-          "arrays: { in = \"a.out\"; out = \"new\"; }; } );",
-     HEAD "arrays = ( { name = \"a.in\"; type = \"f32\"; shape = [ 4, 4 ]; } );\n"
-          "tasks = ( { name = \"a\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ]; "
-          "arrays: { in = \"a.in\"; out = \"new\"; }; } );",
-     "3: E006: tasks.a.arrays.out: the output and another array are both called 'a.out'"},
-    {HEAD "tasks = ( { name = \"" LONG_63 "\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
-          "arrays: { out = \"new\"; }; } );",
-     HEAD "tasks = ( { name = \"a\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
-          "arrays: { out = \"new\"; }; } );",
-     "3: E012: tasks." LONG_63 ".arrays.out: the output would be called '" LONG_63
-     ".out': 67 bytes, the limit is 63"},
-};
-
 GROUP("other files");
 
-TESTS(file_is_refused, (int)(sizeof file_pairs / sizeof *file_pairs)) {
-  const char *found = errors_of(file_pairs[_i].wrong);
-  ck_assert_str_eq(found, file_pairs[_i].message);
-}
-
-TESTS(twin_of_file_is_legal, (int)(sizeof file_pairs / sizeof *file_pairs)) {
-  ck_assert_str_eq(errors_of(file_pairs[_i].right), "");
+TEST(files_are_refused_and_their_twins_are_legal) {
+  cases_judge("prem/file_cases.txt");
 }
 
 GROUP("one piece wrong");
@@ -293,47 +162,29 @@ static const char *errors_in_folder(const char *path) {
 
 GROUP("limits");
 
-/* Before libconfig makes a tree of them that takes some twenty times as much memory. */
-TEST(too_many_tasks_are_refused_by_the_scanner) {
-  enum { TASKS = PREM_MAX_TASKS + 1 };
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
-  int descriptor = mkstemps(path, 4);
-  ck_assert_int_ge(descriptor, 0);
-  FILE *file = fdopen(descriptor, "w");
-  fputs("version = 1; name = \"t\";\ntasks = (", file);
-  for (int i = 0; i < TASKS; ++i)
-    fprintf(file, "%s{ prefetch: { wcet_ns = 1L; }; }", i ? "," : "");
-  fputs(");\n", file);
+/* One piece more than the limit, behind `head`: nothing is said of each of them. */
+static void assert_too_many(const char *head, const char *piece, const char *error) {
+  FREED char *source = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&source, &bytes);
+  fputs(head, file);
+  for (int i = 0; i <= PREM_MAX_TASKS; ++i)
+    fprintf(file, "%s%s", i ? "," : "", piece);
+  fputs(" );\n", file);
   fclose(file);
-  OWNED(prem_diag) *diag = prem_diag_new();
-  prem_schedule *schedule = NULL;
-  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_ERR_PARSE);
-  unlink(path);
-  ck_assert_uint_eq(prem_diag_count(diag), 1); /* the reader would miss names and a platform */
-  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 20);
-  ck_assert_int_eq(prem_diag_at(diag, 0)->line, 2);
+  ck_assert_str_eq(errors_of(source), error);
+}
+
+/* Before libconfig makes a tree of them that takes some twenty times as much memory: the reader
+ * would miss names and a platform. */
+TEST(too_many_tasks_are_refused_by_the_scanner) {
+  assert_too_many("version = 1; name = \"t\";\ntasks = (", "{ prefetch: { wcet_ns = 1L; }; }",
+                  "2: E020: tasks: 65536 tasks, the limit is 65535");
 }
 
 TEST(too_many_arrays_are_refused) {
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
-  const int descriptor = mkstemps(path, 4);
-  ck_assert_int_ge(descriptor, 0);
-  FILE *file = fdopen(descriptor, "w");
-  fputs("version = 1; name = \"t\"; platform: { blocks = 1; };\n"
-        "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
-        " compute: { wcet_ns = 1L; }; } );\narrays = ( ",
-        file);
-  for (int i = 0; i <= PREM_MAX_TASKS; ++i)
-    fprintf(file, "%s{ }", i ? "," : "");
-  fputs(" );\n", file);
-  fclose(file);
-  OWNED(prem_diag) *diag = prem_diag_new();
-  prem_schedule *schedule = NULL;
-  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_ERR_PARSE);
-  unlink(path);
-  ck_assert_uint_eq(prem_diag_count(diag), 1); /* nothing is said of each of them */
-  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 20);
-  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "65536 arrays, the limit is 65535");
+  assert_too_many(HEAD "tasks = ( " A C "} );\narrays = ( ", "{ }",
+                  "3: E020: arrays: 65536 arrays, the limit is 65535");
 }
 
 TEST(as_many_chains_as_the_limit) {

@@ -118,14 +118,9 @@ static void write_json(json_t *root, const char *name) {
 /** The page, and in it the JSON that it carries. */
 static char *write_page(void) {
   ck_assert_int_eq(prem_report_write(report, in_folder("page.html"), diag), PREM_OK);
-  FILE *file = fopen(in_folder("page.html"), "r");
-  struct stat facts;
-  ck_assert_int_eq(fstat(fileno(file), &facts), 0);
-  char *page = calloc((size_t)facts.st_size + 1, 1);
-  ck_assert_uint_eq(fread(page, 1, (size_t)facts.st_size, file), (size_t)facts.st_size);
-  fclose(file);
+  char *page = content_of(in_folder("page.html"));
   static const char end[] = "</script>\n</body>\n</html>\n";
-  ck_assert_str_eq(page + facts.st_size - (sizeof end - 1), end);
+  ck_assert_str_eq(page + strlen(page) - (sizeof end - 1), end);
   return page;
 }
 
@@ -137,6 +132,19 @@ static json_t *carried(const char *page) {
   json_t *root = json_loadb(begin, (size_t)(end - begin), 0, NULL);
   ck_assert_ptr_nonnull(root);
   return root;
+}
+
+static json_t *page_carries(void) {
+  FREED char *page = write_page();
+  return carried(page);
+}
+
+/** What the page of a result carries, of which so much is said. */
+static json_t *reported(json_t *result, unsigned problems) {
+  write_json(result, "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), problems);
+  return page_carries();
 }
 
 static json_t *at(json_t *root, const char *key, size_t index) {
@@ -163,11 +171,7 @@ TEST(samples_become_distributions) {
   put("r.samples.csv", text);
   json_t *result = make_result("a", 1);
   fit_to(result, text);
-  write_json(result, "r.json");
-  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  ck_assert_uint_eq(prem_diag_count(diag), 0);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = reported(result, 0);
   json_t *samples = json_object_get(at(root, "documents", 0), "samples");
   const struct {
     const char *keys[4], *text;
@@ -206,8 +210,7 @@ TESTS(disturbed_jobs_are_told_apart, 2) {
   put("r.samples.csv", text);
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = page_carries();
   static const char *const keys[] = {"tt", "tasks", "a", NULL};
   char *found =
       json_dumps(path_of(json_object_get(at(root, "documents", 0), "samples"), keys), JSON_COMPACT);
@@ -216,18 +219,10 @@ TESTS(disturbed_jobs_are_told_apart, 2) {
   json_decref(root);
 }
 
-/** A mode that computes nothing has a makespan and no responses. */
 static char *asset_text(const char *name) {
-  char page_part[512];
-  snprintf(page_part, sizeof page_part, SOURCE_DIR "/report/page/%s", name);
-  FILE *file = fopen(page_part, "r");
-  ck_assert_ptr_nonnull(file);
-  struct stat facts;
-  ck_assert_int_eq(fstat(fileno(file), &facts), 0);
-  char *all = calloc((size_t)facts.st_size + 1, 1);
-  ck_assert_uint_eq(fread(all, 1, (size_t)facts.st_size, file), (size_t)facts.st_size);
-  fclose(file);
-  return all;
+  char path[512];
+  snprintf(path, sizeof path, SOURCE_DIR "/report/page/%s", name);
+  return content_of(path);
 }
 
 TEST(a_page_begins_with_what_it_may_do_and_is) {
@@ -298,11 +293,7 @@ TESTS(samples_of_runs_with_disturbed_jobs_are_drawn, 2) {
   const seen_values more = {.sum = 9 + 4 + 8, .count = 5, .min = 1, .max = 9};
   json_object_set_new(at(row, "tasks", 0), "response_ns", summary_of(&more));
   json_object_set_new(row, "preempted", json_pack("{s:i,s:b}", "count", 1, "mixed", _i));
-  write_json(result, "r.json");
-  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  ck_assert_uint_eq(prem_diag_count(diag), (unsigned)_i);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = reported(result, (unsigned)_i);
   const char *const of_a[] = {"tt", "tasks", "a", NULL};
   json_t *curve = path_of(json_object_get(at(root, "documents", 0), "samples"), of_a);
   FREED char *found = curve ? json_dumps(curve, JSON_COMPACT) : NULL;
@@ -319,11 +310,7 @@ TEST(empty_responses_are_no_samples) {
   put("r.samples.csv", text);
   json_t *result = make_result("a", 1);
   fit_to(result, text);
-  write_json(result, "r.json");
-  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  ck_assert_uint_eq(prem_diag_count(diag), 0);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = reported(result, 0);
   json_t *mode = json_object_get(json_object_get(at(root, "documents", 0), "samples"), "free");
   FREED char *found = json_dumps(mode, JSON_COMPACT | JSON_SORT_KEYS);
   ck_assert_str_eq(found, "{\"makespan\":{\"ns\":[20],\"upto\":[1]},\"tasks\":{\"a\":{\"ns\":[],"
@@ -354,8 +341,7 @@ TESTS(compressed_samples_are_read, 2) {
     ck_assert_int_eq(system(command), 0);
   }
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = page_carries();
   const json_t *samples = json_object_get(at(root, "documents", 0), "samples");
   ck_assert_int_eq(json_is_object(samples), _i == 0);
   ck_assert_uint_eq(prem_diag_count(diag) > 0, _i == 1);
@@ -436,8 +422,7 @@ TESTS(bad_samples_are_left_out, sizeof bad_samples / sizeof bad_samples[0]) {
   ck_assert_int_eq(problem->severity, PREM_WARNING);
   ck_assert_int_eq(problem->line, bad_samples[_i].line);
   ck_assert_msg(strstr(problem->reason, bad_samples[_i].reason) != NULL, "%s", problem->reason);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = page_carries();
   ck_assert(json_is_null(json_object_get(at(root, "documents", 0), "samples")));
   json_decref(root);
 }
@@ -476,8 +461,7 @@ TESTS(samples_of_another_run_are_refused,
   ck_assert_int_eq(problem->line, 0);
   ck_assert_ptr_nonnull(strstr(problem->reason, "is of another run"));
   ck_assert_msg(strstr(problem->reason, foreign_samples[_i].reason) != NULL, "%s", problem->reason);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = page_carries();
   ck_assert(json_is_null(json_object_get(at(root, "documents", 0), "samples")));
   json_decref(root);
 }
@@ -503,8 +487,7 @@ TEST(phases_become_lists) {
   write_with_phases(PHASES_HEADER "\"tt\",\"b\",0,5,3,prefetch,100,200,100,110,140,230\n"
                                   "\"tt\",\"a\",1,5,3,compute,,,,230,230,300\n");
   ck_assert_uint_eq(prem_diag_count(diag), 0);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = page_carries();
   FREED char *found = json_dumps(path_of(json_object_get(at(root, "documents", 0), "phases"),
                                          (const char *const[]){"tt", NULL}),
                                  JSON_COMPACT);
@@ -553,8 +536,7 @@ TESTS(bad_phases_are_left_out, sizeof bad_phases / sizeof bad_phases[0]) {
   ck_assert_int_eq(prem_diag_at(diag, 0)->severity, PREM_WARNING);
   ck_assert_msg(strstr(prem_diag_at(diag, 0)->reason, bad_phases[_i].reason) != NULL, "%s",
                 prem_diag_at(diag, 0)->reason);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = page_carries();
   ck_assert(!json_object_size(json_object_get(at(root, "documents", 0), "phases")));
   json_decref(root);
 }
@@ -597,8 +579,7 @@ TEST(a_refused_one_is_named_in_the_page) {
   write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("bad.json"), diag), PREM_ERR_PARSE);
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
-  FREED char *page = write_page();
-  json_t *root = carried(page);
+  json_t *root = page_carries();
   const json_t *refused = at(root, "refused", 0);
   ck_assert_ptr_nonnull(strstr(json_string_value(json_object_get(refused, "file")), "bad.json"));
   ck_assert_ptr_nonnull(

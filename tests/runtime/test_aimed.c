@@ -176,7 +176,7 @@ TESTS(windows_go_where_numbers_say, ROUNDS(30)) {
   usual_kernel();
   number_count = _i % 2 + 1;
   const int32_t rows = _i % 3 == 0 ? HEIGHT : ROWS, columns = _i % 5 == 0 ? WIDTH : COLUMNS;
-  fixture f;
+  FIXTURE f = {0};
   if (number_count == 1 && rows == HEIGHT)
     return; /* three rows above it are declared */
   load(&f, rows, columns, number_count, _i + 1);
@@ -184,7 +184,6 @@ TESTS(windows_go_where_numbers_say, ROUNDS(30)) {
     run_and_verify("sim", f.schedule, (prem_mode)mode);
     run_and_verify("cpu", f.schedule, (prem_mode)mode);
   }
-  fixture_close(&f);
 }
 
 TEST(the_place_is_held_within_the_array) {
@@ -203,7 +202,7 @@ TEST(the_place_is_held_within_the_array) {
  */
 TEST(bytes_are_the_most_there_can_be) {
   usual_kernel();
-  fixture f;
+  FIXTURE f = {0};
   load(&f, ROWS, COLUMNS, 2, 1);
   const prem_task *task = &f.schedule->tasks[1];
   ck_assert_int_eq(task->layout[0].row_bytes, 32); /* 15 of lead and 9 */
@@ -211,27 +210,25 @@ TEST(bytes_are_the_most_there_can_be) {
   for (int32_t tile = 0; tile < TILES; ++tile)
     ck_assert_int_eq(prem_task_phase_bytes(f.schedule, task, PREM_PREFETCH, tile),
                      HEIGHT * 32 + numbers);
-  fixture_close(&f);
 }
 
 GROUP("work areas");
 
 TEST(a_work_area_takes_scratchpad) {
   usual_kernel();
-  fixture f;
+  FIXTURE f = {0};
   load(&f, ROWS, COLUMNS, 2, 1);
   const prem_task *task = &f.schedule->tasks[1];
   const int32_t without = 256; /* 47 floats in rows of 16 bytes, rounded up to 128 */
   ck_assert_int_eq(task->layout[3].offset_bytes, without);
   ck_assert_int_eq(task->out_bytes, without + 128);
   ck_assert_int_eq(prem_block_scratch_bytes(f.schedule, 0), 2 * (task->in_bytes + task->out_bytes));
-  fixture_close(&f);
 }
 
 /* Wherever it will begin: all of the array is between its first element and its last. */
 TEST(an_aimed_window_may_be_anywhere) {
   usual_kernel();
-  fixture f;
+  FIXTURE f = {0};
   load(&f, ROWS, COLUMNS, 2, 1);
   const prem_task *task = &f.schedule->tasks[1];
   const int64_t shape[4] = {1, 1, ROWS, COLUMNS};
@@ -243,17 +240,15 @@ TEST(an_aimed_window_may_be_anywhere) {
       ck_assert_int_eq(size[d], shape[d]);
     }
   }
-  fixture_close(&f);
 }
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void expect_refused(int32_t rows, const char *words) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_read(&f, text(file_text, rows, COLUMNS, 5, 1, 5));
   fixture_expect(&f, prem_schedule_bind(f.schedule, &registry, f.diag), PREM_ERR_INVALID);
   fixture_expect_said(&f, words);
-  fixture_close(&f);
 }
 
 GROUP("refusals");

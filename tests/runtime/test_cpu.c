@@ -303,22 +303,20 @@ static void run_in_every_mode(fixture *f, int64_t hyperperiods) {
 
 TESTS(outputs_are_right_in_every_mode, 6) {
   const char *const schedules[] = {convolution, sharing, succession, joined, periodic, warm_up};
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), "%s", schedules[_i]);
   run_in_every_mode(&f, 1);
-  fixture_close(&f);
 }
 
 TESTS(hyperperiods_follow_each_other, 5) {
   const char *const schedules[] = {convolution, sharing, joined, periodic, warm_up};
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), "%s", schedules[_i]);
   run_in_every_mode(&f, 7);
-  fixture_close(&f);
 }
 
 TEST(a_resident_run_of_1000_hyperperiods) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(),
                "version = 1; name = \"resident\"; platform: { blocks = 2; };"
                "tasks = ( { name = \"n\"; kernel = \"noop\"; blocks = 2; tiles = 8;"
@@ -329,11 +327,10 @@ TEST(a_resident_run_of_1000_hyperperiods) {
   run(&f, PREM_MODE_TT, 1000);
   ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].count, 8000);
   ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].releases, 8000);
-  fixture_close(&f);
 }
 
 TEST(discarded_hyperperiods_are_not_counted) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), "%s", periodic);
   fixture_open(&f, 5, 100000);
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 5, .discard = 2};
@@ -341,18 +338,16 @@ TEST(discarded_hyperperiods_are_not_counted) {
   ck_assert_int_eq(f.trace->stats[0 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 4);
   ck_assert_int_eq(f.trace->stats[1 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 3);
   ck_assert_int_eq(f.trace->stats[2 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 1);
-  fixture_close(&f);
 }
 
 TEST(warm_up_tiles_are_counted_apart) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), "%s", warm_up);
   fixture_open(&f, 3, 100000);
   run(&f, PREM_MODE_TT, 3);
   ck_assert_int_eq(f.trace->warmup_count, 3 * 2 * PREM_PHASE_COUNT);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     ck_assert_int_eq(f.trace->stats[p].count, 3 * 8);
-  fixture_close(&f);
 }
 
 TEST(overruns_count_where_releases_are_kept) {
@@ -378,7 +373,7 @@ TEST(overruns_count_where_releases_are_kept) {
  * first one's. 20 ms are plenty; where the machine is taken away now and then, not for most of the
  * phases. */
 TEST(windows_move_on_with_the_hyperperiods) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(),
                "version = 1; name = \"wide\"; platform: { blocks = 1; };"
                "arrays = ( { name = \"v\"; type = \"f32\"; shape = [ 64 ]; } );"
@@ -394,7 +389,6 @@ TEST(windows_move_on_with_the_hyperperiods) {
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     overruns += f.trace->stats[p].overruns;
   ck_assert_int_lt(overruns, 6); /* of 12; with the windows of the first alone, at least 9 */
-  fixture_close(&f);
 }
 
 TEST(more_blocks_than_cores_yield) {
@@ -402,21 +396,19 @@ TEST(more_blocks_than_cores_yield) {
   prem_machine machine;
   ck_assert_int_eq(prem_backend_probe(cpu, &machine, NULL), PREM_OK);
   const int blocks = machine.max_blocks + 3;
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), crowd, blocks, blocks, blocks, blocks - 1, blocks,
                blocks);
   run_in_every_mode(&f, 1);
   ck_assert(f.trace->oversubscribed);
-  fixture_close(&f);
 }
 
 TEST(few_blocks_are_not_oversubscribed) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), "%s", joined);
   fixture_open(&f, 1, 1000);
   run(&f, PREM_MODE_FREE, 1);
   ck_assert(!f.trace->oversubscribed);
-  fixture_close(&f);
 }
 
 /* Untiled: no phases, but outputs and the ends of jobs, in the order that `after` asks for. */
@@ -435,7 +427,7 @@ TEST(a_core_that_is_taken_away_is_seen) {
   prem_machine machine;
   ck_assert_int_eq(prem_backend_probe(prem_backend_find("cpu"), &machine, NULL), PREM_OK);
   const int count = machine.cores < 64 ? machine.cores : 64;
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), "%s", convolution);
   fixture_open(&f, HYPERPERIODS, 0);
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
@@ -455,12 +447,11 @@ TEST(a_core_that_is_taken_away_is_seen) {
   }
   if (!f.trace->oversubscribed)
     ck_assert_int_gt(seen, 0);
-  fixture_close(&f);
 }
 
 TESTS(legacy_runs_whole_tasks, 4) {
   const char *const schedules[] = {convolution, sharing, succession, periodic};
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), "%s", schedules[_i]);
   fixture_open(&f, 3, 1000);
   const int64_t hyperperiods = _i == 2 ? 1 : 3;
@@ -484,7 +475,6 @@ TESTS(legacy_runs_whole_tasks, 4) {
                              *job_end(f.trace, h, task->after[a].task, 0) + task->after[a].lag_ns);
       }
   }
-  fixture_close(&f);
 }
 
 static bool moves_memory(const prem_trace_record *record) {
@@ -498,7 +488,7 @@ static bool overlap(const prem_trace_record *a, const prem_trace_record *b) {
 /* One clock for all cores, and a token is handed on after the end was stamped: no tolerance. */
 TESTS(a_token_has_one_holder, 4) {
   const bool gang = _i % 2 == 1;
-  fixture f;
+  FIXTURE f = {0};
   if (_i < 2)
     fixture_load(&f, prem_registry_builtin(), contended, gang ? "task" : "block");
   else
@@ -514,11 +504,10 @@ TESTS(a_token_has_one_holder, 4) {
           ck_assert(!overlap(x, y));
       }
   }
-  fixture_close(&f);
 }
 
 TEST(records_that_find_no_room_are_counted) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), "%s", convolution);
   fixture_open(&f, 4, 100);
   const prem_run_request request = {.mode = PREM_MODE_FREE, .hyperperiods = 4};
@@ -526,16 +515,14 @@ TEST(records_that_find_no_room_are_counted) {
   ck_assert_int_eq(f.trace->record_count, 100);
   ck_assert_int_eq(f.trace->lost, 4 * 96 - 100);
   ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].count, 4 * 32);
-  fixture_close(&f);
 }
 
 TEST(a_session_is_launched_again_and_again) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), "%s", sharing);
   fixture_open(&f, 1, 1000);
   for (int i = 0; i < 100; ++i)
     run(&f, PREM_MODE_FREE, 1);
-  fixture_close(&f);
 }
 
 TEST(the_machine_is_described) {
@@ -553,7 +540,7 @@ TEST(the_machine_is_described) {
 }
 
 TEST(an_abstract_task_is_refused) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(),
                "version = 1; name = \"abstract\"; platform: { blocks = 1; };"
                "tasks = ( { name = \"ghost\"; kernel = \"none\"; blocks = 1; tiles = 1;"
@@ -566,7 +553,6 @@ TEST(an_abstract_task_is_refused) {
   fixture_expect(&f, status, PREM_ERR_INVALID);
   ck_assert_ptr_null(session);
   fixture_expect_said(&f, "task 'ghost' has no kernel");
-  fixture_close(&f);
 }
 
 /* ---- tokens --------------------------------------------------------------------------------- */

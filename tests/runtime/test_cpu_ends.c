@@ -134,7 +134,7 @@ static int64_t now_ms(void) {
 }
 
 TESTS(the_stop_flag_ends_a_long_run, 2) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &hang_registry, "%s", hanging);
   fixture_open(&f, 100000, 1000); /* 40 s */
   const prem_run_request request = {
@@ -156,11 +156,10 @@ TESTS(the_stop_flag_ends_a_long_run, 2) {
   const prem_run_request again = {.mode = PREM_MODE_TT, .hyperperiods = 3, .stop = &stop};
   fixture_expect(&f, prem_session_run(f.session, &again, f.trace, f.diag), PREM_OK);
   ck_assert_int_eq(f.trace->hyperperiods, 3);
-  fixture_close(&f);
 }
 
 TEST(the_stop_flag_ends_a_wait_for_a_far_release) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, prem_registry_builtin(), idle, 61000000000LL, 60000000000LL);
   fixture_open(&f, 1, 1000);
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 1, .stop = &stop};
@@ -171,11 +170,10 @@ TEST(the_stop_flag_ends_a_wait_for_a_far_release) {
   ck_assert_int_lt(now_ms() - began_ms, SOON_MS); /* not at the release */
   ck_assert_int_eq(f.trace->record_count, 0);
   ck_assert_int_eq(f.trace->hyperperiods, 0);
-  fixture_close(&f);
 }
 
 TEST(the_stop_flag_ends_a_run_whose_compute_hangs) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &hang_registry, "%s", hanging);
   fixture_open(&f, 1, 1000);
   atomic_store(&hangs_at, 5);
@@ -191,7 +189,6 @@ TEST(the_stop_flag_ends_a_run_whose_compute_hangs) {
   const prem_run_request again = {.mode = PREM_MODE_TT, .hyperperiods = 1};
   stop = 0;
   ck_assert_int_eq(prem_session_run(f.session, &again, f.trace, f.diag), PREM_ERR_MACHINE);
-  fixture_close(&f);
 }
 
 /* ---- the watchdog --------------------------------------------------------------------------- */
@@ -224,7 +221,7 @@ TESTS(the_watchdog_names_a_compute_that_hangs, 3) {
 
 /* A whole task on a thread of its own. */
 TEST(the_watchdog_names_an_untiled_task_that_dwells) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &hang_registry, "%s", hanging);
   fixture_open(&f, 2, 1000);
   atomic_store(&dwells_untiled, true);
@@ -233,7 +230,6 @@ TEST(the_watchdog_names_an_untiled_task_that_dwells) {
   const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
   fixture_expect(&f, status, PREM_ERR_MACHINE);
   fixture_expect_said(&f, "task 'work', untiled, job 0 of hyperperiod 0");
-  fixture_close(&f);
 }
 
 TEST(a_compute_that_comes_back_late_touches_nothing) {
@@ -276,10 +272,10 @@ TEST(a_far_release_is_no_standstill) {
 /* ---- faults --------------------------------------------------------------------------------- */
 
 TEST(a_record_before_its_turn_is_a_fault) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &hang_registry, "%s", hanging);
-  prem_program *program;
-  prem_arrays *arrays;
+  OWNED(prem_program) *program = NULL;
+  OWNED(prem_arrays) *arrays = NULL;
   prem_machine machine;
   void *state;
   fixture_expect(&f, prem_program_new(f.schedule, &program, f.diag), PREM_OK);
@@ -301,7 +297,4 @@ TEST(a_record_before_its_turn_is_a_fault) {
   ck_assert_int_gt(at_ns, 0); /* ns after the start, behind a dozen records */
   ck_assert_int_eq(f.trace->record_count, 4 * 3 + 1);
   prem_backend_cpu.close(state);
-  prem_arrays_free(arrays);
-  prem_program_free(program);
-  fixture_close(&f);
 }

@@ -143,11 +143,10 @@ TESTS(a_thread_that_cannot_be_started_is_told, 3) {
 TEST(a_courier_that_cannot_be_started_is_told) {
   OWNED(prem_schedule) *schedule =
       checked_schedule(increment_file(1000000, 1000, "", "inputs = ( { array = \"x\"; } );"));
-  prem_live *live = open_live_on("cpu", schedule);
+  OWNED(prem_live) *live = open_live_on("cpu", schedule);
   threads_left = 0;
   ck_assert_int_eq(prem_live_start(live, &(prem_live_request){0}, diag), PREM_ERR_UNAVAILABLE);
   assert_one_problem("cannot start a thread: Resource temporarily unavailable");
-  prem_live_close(live);
 }
 
 /* Time that was lost before the block could look, since it should have begun, counts as well. */

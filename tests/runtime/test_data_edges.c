@@ -136,10 +136,10 @@ static prem_program *compile(const prem_schedule *schedule) {
 GROUP("edges");
 
 TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &registry, "%s", one_rate);
   assert_checked(f.schedule);
-  prem_program *program = compile(f.schedule);
+  OWNED(prem_program) *program = compile(f.schedule);
   const prem_task_program *writer = &program->tasks[0], *reader = &program->tasks[1];
   ck_assert_int_eq(writer->after_count, 0);
   ck_assert_int_eq(writer->edge_count, 1);
@@ -153,8 +153,6 @@ TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
   ck_assert(program->blocks[0].memory[0].flags & PREM_RECORD_AFTER);
   ck_assert(program->blocks[1].memory[0].flags & PREM_RECORD_AFTER);
   ck_assert(!(program->blocks[1].memory[1].flags & PREM_RECORD_AFTER));
-  prem_program_free(program);
-  fixture_close(&f);
 }
 
 /* What the plan ends before a writeback is awaited, what it does not end is not. */
@@ -163,23 +161,21 @@ TESTS(edges_keep_the_plans_order_and_no_other, 4) {
     long start_ns;      /* of the reader's first tile; it ends 50 us later */
     int32_t awaited[2]; /* readers before the writebacks at 10 us and 110 us */
   } cases[] = {{40000, {0, 1}}, {70000, {0, 0}}, {130000, {0, 0}}, {165000, {-1, 0}}};
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &registry, two_rates, cases[_i].start_ns);
   assert_checked(f.schedule);
-  prem_program *program = compile(f.schedule);
+  OWNED(prem_program) *program = compile(f.schedule);
   const prem_task_program *writer = &program->tasks[0];
   ck_assert_int_eq(writer->edge_count, 1);
   for (int job = 0; job < 2; ++job)
     ck_assert_int_eq(writer->after[0].needed_jobs[job], cases[_i].awaited[job]);
-  prem_program_free(program);
-  fixture_close(&f);
 }
 
 /* The reader's instance is the first frame, but the plan has it read behind the second. */
 TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &registry, two_rates, 130000L);
-  prem_program *program = compile(f.schedule);
+  OWNED(prem_program) *program = compile(f.schedule);
   const prem_task_program *reader = &program->tasks[1];
   ck_assert_int_eq(reader->after_count, 1);
   ck_assert_int_eq(reader->after[0].needed_jobs[0], 1);
@@ -187,14 +183,12 @@ TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
   ck_assert_int_eq(reader->after[1].task, 0);
   ck_assert_int_eq(reader->after[1].phase, PREM_PREFETCH);
   ck_assert_int_eq(reader->after[1].needed_jobs[0], 2);
-  prem_program_free(program);
-  fixture_close(&f);
 }
 
 /* The writeback comes a hyperperiod and more after the reader's first job has ended. Nobody waits
  * for a job of the hyperperiod behind: the run may end before it. */
 TEST(no_job_of_a_later_hyperperiod_is_awaited) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(
       &f, &registry, "%s",
       PLATFORM
@@ -210,13 +204,11 @@ TEST(no_job_of_a_later_hyperperiod_is_awaited) {
       "  { task = \"frame\"; phase = \"writeback\"; start_ns = 250000L; },"
       "  { task = \"watch\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L;"
       "    repeat = 2; step_ns = 20000L; } ); };");
-  prem_program *program = compile(f.schedule);
+  OWNED(prem_program) *program = compile(f.schedule);
   const prem_task_program *writer = &program->tasks[0];
   ck_assert_int_eq(writer->edge_count, 1);
   ck_assert_int_eq(writer->after[0].task, 1);
   ck_assert_int_eq(writer->after[0].needed_jobs[0], 1);
-  prem_program_free(program);
-  fixture_close(&f);
 }
 
 /* A compatible interval touches arrays while it computes. */
@@ -345,18 +337,16 @@ static const struct {
 GROUP("runs");
 
 TESTS(the_simulator_lets_no_writer_overtake_a_reader, 2) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &registry, rates[_i].schedule, 40000L);
   watch_frames(&prem_backend_sim, &f, 500000, rates[_i].frames);
-  fixture_close(&f);
 }
 
 TESTS(the_cpu_lets_no_writer_overtake_a_reader, 2) {
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &registry, rates[_i].schedule, 40000L);
   nap_ns = 2000000;
   watch_frames(&prem_backend_cpu, &f, 10000, rates[_i].frames);
-  fixture_close(&f);
 }
 
 /* The one that test_cuda.c runs on a GPU. */
@@ -374,16 +364,14 @@ TEST(nobody_overtakes_on_a_machine_that_is_too_slow) {
 /* Where nobody is late the edges are never felt. */
 TESTS(a_plan_that_is_kept_is_not_delayed, 4) {
   static const long starts_ns[] = {40000, 70000, 130000, 165000};
-  fixture f;
+  FIXTURE f = {0};
   fixture_load(&f, &registry, two_rates, starts_ns[_i]);
   assert_checked(f.schedule);
-  prem_trace *trace = simulate(f.schedule, PREM_MODE_TT, HYPERPERIODS);
+  OWNED(prem_trace) *trace = simulate(f.schedule, PREM_MODE_TT, HYPERPERIODS);
   for (int32_t i = 0; i < 2 * PREM_PHASE_COUNT; ++i) {
     ck_assert_int_eq(trace->stats[i].late, 0);
     ck_assert_int_eq(trace->stats[i].overruns, 0);
   }
-  prem_trace_free(trace);
-  fixture_close(&f);
 }
 
 /* ---- random plans whose phases take longer than planned -------------------------------------- */

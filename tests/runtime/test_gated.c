@@ -285,7 +285,7 @@ TEST(a_compute_at_the_memory_stands_back) {
 /* The bound and a step of the clock fit from 69 on no more. */
 TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
   for (int64_t length_ns = 68; length_ns <= 70; ++length_ns) {
-    prem_schedule *schedule =
+    OWNED(prem_schedule) *schedule =
         one_window(text("tiles = 1; compute: { wcet_ns = %lldL; }; writeback: { wcet_ns = "
                         "30L; };",
                         (long long)length_ns));
@@ -297,7 +297,6 @@ TEST(the_last_instant_is_a_bound_and_a_step_before_the_window) {
     while (trace->best_effort->trace->records[first].phase != PREM_WRITEBACK)
       ++first;
     assert_record(trace->best_effort->trace, first, PREM_WRITEBACK, start_ns, start_ns + 30);
-    prem_schedule_free(schedule);
   }
 }
 

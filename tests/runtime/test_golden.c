@@ -6,7 +6,7 @@
  * After a wanted change of the simulator's traces run this program with TTPREM_GOLDEN=write, and
  * read the difference before it is committed.
  */
-#include "tests/common/running.h"
+#include "tests/common/golden.h"
 #include "tests/common/suite.h"
 
 #include <glob.h>
@@ -28,17 +28,6 @@ static const golden_case cases[] = {
 
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
-static char *read_text(const char *path) {
-  FILE *file = fopen(path, "rb");
-  if (!file)
-    ck_abort_msg("%s is missing: run with TTPREM_GOLDEN=write", path);
-  char *text = calloc(1, 1 << 20);
-  size_t bytes = fread(text, 1, (1 << 20) - 1, file);
-  ck_assert_uint_lt(bytes, (1 << 20) - 1);
-  fclose(file);
-  return text;
-}
-
 static char *simulated_text(const golden_case *golden) {
   char path[512];
   snprintf(path, sizeof path, SOURCE_DIR "/tests/golden/%s.cfg", golden->name);
@@ -52,26 +41,12 @@ static char *simulated_text(const golden_case *golden) {
   return text;
 }
 
-static void write_text(const char *path, const char *text) {
-  FILE *file = fopen(path, "wb");
-  ck_assert_ptr_nonnull(file);
-  ck_assert_int_ge(fputs(text, file), 0);
-  ck_assert_int_eq(fclose(file), 0);
-}
-
 GROUP("text");
 
 TESTS(trace_equals_the_golden_text, CASE_COUNT) {
   const golden_case *golden = &cases[_i];
-  char path[512];
-  snprintf(path, sizeof path, SOURCE_DIR "/tests/golden/%s.%s.csv", golden->name,
-           prem_mode_name(golden->mode));
-  FREED char *text = simulated_text(golden);
-  const char *wish = getenv("TTPREM_GOLDEN");
-  if (wish && strcmp(wish, "write") == 0)
-    write_text(path, text);
-  FREED char *expected = read_text(path);
-  ck_assert_msg(strcmp(text, expected) == 0, "the trace differs from %s:\n%s", path, text);
+  golden_judge(text("%s.%s.csv", golden->name, prem_mode_name(golden->mode)),
+               simulated_text(golden));
 }
 
 /* ---- the thesis ----------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * bit; and what its bind refuses. */
 
 #include "runtime/core/windows.h"
-#include "tests/common/golden.h"
+#include "tests/common/cases.h"
 #include "tests/common/suite.h"
 
 enum { GUARD = 0xA5, GUARD_BYTES = 128 };
@@ -347,148 +347,8 @@ TEST(vector_increment_adds) {
 
 /* ---- what bind refuses ------------------------------------------------------------------------*/
 
-static const char refused_arrays[] = "{ name = \"a2\"; type = \"f32\"; shape = [ 2, 5 ]; }, "
-                                     "{ name = \"a\"; type = \"f32\"; shape = [ 2, 5 ]; }, "
-                                     "{ name = \"b\"; type = \"f32\"; shape = [ 2, 4 ]; }, "
-                                     "{ name = \"v\"; type = \"f32\"; shape = [ 5 ]; }, "
-                                     "{ name = \"w\"; type = \"f32\"; shape = [ 6 ]; }, "
-                                     "{ name = \"c\"; type = \"c64\"; shape = [ 2, 5 ]; }, "
-                                     "{ name = \"d\"; type = \"c64\"; shape = [ 5, 2 ]; }, "
-                                     "{ name = \"e\"; type = \"c64\"; shape = [ 3, 2, 5 ]; }, "
-                                     "{ name = \"u\"; type = \"u8\"; shape = [ 2, 5 ]; }, "
-                                     "{ name = \"h\"; type = \"f16\"; shape = [ 5 ]; }, "
-                                     "{ name = \"s\"; type = \"c64\"; shape = [ 24, 32 ]; }, "
-                                     "{ name = \"q\"; type = \"c64\"; shape = [ 32, 64 ]; }, "
-                                     "{ name = \"r\"; type = \"c64\"; shape = [ 8, 1024 ]; }, "
-                                     "{ name = \"t\"; type = \"c64\"; shape = [ 128, 128 ]; }, "
-                                     "{ name = \"p\"; type = \"c64\"; shape = [ 32 ]; }, "
-                                     "{ name = \"a5\"; type = \"f32\"; shape = [ 5, 3 ]; }";
-
-static const struct {
-  const char *task, *words;
-} refusals[] = {
-    {"kernel = \"conv2d\"; tile = [ 1, 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
-     "less than 3 x 3"},
-    {"kernel = \"conv2d\"; tile = [ 1, 1 ]; arrays: { in = \"a\"; out = \"b\"; };",
-     "must be 2 x 5 (as `in`, zeros around it), or smaller by 2"},
-    {"kernel = \"conv2d\"; tile = [ 1, 1 ]; arrays: { in = \"v\"; out = \"new\"; };",
-     "has 1 dimensions, conv2d takes an image of 2"},
-    {"kernel = \"conv2d\"; tile = [ 4 ]; arrays: { in = \"a\"; out = \"a2\"; };",
-     "has 1 dimensions, 2 are needed"},
-    {"kernel = \"vector_increment\"; tile = [ 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
-     "has 2 dimensions, vector_increment takes 1"},
-    {"kernel = \"vector_increment\"; tile = [ 1 ]; arrays: { in = \"v\"; out = \"w\"; };",
-     "must be a vector of 5"},
-    {"kernel = \"kcf_multiply\"; tile = [ 1, 1 ]; arrays: { a = \"c\"; b = \"d\"; out = \"new\"; "
-     "};",
-     "must have the shape of `a`"},
-    {"kernel = \"conv2d_7x7\"; tile = [ 1, 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
-     "less than 7 x 7"},
-    {"kernel = \"conv2d_7x7\"; tile = [ 1, 1 ]; arrays: { in = \"a\"; out = \"b\"; };",
-     "must be 2 x 5 (as `in`, zeros around it), or smaller by 6"},
-    {"kernel = \"kcf_divide\"; tile = [ 1, 1 ]; arrays: { a = \"c\"; b = \"c\"; out = \"d\"; };",
-     "must have the shape of `a`"},
-    {"kernel = \"kcf_conjugate\"; tile = [ 1, 1 ]; arrays: { in = \"c\"; out = \"d\"; };",
-     "must have the shape of `in`"},
-    {"kernel = \"kcf_add_constant\"; tile = [ 1, 1 ]; args: { constant = [ 1.0, 2.0 ]; }; "
-     "arrays: { in = \"c\"; out = \"new\"; };",
-     "has 2 numbers, 1 are needed"},
-    {"kernel = \"kcf_sum_channels\"; tile = [ 1 ]; arrays: { in = \"c\"; out = \"new\"; };",
-     "has 2 dimensions; channels, rows and columns are needed"},
-    {"kernel = \"kcf_sum_channels\"; tile = [ 1, 1 ]; arrays: { in = \"e\"; out = \"d\"; };",
-     "must have the shape of `in` without its channels"},
-    {"kernel = \"kcf_multiply_channels\"; tile = [ 1, 1, 1 ]; "
-     "arrays: { a = \"e\"; b = \"d\"; out = \"new\"; };",
-     "must have the shape of `a` without its channels"},
-    {"kernel = \"kcf_multiply_channels\"; tile = [ 1, 1, 1 ]; "
-     "arrays: { a = \"e\"; b = \"c\"; out = \"c\"; };",
-     "must have the shape of `a`"},
-    {"kernel = \"kcf_sqr_norm\"; tile = [ 2, 2 ]; arrays: { in = \"c\"; out = \"v\"; };",
-     "must be a vector of 3, one element for each tile"},
-    {"kernel = \"vector_sum\"; tile = [ 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
-     "has 2 dimensions, vector_sum takes 1"},
-    {"kernel = \"vector_sum\"; tile = [ 2 ]; arrays: { in = \"v\"; out = \"w\"; };",
-     "must be a vector of 3, one element for each tile"},
-    {"kernel = \"tile_sum\"; tile = [ 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
-     "has 1 dimensions, 2 are needed here: the array's"},
-    {"kernel = \"tile_sum\"; tile = [ 1, 3 ]; arrays: { in = \"u\"; out = \"w\"; };",
-     "must be a vector of"},
-    {"kernel = \"conv2d\"; tile = [ 1, 1 ]; arrays: { in = \"u\"; out = \"a\"; };",
-     "array 'u' is u8, the kernel takes f32"},
-    {"kernel = \"conv2d_u8\"; tile = [ 1, 1 ]; arrays: { in = \"u\"; out = \"a\"; };",
-     "array 'a' is f32, the kernel takes u8"},
-    {"kernel = \"convert\"; tile = [ 1, 1 ]; arrays: { in = \"c\"; out = \"a\"; };",
-     "array 'c' is c64, the kernel takes f32, u8, u16, i32, f16 or bf16"},
-    {"kernel = \"convert\"; tile = [ 1, 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
-     "is f32 if \"new\", and `in` is f32: one of the two must be f32, and one not"},
-    {"kernel = \"convert\"; tile = [ 1 ]; arrays: { in = \"h\"; out = \"h\"; };",
-     "is f16, and `in` is f16: one of the two must be f32, and one not"},
-    {"kernel = \"convert\"; tile = [ 1, 1 ]; arrays: { in = \"u\"; out = \"b\"; };",
-     "must have the shape of `in`"},
-    {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"v\"; out = \"new\"; };",
-     "has 1 dimensions, matmul takes matrices of 2"},
-    {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"a\"; out = \"new\"; };",
-     "has 2 rows, but must have as many as `a` has columns: 5"},
-    {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"a5\"; out = \"a\"; };",
-     "must be 2 x 3, rows of `a` x columns of `b`"},
-    {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"a5\"; out = \"w\"; };",
-     "must be 2 x 3, rows of `a` x columns of `b`"},
-    {"kernel = \"matvec\"; tile = [ 1 ]; arrays: { a = \"v\"; x = \"v\"; out = \"new\"; };",
-     "has 1 dimensions, matvec takes a matrix of 2"},
-    {"kernel = \"matvec\"; tile = [ 1 ]; arrays: { a = \"a\"; x = \"a\"; out = \"new\"; };",
-     "must be a vector of 5 elements, columns of `a`"},
-    {"kernel = \"matvec\"; tile = [ 1 ]; arrays: { a = \"a\"; x = \"v\"; out = \"w\"; };",
-     "must be a vector of 2 elements, rows of `a`"},
-    {"kernel = \"walk\"; tile = [ 1 ]; arrays: { vector = \"a\"; out = \"new\"; };",
-     "walk takes 1 dimension of at most 2147483647 elements"},
-    {"kernel = \"blend\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"b\"; out = \"new\"; };",
-     "must have the shape of `a`"},
-    {"kernel = \"blend\"; tile = [ 1, 1 ]; arrays: { a = \"u\"; b = \"u\"; out = \"new\"; };",
-     "array 'u' is u8, the kernel takes f32"},
-    {"kernel = \"fft_columns\"; tile = [ 24, 16 ]; arrays: { in = \"s\"; out = \"new\"; };",
-     "has 24 rows, fft_columns takes a power of two from 16 to 512"},
-    {"kernel = \"fft_rows\"; tile = [ 8, 1024 ]; arrays: { in = \"r\"; out = \"new\"; };",
-     "has 1024 columns, fft_rows takes a power of two from 16 to 512"},
-    {"kernel = \"fft_columns\"; tile = [ 8, 16 ]; arrays: { in = \"r\"; out = \"new\"; };",
-     "has 8 rows, fft_columns takes a power of two from 16 to 512"},
-    {"kernel = \"fft2_plane\"; tile = [ 128, 128 ]; arrays: { in = \"t\"; out = \"new\"; };",
-     "has 128 rows, fft2_plane takes a power of two from 16 to 64"},
-    {"kernel = \"fft2_plane\"; tile = [ 32, 64 ]; arrays: { in = \"q\"; out = \"new\"; };",
-     "has planes of 32 x 64, fft2_plane takes square ones: use fft_rows and fft_columns"},
-    {"kernel = \"fft2_plane\"; tile = [ 32 ]; arrays: { in = \"p\"; out = \"new\"; };",
-     "has 1 dimensions, fft2_plane takes 2 or more"},
-    {"kernel = \"fft_columns\"; tile = [ 32 ]; arrays: { in = \"p\"; out = \"new\"; };",
-     "has 1 dimensions, fft_columns takes 2 or more"},
-    {"kernel = \"fft_rows\"; tile = [ 16 ]; arrays: { in = \"p\"; out = \"new\"; };",
-     "has 16 of 32 columns, fft_rows needs all of them in a tile"},
-    {"kernel = \"fft_columns\"; tile = [ 16, 16 ]; arrays: { in = \"q\"; out = \"new\"; };",
-     "has 16 of 32 rows, fft_columns needs all of them in a tile"},
-    {"kernel = \"fft_rows\"; tile = [ 8, 64 ]; arrays: { in = \"q\"; out = \"s\"; };",
-     "must have the shape of `in`"},
-    {"kernel = \"fft_rows\"; tile = [ 32 ]; args: { inverse = 2; }; arrays: { in = \"p\"; out = "
-     "\"new\"; };",
-     "is 2, must be 0 or 1"},
-    {"kernel = \"fft_rows\"; tile = [ 2, 5 ]; arrays: { in = \"a\"; out = \"new\"; };",
-     "array 'a' is f32, the kernel takes c64"},
-    {"kernel = \"cuda_graph\"; class = \"best_effort\"; tile = [ 3 ]; compute: { };",
-     "has no arrays to cut"},
-    {"kernel = \"cuda_graph\"; class = \"best_effort\"; tiles = 4; compute: { };",
-     "begins as one, not as 4 tiles"},
-    {"kernel = \"noop\";", "tiles = N"},
-    {"kernel = \"noop\"; tile = [ 3 ]; tiles = 4;", "has no arrays to cut"},
-};
-
-TESTS(a_wrong_task_is_refused_with_reason, (int)(sizeof refusals / sizeof *refusals)) {
-  OWNED(prem_diag) *diag = prem_diag_new();
-  OWNED(prem_schedule) *schedule =
-      schedule_from_text_lenient(schedule_of(refused_arrays, refusals[_i].task), diag);
-  ck_assert(prem_diag_has(diag, 31));
-  bool found = false;
-  for (size_t i = 0; i < prem_diag_count(diag); ++i)
-    found = found || strstr(prem_diag_at(diag, i)->reason, refusals[_i].words);
-  if (!found)
-    print_problems(diag);
-  ck_assert_msg(found, "nothing says \"%s\"", refusals[_i].words);
+TEST(a_wrong_task_is_refused_with_reason) {
+  cases_judge("runtime/kernel_cases.txt");
 }
 
 /* ---- cutting into tiles ---------------------------------------------------------------------- */

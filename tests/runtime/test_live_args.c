@@ -50,8 +50,8 @@ static int64_t snapshot_of(const prem_live *live) {
 }
 
 TEST(a_snapshot_holds_from_the_next_hyperperiod) {
-  prem_schedule *schedule = load("trigger");
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = load("trigger");
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   prem_live_event event;
   start_live(live, &(prem_live_request){.events = true});
   ck_assert_int_eq(feed(live, X, 100, NULL), PREM_OK);
@@ -82,26 +82,22 @@ TEST(a_snapshot_holds_from_the_next_hyperperiod) {
   prem_live_sleep_until(live, 350000);
   assert_shown(live, 2000, -7);
   ck_assert_int_eq(snapshot_of(live), 3);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 TEST(a_session_can_begin_with_one) {
-  prem_schedule *schedule = load("trigger");
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = load("trigger");
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   ck_assert_int_eq(set(live, B, 6), PREM_OK);
   ck_assert_int_eq(prem_live_apply(live, NULL), PREM_OK);
   start_live(live, &(prem_live_request){0});
   ck_assert_int_eq(feed(live, X, 1, NULL), PREM_OK);
   prem_live_sleep_until(live, 50000);
   assert_shown(live, 2, 7);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 TEST(no_snapshot_is_written_over_one_in_use) {
-  prem_schedule *schedule = load("trigger");
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = load("trigger");
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
   ck_assert_int_eq(feed(live, X, 0, NULL), PREM_OK);
   prem_live_sleep_until(live, 500); /* the first hyperperiod is under way, by the file's */
@@ -109,7 +105,7 @@ TEST(no_snapshot_is_written_over_one_in_use) {
     ck_assert_int_eq(set(live, A, 100 * i), PREM_OK);
     ck_assert_int_eq(prem_live_apply(live, NULL), PREM_OK);
   }
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(set(live, A, 800), PREM_OK);
   ck_assert_int_eq(prem_live_apply(live, diag), PREM_ERR_FULL);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
@@ -125,9 +121,6 @@ TEST(no_snapshot_is_written_over_one_in_use) {
   assert_shown(live, 800, 5);
   prem_live_stop(live, true, 10 * MS, NULL);
   ck_assert_int_eq(prem_live_apply(live, NULL), PREM_ERR_ENDED);
-  prem_diag_free(diag);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 typedef struct wrong {
@@ -149,9 +142,9 @@ static const wrong wrongs[] = {
 };
 
 TESTS(what_is_wrong_is_refused_and_changes_nothing, (int)(sizeof wrongs / sizeof *wrongs)) {
-  prem_schedule *schedule = load("trigger");
-  prem_live *live = open_live_on("sim", schedule);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = load("trigger");
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
+  OWNED(prem_diag) *diag = prem_diag_new();
   const double values[] = {3, 4};
   ck_assert_int_eq(prem_live_apply(live, diag), PREM_ERR_ARGUMENT);
   ck_assert_int_eq(set(live, A, 9), PREM_OK);
@@ -165,17 +158,14 @@ TESTS(what_is_wrong_is_refused_and_changes_nothing, (int)(sizeof wrongs / sizeof
   ck_assert_int_eq(feed(live, X, 1, NULL), PREM_OK);
   prem_live_sleep_until(live, 50000);
   assert_shown(live, 10, 6);
-  prem_diag_free(diag);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* y + z is 2 x in every snapshot, and y - x is the same in both tiles. A machine that is busy may
  * let both queues drop other jobs for long, so rounds go on until pairs of one job were seen. */
 TESTS(a_hyperperiod_has_one_snapshot, 2) {
   enum { ROUNDS = 300, JOBS = 4096 };
-  prem_schedule *schedule = load("sampling");
-  prem_live *live = open_live_on(backends[_i], schedule);
+  OWNED(prem_schedule) *schedule = load("sampling");
+  OWNED(prem_live) *live = open_live_on(backends[_i], schedule);
   ck_assert_int_eq(set(live, A, 0), PREM_OK);
   ck_assert_int_eq(set(live, B, 0), PREM_OK);
   ck_assert_int_eq(prem_live_apply(live, NULL), PREM_OK);
@@ -213,6 +203,4 @@ TESTS(a_hyperperiod_has_one_snapshot, 2) {
   }
   ck_assert_int_gt(both, 1);
   ck_assert_int_gt(different, 1);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }

@@ -241,14 +241,12 @@ TESTS(an_instant_that_never_comes_is_no_limit, 2) {
 
 /* All times are at most 2^62 ns, the simulator's as well. */
 TEST(virtual_time_has_an_end) {
-  prem_schedule *schedule = checked_schedule(queues(2));
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = checked_schedule(queues(2));
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   prem_live_sleep_until(live, INT64_MIN);
   ck_assert_int_eq(prem_live_now_ns(live), 0);
   prem_live_sleep_until(live, INT64_MAX);
   ck_assert_int_eq(prem_live_now_ns(live), PREM_MAX_NS);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* ---- nothing to do --------------------------------------------------------------------------- */

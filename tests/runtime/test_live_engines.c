@@ -130,14 +130,13 @@ GROUP("all", .set_up = set_up, .tear_down = tear_down);
 TEST(it_is_made_ready_at_the_opening) {
   ck_assert_int_eq(asked.opened, 1);
   ck_assert_ptr_eq(courier, live->courier);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_live *other = live;
   asked.answer = PREM_ERR_MACHINE;
   ck_assert_int_eq(prem_live_open(&backend, schedule, &other, diag), PREM_ERR_MACHINE);
   ck_assert_ptr_null(other);
   ck_assert_int_eq(asked.opened, 2);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "not today");
-  prem_diag_free(diag);
 }
 
 TEST(frames_lie_where_it_has_them) {
@@ -229,13 +228,12 @@ TEST(memory_is_left_and_taken) {
   ck_assert_int_eq(prem_live_adopt(live, IN, buffers, BUFFERS, 64, NULL), PREM_ERR_MACHINE);
   ck_assert_int_eq(asked.took, 2);
   asked.answer = PREM_OK;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_live_keep_on_device(live, IN, diag), PREM_ERR_ARGUMENT);
   ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "frames of 'x' lie in memory of the application");
   ck_assert_int_eq(prem_live_keep_on_device(live, OUT, diag), PREM_OK);
   ck_assert_int_eq(prem_live_adopt(live, OUT, buffers, BUFFERS, 64, diag), PREM_ERR_ARGUMENT);
   ck_assert_str_eq(prem_diag_at(diag, 1)->reason, "frames of 'y' stay on the GPU");
-  prem_diag_free(diag);
 }
 
 /* A courier that promises an instant tells later how far behind it a result was. */

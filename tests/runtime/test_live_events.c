@@ -211,9 +211,9 @@ static const told sessions[] = {
 
 TESTS(each_event_is_told_at_its_instant, (int)(sizeof sessions / sizeof *sessions)) {
   char log[ROOM] = "";
-  prem_schedule *schedule;
+  OWNED(prem_schedule) *schedule = NULL;
   prem_live_event event;
-  prem_live *live = open_increment(sessions[_i].task, sessions[_i].live, &schedule);
+  OWNED(prem_live) *live = open_increment(sessions[_i].task, sessions[_i].live, &schedule);
   ck_assert_int_eq(feed(live, 0, 0, NULL), PREM_OK);
   start_live(live, &(prem_live_request){.events = true});
   feed_late(live, 4, log);
@@ -228,14 +228,12 @@ TESTS(each_event_is_told_at_its_instant, (int)(sizeof sessions / sizeof *session
   const char *last = strstr(log, " ended task -1 stream -1 job -1 value ");
   ck_assert(!last || strchr(last, '\n')[1] == '\0');
   ck_assert_int_eq(prem_live_listen(live, 1000000, &event, NULL), PREM_ERR_ENDED);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 TEST(who_listens_too_late_is_told_how_much_is_lost) {
   enum { HYPERPERIODS = 1000 };
-  prem_schedule *schedule;
-  prem_live *live = open_increment(
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_live) *live = open_increment(
       "", "inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } );", &schedule);
   prem_live_event event;
   prem_live_counts x, y;
@@ -250,16 +248,14 @@ TEST(who_listens_too_late_is_told_how_much_is_lost) {
     ck_assert_uint_eq(event.lost, 0);
   }
   ck_assert_int_eq(prem_live_listen(live, 0, &event, NULL), PREM_ERR_TIMEOUT);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 TEST(who_did_not_ask_hears_nothing) {
-  prem_schedule *schedule;
-  prem_live *live = open_increment(
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_live) *live = open_increment(
       "", "inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } );", &schedule);
   prem_live_event event;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_live_listen(live, 0, &event, diag), PREM_ERR_ARGUMENT);
   start_live(live, &(prem_live_request){0});
   ck_assert_int_eq(prem_live_listen(live, 0, &event, diag), PREM_ERR_ARGUMENT);
@@ -267,9 +263,6 @@ TEST(who_did_not_ask_hears_nothing) {
                    "the session tells no events; set `events` in what it is started with");
   ck_assert_str_eq(prem_live_event_name(PREM_EVENT_ENDED), "ended");
   ck_assert_str_eq(prem_live_event_name((prem_live_event_kind)99), "?");
-  prem_diag_free(diag);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* ---- silence --------------------------------------------------------------------------------- */
@@ -340,7 +333,7 @@ static void *listen_to(void *argument) {
 
 TEST(a_monitor_on_its_own_thread_hears_all) {
   enum { MS = 1000000 };
-  prem_schedule *schedule = checked_schedule(increment_file(
+  OWNED(prem_schedule) *schedule = checked_schedule(increment_file(
       100000, 100, "",
       "inputs = ( { array = \"x\"; kind = \"queuing\"; } ); outputs = ( { array = \"y\"; } );"));
   monitor m = {.live = open_live_on("cpu", schedule)};
@@ -362,5 +355,4 @@ TEST(a_monitor_on_its_own_thread_hears_all) {
   ck_assert(m.has_ended);
   ck_assert_uint_eq(m.missing + m.lost, x.missing + y.missing + y.dropped);
   prem_live_close(m.live);
-  prem_schedule_free(schedule);
 }

@@ -81,10 +81,10 @@ static void keep_records(const prem_trace *trace, doings *out) {
 }
 
 static void run(prem_schedule *schedule, const int64_t length_ns[PREM_PHASE_COUNT], doings *out) {
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, HYPERPERIODS, 4 * PHASES, &trace), PREM_OK);
   memset(out, 0xff, sizeof *out);
-  prem_live *live = open_longer(schedule, length_ns);
+  OWNED(prem_live) *live = open_longer(schedule, length_ns);
   for (int32_t s = 0; s < 3; ++s)
     ck_assert_int_eq(feed(live, s, (float)s, NULL), PREM_OK);
   start_live(live, &(prem_live_request){.mode = PREM_MODE_TT, .trace = trace});
@@ -105,8 +105,6 @@ static void run(prem_schedule *schedule, const int64_t length_ns[PREM_PHASE_COUN
   prem_live_look(live, &out->state);
   ck_assert_int_eq(out->state.phase, PREM_LIVE_ENDED);
   keep_records(trace, out);
-  prem_live_close(live);
-  prem_trace_free(trace);
 }
 
 /* Three hyperperiods can be open at a time: one begins when the faulty block has ended the third
@@ -147,7 +145,7 @@ static int64_t assert_healthy(const doings *found, const doings *expected) {
 TESTS(healthy_blocks_do_not_shift, sizeof policies / sizeof *policies) {
   static const int64_t planned_ns[PREM_PHASE_COUNT] = {100, 100, 100};
   const int policy = _i;
-  prem_schedule *schedule = prepared_schedule(file_of(policies[policy]));
+  OWNED(prem_schedule) *schedule = prepared_schedule(file_of(policies[policy]));
   doings expected, found;
   run(schedule, planned_ns, &expected);
   ck_assert_int_eq(assert_healthy(&expected, &expected), HYPERPERIODS);
@@ -171,5 +169,4 @@ TESTS(healthy_blocks_do_not_shift, sizeof policies / sizeof *policies) {
   ck_assert_int_gt(whole, LENGTHS);
   ck_assert_int_gt(cut, LENGTHS);
   ck_assert_int_gt(overruns, LENGTHS * LENGTHS);
-  prem_schedule_free(schedule);
 }

@@ -24,7 +24,7 @@ TESTS(frames_of_the_host_are_fetched, 2) {
 
 /* A camera is given all buffers, and fills them in its own order. */
 TEST(several_can_be_in_hand) {
-  prem_schedule *schedule = prepared_schedule(blurred);
+  OWNED(prem_schedule) *schedule = prepared_schedule(blurred);
   prem_live *live = open_live_on("sim", schedule);
   camera in = camera_new();
   prem_frame frames[BUFFERS], frame;
@@ -48,11 +48,10 @@ TEST(several_can_be_in_hand) {
   }
   prem_live_close(live);
   camera_free(&in);
-  prem_schedule_free(schedule);
 }
 
 TEST(memory_that_does_not_fit_is_refused) {
-  prem_schedule *schedule = prepared_schedule(blurred);
+  OWNED(prem_schedule) *schedule = prepared_schedule(blurred);
   prem_live *live = open_live_on("sim", schedule);
   camera in = camera_new();
   prem_diag *diag = prem_diag_new();
@@ -104,7 +103,6 @@ TEST(memory_that_does_not_fit_is_refused) {
   prem_diag_free(diag);
   prem_live_close(live);
   camera_free(&in);
-  prem_schedule_free(schedule);
 }
 
 /* Two frames in one place would be torn; beside each other in the same rows is no harm. */
@@ -124,19 +122,16 @@ TEST(frames_over_each_other_are_refused) {
       {{0, ROW, LAST + 2 * ROW + 4}, true}, /* where the first has no further row */
   };
   static float memory[3 * (LAST + ROW) / sizeof(float)];
-  prem_schedule *schedule = prepared_schedule(blurred);
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(blurred);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     void *buffers[BUFFERS];
-    prem_diag *diag = prem_diag_new();
+    OWNED(prem_diag) *diag = prem_diag_new();
     for (int b = 0; b < BUFFERS; ++b)
       buffers[b] = (char *)memory + cases[i].at[b];
     ck_assert_int_eq(prem_live_adopt(live, 0, buffers, BUFFERS, WIDE, diag),
                      cases[i].is_right ? PREM_OK : PREM_ERR_ARGUMENT);
     if (!cases[i].is_right)
       ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "2 of 'x' lie over each other"));
-    prem_diag_free(diag);
   }
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }

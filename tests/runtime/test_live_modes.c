@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operating modes of live sessions: which jobs they leave out, from when on, and who switches. */
 /* ctest: threads timing */
+#include "tests/common/cases.h"
 #include "tests/common/live.h"
 #include "tests/common/longer.h"
 #include "tests/common/suite.h"
@@ -75,8 +76,8 @@ static const char *const three_modes =
     "  { name = \"idle\"; off = [ \"c\", \"a\", \"d\" ]; } );";
 
 TEST(a_mode_leaves_out_its_tasks_and_what_is_made_of_them) {
-  prem_schedule *schedule = prepared_schedule(four_tasks(three_modes, ""));
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(four_tasks(three_modes, ""));
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   prem_live_task_counts counts;
   ck_assert_int_eq(prem_live_find_operating_mode(live, "full"), 0);
   ck_assert_int_eq(prem_live_find_operating_mode(live, "idle"), 2);
@@ -106,14 +107,12 @@ TEST(a_mode_leaves_out_its_tasks_and_what_is_made_of_them) {
     ck_assert_uint_eq(counts.off, off[t]);
     ck_assert_uint_eq(counts.skipped, 0);
   }
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 TEST(the_last_wish_counts_and_wrong_ones_are_refused) {
-  prem_schedule *schedule = prepared_schedule(four_tasks(three_modes, ""));
-  prem_live *live = open_live_on("sim", schedule);
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = prepared_schedule(four_tasks(three_modes, ""));
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_live_switch(live, 1, NULL), PREM_OK); /* it begins in that */
   ck_assert_int_eq(feed(live, X, 1, NULL), PREM_OK);
   start_live(live, &(prem_live_request){0});
@@ -130,9 +129,6 @@ TEST(the_last_wish_counts_and_wrong_ones_are_refused) {
   assert_mode(live, 2, 1);
   ck_assert_int_eq(prem_live_stop(live, true, 10 * MS, NULL), PREM_OK);
   ck_assert_int_eq(prem_live_switch(live, 0, NULL), PREM_ERR_ENDED);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }
 
 static prem_live_engine telling; /* the simulator's, but for `tell` */
@@ -146,8 +142,8 @@ static void count_telling(void *state) {
 /* Where the courier sleeps nothing happens before it is told; that of cpu looks all the time. */
 TEST(the_courier_is_told_what_changes_once_it_runs) {
   static prem_backend backend;
-  prem_schedule *schedule = prepared_schedule(four_tasks(three_modes, ""));
-  prem_live *live = NULL;
+  OWNED(prem_schedule) *schedule = prepared_schedule(four_tasks(three_modes, ""));
+  OWNED(prem_live) *live = NULL;
   const double increment = 2;
   backend = prem_backend_sim;
   telling = *prem_backend_sim.live;
@@ -166,18 +162,16 @@ TEST(the_courier_is_told_what_changes_once_it_runs) {
   ck_assert_int_eq(told, 2);
   ck_assert_int_eq(prem_live_switch(live, 3, NULL), PREM_ERR_ARGUMENT);
   ck_assert_int_eq(told, 2);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* c computes for longer than its deadline in each job: a mode further after each, up to the last.
  */
 TEST(overruns_lead_from_mode_to_mode) {
-  prem_schedule *schedule = prepared_schedule(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       four_tasks("operating_modes = ( { name = \"full\"; }, { name = \"less\"; off = [ \"d\" ]; },"
                  "  { name = \"least\"; off = [ \"c\", \"d\" ]; } );",
                  "deadline_ns = 20000L; overrun = \"degrade\";"));
-  prem_live *live = open_longer(schedule, (const int64_t[]){1000, 30000, 1000});
+  OWNED(prem_live) *live = open_longer(schedule, (const int64_t[]){1000, 30000, 1000});
   ck_assert_int_eq(feed(live, X, 0, NULL), PREM_OK);
   start_live(live, &(prem_live_request){0});
   static const int32_t modes[] = {0, 1, 2, 2, 2};
@@ -200,8 +194,6 @@ TEST(overruns_lead_from_mode_to_mode) {
   assert_mode(live, 0, 5);
   run_one(live, 6, 0);
   assert_mode(live, 1, 6);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* In one mode y is made, in the other z: of each hyperperiod just one of them is shown, however
@@ -263,45 +255,8 @@ TESTS(a_hyperperiod_is_in_one_mode, 2) { /* E21 */
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
-typedef struct refusal {
-  const char *modes, *of_a;
-  int code;
-  const char *reason;
-} refusal;
-
-static const refusal refusals[] = {
-    {"operating_modes = ( { name = \"full\"; off = [ \"aa\" ]; } );", "", 24,
-     "there is no task 'aa'"},
-    {"operating_modes = ( { name = \"full\"; off = [ \"a\", \"b\", \"a\" ]; } );", "", 6,
-     "task 'a' stands here twice"},
-    {"operating_modes = ( { name = \"full\"; off = [ 1 ]; } );", "", 8,
-     "must be the name of a task"},
-    {"operating_modes = ( { name = \"full\"; }, { name = \"full\"; } );", "", 6,
-     "two operating modes are called 'full'"},
-    {"operating_modes = ( { off = [ \"a\" ]; } );", "", 3, "missing"},
-    {"operating_modes = ( { name = \"full\"; on = [ \"a\" ]; } );", "", 5, ""},
-    {"operating_modes = [ \"full\" ];", "", 8, ""},
-    {"", "deadline_ns = 90000L; overrun = \"degrade\";", 47,
-     "\"degrade\" switches to the next of `live.operating_modes`, which has 0"},
-    {"operating_modes = ( { name = \"full\"; } );", "deadline_ns = 90000L; overrun = \"degrade\";",
-     47, "which has 1; list two at least"},
-};
-
-TESTS(what_makes_no_sense_is_refused, (int)(sizeof refusals / sizeof *refusals)) {
-  const refusal *wrong = &refusals[_i];
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = NULL;
-  const char *source = four_tasks(wrong->modes, wrong->of_a);
-  prem_status status = prem_schedule_load_text("modes.cfg", source, &schedule, diag);
-  if (status == PREM_OK)
-    status = prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag);
-  ck_assert_int_ne(status, PREM_OK);
-  ck_assert_uint_ge(prem_diag_count(diag), 1);
-  ck_assert_int_eq(prem_diag_at(diag, 0)->code, wrong->code);
-  ck_assert_msg(strstr(prem_diag_at(diag, 0)->reason, wrong->reason) != NULL, "said: %s",
-                prem_diag_at(diag, 0)->reason);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
+TEST(what_makes_no_sense_is_refused) {
+  cases_judge("runtime/mode_cases.txt");
 }
 
 TESTS(there_are_32_at_most, 2) {
@@ -311,8 +266,8 @@ TESTS(there_are_32_at_most, 2) {
     used += (size_t)snprintf(modes + used, sizeof modes - used,
                              "%s{ name = \"m%d\"; off = [ \"d\" ]; }", m ? ", " : "", m);
   snprintf(modes + used, sizeof modes - used, ");");
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
   const char *source = four_tasks(modes, "");
   const prem_status status = prem_schedule_load_text("modes.cfg", source, &schedule, diag);
   ck_assert_int_eq(status, _i ? PREM_ERR_PARSE : PREM_OK);
@@ -320,6 +275,4 @@ TESTS(there_are_32_at_most, 2) {
     ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "33 operating modes, the limit is 32");
   else
     ck_assert_uint_eq(schedule->tasks[3].off, UINT32_MAX);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }

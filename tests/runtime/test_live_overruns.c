@@ -211,10 +211,10 @@ TESTS(a_block_waits_for_the_ticket_of_its_job, 5) {
   static const char *const settings[] = {
       "", "deadline_ns = 900L; overrun = \"record\";", "deadline_ns = 900L; overrun = \"skip\";",
       "deadline_ns = 900L; overrun = \"abort\";", "deadline_ns = 900L; overrun = \"degrade\";"};
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       increment_file(PERIOD_NS, 1, settings[_i],
                      "operating_modes = ( { name = \"full\"; }, { name = \"less\"; } );"));
-  prem_program *program = NULL;
+  OWNED(prem_program) *program = NULL;
   prem_courier *courier = NULL;
   ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
   ck_assert_int_eq(prem_courier_new(program, &courier), PREM_OK);
@@ -223,8 +223,6 @@ TESTS(a_block_waits_for_the_ticket_of_its_job, 5) {
   ck_assert(!prem_courier_skips(courier, 0, program->blocks[0].memory));
   ck_assert_int_eq(courier->leaves_out_jobs, _i >= 2);
   prem_courier_free(courier);
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 /* ---- random trees ---------------------------------------------------------------------------- */

@@ -70,7 +70,7 @@ typedef struct bench {
  * is held; in a writeback: b waits for a buffer. */
 static prem_schedule *load(const bench *b, const prem_registry *registry) {
   prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   const char *file = text(
       "version = 1; name = \"live\"; platform: { blocks = 2;"
       "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
@@ -93,7 +93,6 @@ static prem_schedule *load(const bench *b, const prem_registry *registry) {
   if (prem_schedule_load_text("live.cfg", file, &schedule, diag) != PREM_OK ||
       prem_prepare(schedule, registry, NULL, NULL, diag) != PREM_OK)
     abort_with("prepare", diag);
-  prem_diag_free(diag);
   return schedule;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Live sessions on the simulator: which job gets which frame, at which instant, to the ns. */
+/* Live sessions on the simulator: clocks, a frame by hand, triggers, ends and mistakes. Which job
+ * gets which frame, at which instant, is held against a model in test_live_random.c. */
 #include "runtime/session/live_parts.h"
 #include "tests/common/live_leaks.h"
 #include "tests/common/suite.h"
@@ -36,6 +37,9 @@ static void close_bench(bench *b) {
   prem_schedule_free(b->schedule);
 }
 
+/* Closed at the end of its scope. */
+#define BENCH __attribute__((cleanup(close_bench))) bench
+
 static void assert_counts(const bench *b, int32_t stream, prem_live_counts want) {
   prem_live_counts found;
   prem_live_count(b->live, stream, &found);
@@ -70,7 +74,7 @@ enum { PERIOD = 100000, STEP = 11 /* a ten thousandth, and one */, JUMPS_AT = 4,
  * where it was thought to be, after a few. */
 static void find_begins(bool follows, int64_t apart_ns, int64_t begins_ns[FOLLOWED]) {
   bench b = open_bench(increment_file(PERIOD, 100, "", text(SAMPLED, "", "")));
-  prem_trace *trace = NULL;
+  OWNED(prem_trace) *trace = NULL;
   ck_assert_int_eq(prem_trace_new(b.schedule, FOLLOWED, 0, &trace), PREM_OK);
   start_live(b.live,
              &(prem_live_request){.mode = PREM_MODE_TT, .follows_host = follows, .trace = trace});
@@ -82,7 +86,6 @@ static void find_begins(bool follows, int64_t apart_ns, int64_t begins_ns[FOLLOW
   ck_assert_int_eq(trace->hyperperiods, FOLLOWED);
   for (int h = 0; h < FOLLOWED; ++h)
     begins_ns[h] = trace->epoch_ns[h] - trace->epoch_ns[0];
-  prem_trace_free(trace);
   prem_schedule_free(b.schedule);
 }
 
@@ -108,7 +111,7 @@ TEST(hyperperiods_follow_the_clock_of_the_host) {
 /* ---- sampling ------------------------------------------------------------------------------- */
 
 TEST(a_look_says_where_the_trace_begins_and_the_first_hyperperiod) {
-  bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 30L;", "")));
+  BENCH b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 30L;", "")));
   prem_live_state state;
   prem_live_sleep_until(b.live, 500);
   prem_live_look(b.live, &state);
@@ -117,11 +120,10 @@ TEST(a_look_says_where_the_trace_begins_and_the_first_hyperperiod) {
   prem_live_look(b.live, &state);
   ck_assert_int_eq(state.zero_ns, 0);
   ck_assert_int_eq(state.start_ns, 530);
-  close_bench(&b);
 }
 
 TEST(a_job_takes_the_newest_frame) {
-  bench b = increments("", "");
+  BENCH b = increments("", "");
   prem_live_sleep_until(b.live, 1500);
   ck_assert_int_eq(feed(b.live, b.x, 10, NULL), PREM_OK);
   prem_live_sleep_until(b.live, 1600);
@@ -136,186 +138,12 @@ TEST(a_job_takes_the_newest_frame) {
   assert_shown(&b, 3400, 20, PREM_FRAME_REPEATED);
   assert_counts(&b, b.x, (prem_live_counts){.frames = 2, .taken = 1, .repeated = 1, .missing = 2});
   assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .repeated = 1, .missing = 2});
-  close_bench(&b);
-}
-
-TEST(the_lead_comes_before_the_release) {
-  bench b = increments("lead_ns = 100L;", "");
-  /* the session begins when the first frame can be chosen: releases are at 100, 1100, ... */
-  prem_live_sleep_until(b.live, 999);
-  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
-  prem_live_sleep_until(b.live, 1000); /* chosen at 1000: what comes at it is too late */
-  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
-  assert_shown(&b, 1500, 1, 0);
-  assert_shown(&b, 2500, 2, 0);
-  close_bench(&b);
-}
-
-TEST(old_frames_are_not_shown) { /* E15 */
-  bench b = increments("max_age_ns = 1500L;", "");
-  prem_live_sleep_until(b.live, 400);
-  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
-  const prem_frame first = assert_shown(&b, 1400, 1, 0);
-  ck_assert_int_le(first.published_ns - first.captured_ns, 1500 + 400);
-  float value;
-  /* at 2000 it is 1600 ns old */
-  ck_assert_int_eq(fetch(b.live, b.y, 5000, &value, NULL), PREM_ERR_TIMEOUT);
-  assert_counts(&b, b.x, (prem_live_counts){.frames = 1, .taken = 1, .missing = 5, .stale = 4});
-  prem_frame frame;
-  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_OK);
-  fill_frame(&frame, 7);
-  frame.captured_ns = 4501; /* the camera's own stamp: 1499 old at 6000 */
-  ck_assert_int_eq(prem_live_submit(b.live, &frame, NULL), PREM_OK);
-  assert_shown(&b, 6400, 7, 0);
-  close_bench(&b);
-}
-
-TEST(missing_frames_can_be_waited_for) {
-  bench b = increments("missing = \"wait\";", "");
-  prem_live_sleep_until(b.live, 300);
-  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
-  assert_shown(&b, 700, 1, 0); /* 300 + 400 */
-  prem_live_sleep_until(b.live, 1999);
-  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK); /* just in the period */
-  assert_shown(&b, 2399, 2, 0);
-  float value;
-  ck_assert_int_eq(fetch(b.live, b.y, 5500, &value, NULL), PREM_ERR_TIMEOUT);
-  assert_counts(&b, b.x, (prem_live_counts){.frames = 2, .taken = 2, .missing = 3});
-  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
-  assert_shown(&b, 5900, 3, 0);
-  close_bench(&b);
-}
-
-TEST(three_buffers_never_hold_a_writer_up) { /* E12 */
-  bench b = increments("buffers = 3;", "");
-  for (int i = 0; i < 1000; ++i) {
-    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
-    prem_live_sleep_until(b.live, 7 * i);
-  }
-  close_bench(&b);
-}
-
-TEST(two_buffers_are_full_while_one_is_read) {
-  bench b = increments("buffers = 2;", "");
-  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
-  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
-  prem_live_sleep_until(b.live, 1000); /* the second one is being read until 1400 */
-  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
-  prem_frame frame;
-  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 1399, &frame, NULL), PREM_ERR_FULL);
-  ck_assert_int_eq(prem_live_now_ns(b.live), 1399);
-  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 5000, &frame, NULL), PREM_OK);
-  ck_assert_int_eq(prem_live_now_ns(b.live), 1400);
-  close_bench(&b);
-}
-
-/* ---- queuing -------------------------------------------------------------------------------- */
-
-TEST(each_queued_frame_is_used_once) { /* E10, E11 */
-  bench b = increments("kind = \"queuing\"; buffers = 4;", "kind = \"queuing\"; buffers = 2;");
-  float next = 0, expected = 0;
-  for (int burst = 0; burst < 50; ++burst) { /* all that is free, at one instant */
-    while (feed(b.live, b.x, next, NULL) == PREM_OK)
-      ++next;
-    float value;
-    prem_frame frame;
-    while (fetch(b.live, b.y, 0, &value, &frame) == PREM_OK) {
-      ck_assert_float_eq(value, expected + 1);
-      ck_assert_uint_eq(frame.input, (uint64_t)expected);
-      ck_assert_uint_eq(frame.number, (uint64_t)expected);
-      ++expected;
-    }
-    prem_live_sleep_until(b.live, burst * 1300);
-  }
-  ck_assert_float_gt(expected, 40);
-  prem_live_counts x;
-  prem_live_count(b.live, b.x, &x);
-  ck_assert_uint_eq(x.repeated, 0);
-  close_bench(&b);
-}
-
-TEST(an_empty_queue_can_repeat) {
-  bench b = increments("kind = \"queuing\"; missing = \"repeat\"; buffers = 2;", "");
-  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
-  assert_shown(&b, 1400, 1, 0);
-  assert_shown(&b, 2400, 1, PREM_FRAME_REPEATED);
-  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
-  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_ERR_FULL); /* the first one is kept */
-  assert_shown(&b, 3400, 2, 0);
-  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
-  assert_shown(&b, 4400, 3, 0);
-  close_bench(&b);
-}
-
-TEST(a_host_that_keeps_results_delays_or_loses_them) { /* E30 */
-  bench b = increments("kind = \"queuing\"; buffers = 8;", "kind = \"queuing\"; buffers = 1;");
-  for (int i = 0; i < 4; ++i)
-    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
-  prem_frame held;
-  ck_assert_int_eq(prem_live_wait(b.live, b.y, 2000, &held, NULL), PREM_OK);
-  ck_assert_int_eq(held.published_ns, 1400);
-  prem_live_sleep_until(b.live, 2700);
-  ck_assert_int_eq(prem_live_release(b.live, &held, NULL), PREM_OK);
-  assert_shown(&b, 2800, 1, 0); /* its writeback waited from 2300 to 2700 */
-  ck_assert_int_eq(prem_live_wait(b.live, b.y, 4000, &held, NULL), PREM_OK);
-  ck_assert_int_eq(held.published_ns, 3400);
-  prem_live_sleep_until(b.live, 5100); /* job 4 waited until its period's end, 5000 */
-  ck_assert_int_eq(prem_live_release(b.live, &held, NULL), PREM_OK);
-  assert_counts(&b, b.y, (prem_live_counts){.frames = 3, .missing = 2, .dropped = 1});
-  close_bench(&b);
-}
-
-TEST(a_result_without_a_buffer_can_be_dropped_at_once) {
-  bench b = increments("kind = \"queuing\"; buffers = 8;",
-                       "kind = \"queuing\"; buffers = 1; overflow = \"drop\";");
-  for (int i = 0; i < 4; ++i)
-    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
-  prem_frame held;
-  ck_assert_int_eq(prem_live_wait(b.live, b.y, 2000, &held, NULL), PREM_OK);
-  prem_live_sleep_until(b.live, 2300); /* its first writeback is due: dropped */
-  ck_assert_int_eq(prem_live_release(b.live, &held, NULL), PREM_OK);
-  assert_shown(&b, 3400, 2, 0);
-  assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .missing = 1, .dropped = 1});
-  close_bench(&b);
-}
-
-/* ---- publishing ----------------------------------------------------------------------------- */
-
-TEST(results_are_shown_at_their_instant) {
-  bench b = start_bench(increment_file(
-      1000, 1, "", text(SAMPLED, "kind = \"queuing\";", "publish_ns = 500L; buffers = 2;")));
-  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
-  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
-  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
-  prem_frame held, later;
-  ck_assert_int_eq(prem_live_wait(b.live, b.y, 9000, &held, NULL), PREM_OK);
-  ck_assert_int_eq(held.published_ns, 1500);
-  assert_shown(&b, 2500, 2, 0);
-  ck_assert_int_eq(prem_live_wait(b.live, b.y, 3499, &later, NULL), PREM_ERR_TIMEOUT);
-  close_bench(&b);
-}
-
-TEST(late_results_say_so) {
-  /* a frame that is waited for makes its job late */
-  bench b = start_bench(increment_file(1000, 1, "deadline_ns = 900L;",
-                                       text(SAMPLED, "missing = \"wait\";", "publish_ns = 500L;")));
-  prem_live_sleep_until(b.live, 100);
-  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
-  assert_shown(&b, 500, 1, 0);
-  prem_live_sleep_until(b.live, 1700);
-  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
-  assert_shown(&b, 2100, 2, PREM_FRAME_LATE);
-  prem_live_state state;
-  prem_live_look(b.live, &state);
-  ck_assert_int_eq(state.overruns, 1); /* 1100 behind its release */
-  assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .late = 1});
-  close_bench(&b);
 }
 
 TEST(an_overrun_can_stop_the_session) {
   const char *file = increment_file(1000, 1, "deadline_ns = 900L;",
                                     text(SAMPLED, "missing = \"wait\";", "kind = \"queuing\";"));
-  bench b = start_bench(text("%s policy: { overrun = \"stop\"; };", file));
+  BENCH b = start_bench(text("%s policy: { overrun = \"stop\"; };", file));
   prem_live_sleep_until(b.live, 100);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   assert_shown(&b, 500, 1, 0);
@@ -331,7 +159,6 @@ TEST(an_overrun_can_stop_the_session) {
   ck_assert_int_eq(state.end, PREM_LIVE_OVERRUN);
   ck_assert_int_eq(state.overruns, 1);
   ck_assert_int_eq(state.hyperperiods, 2);
-  close_bench(&b);
 }
 
 /* ---- triggers ------------------------------------------------------------------------------- */
@@ -348,7 +175,7 @@ static bench triggers(const char *input, int64_t submit_timeout_ns) {
 }
 
 TEST(a_frame_starts_the_hyperperiod) {
-  bench b = triggers("lead_ns = 20L;", 0);
+  BENCH b = triggers("lead_ns = 20L;", 0);
   prem_live_sleep_until(b.live, 12345);
   ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
   assert_shown(&b, 12345 + 20 + 400, 1, 0);
@@ -363,7 +190,6 @@ TEST(a_frame_starts_the_hyperperiod) {
   prem_live_state state;
   prem_live_look(b.live, &state);
   ck_assert_int_eq(state.hyperperiods, 4);
-  close_bench(&b);
 }
 
 TEST(a_trigger_that_does_not_come_ends_the_session) { /* E2 */
@@ -453,8 +279,8 @@ static void assert_argument(prem_status status, prem_diag *diag, const char *fra
 }
 
 TEST(mistakes_are_told) {
-  bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
-  prem_diag *diag = prem_diag_new();
+  BENCH b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame frame, other;
   ck_assert_int_eq(prem_live_find(b.live, "z"), -1);
   assert_argument(prem_live_acquire(b.live, -1, 0, &frame, diag), diag, "no stream -1");
@@ -507,15 +333,13 @@ TEST(mistakes_are_told) {
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "release each once");
   frame.stream = 99;
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "no stream 99");
-  prem_diag_free(diag);
-  close_bench(&b);
 }
 
 /* Nothing comes, and nothing can: that is said. */
 TEST(who_holds_all_buffers_is_told_so) {
-  bench b = open_bench(increment_file(
+  BENCH b = open_bench(increment_file(
       1000, 1, "", text(SAMPLED, "buffers = 4; kind = \"queuing\";", "buffers = 2;")));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame in[4], out[2], more;
   for (int i = 0; i < 3; ++i) {
     ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &in[i], diag), PREM_OK);
@@ -541,16 +365,14 @@ TEST(who_holds_all_buffers_is_told_so) {
   ck_assert_str_eq(prem_diag_at(diag, 1)->key, "acquire");
   ck_assert_str_eq(prem_diag_at(diag, 1)->reason,
                    "you hold all 4 buffers of 'x': submit or release one");
-  prem_diag_free(diag);
-  close_bench(&b);
 }
 
 /* By the wall clock, say, whose frames would never be too old. The buffer stays in hand. */
 TEST(a_frame_of_another_clock_is_refused) {
   static const int64_t wrong_ns[] = {-1, INT64_MIN, INT64_C(1000000801),
                                      INT64_C(1700000000000000000), INT64_MAX};
-  bench b = increments("max_age_ns = 900L;", "");
-  prem_diag *diag = prem_diag_new();
+  BENCH b = increments("max_age_ns = 900L;", "");
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_frame frame;
   prem_live_sleep_until(b.live, 800);
   ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_OK);
@@ -563,8 +385,6 @@ TEST(a_frame_of_another_clock_is_refused) {
   frame.captured_ns = 1000000800;
   ck_assert_int_eq(prem_live_submit(b.live, &frame, NULL), PREM_OK);
   assert_shown(&b, 1400, 5, 0);
-  prem_diag_free(diag);
-  close_bench(&b);
 }
 
 TEST(what_is_not_ready_is_not_opened) {
@@ -577,8 +397,8 @@ TEST(what_is_not_ready_is_not_opened) {
       "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; };"
       "    writeback: { wcet_ns = 100L; }; } );"
       "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };";
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_schedule_load_text("unplanned.cfg", unplanned, &schedule, diag), PREM_OK);
   prem_live *live = NULL;
   prem_session *session = NULL;
@@ -601,8 +421,6 @@ TEST(what_is_not_ready_is_not_opened) {
   ck_assert_int_eq(said->severity, PREM_NOTE);
   ck_assert_int_eq(said->code, 0);
   ck_assert(!live && !session);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* A run that is asked for wrongly changes nothing: the right one follows. */
@@ -679,15 +497,13 @@ TEST(a_trace_of_other_jobs_is_refused) {
 }
 
 TEST(a_start_too_soon_is_told) {
-  bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
-  prem_diag *diag = prem_diag_new();
+  BENCH b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_live_sleep_until(b.live, 100);
   assert_argument(prem_live_start(b.live, &(prem_live_request){.start_ns = 149}, diag), diag,
                   "give at least 150");
   prem_frame frame;
   ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_ERR_ENDED);
-  prem_diag_free(diag);
-  close_bench(&b);
 }
 
 TEST(a_session_that_never_started_can_be_stopped_and_closed) {
@@ -707,8 +523,9 @@ TEST(a_session_that_never_started_can_be_stopped_and_closed) {
 
 TEST(a_machine_without_a_gpu_says_so) {
   const prem_backend *cuda = prem_backend_find("cuda");
-  prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule =
+      checked_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_live *live = NULL;
   prem_machine machine;
   if (cuda && prem_backend_probe(cuda, &machine, NULL) != PREM_OK) {
@@ -716,8 +533,6 @@ TEST(a_machine_without_a_gpu_says_so) {
     ck_assert_ptr_null(live);
     ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "no GPU here"));
   }
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 /* As a courier does that hears nothing of its host: nobody has called stop. */

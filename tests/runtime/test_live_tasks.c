@@ -95,8 +95,8 @@ static void submit_value(prem_live *live, int32_t stream, float value) {
 }
 
 TEST(a_result_has_the_number_of_its_first_input) {
-  prem_schedule *schedule = prepared_schedule(two_inputs_file);
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(two_inputs_file);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   submit_value(live, prem_live_find(live, "z"), 5);
   start_live(live, &(prem_live_request){0});
   for (uint64_t i = 0; i < 5; ++i) {
@@ -108,15 +108,13 @@ TEST(a_result_has_the_number_of_its_first_input) {
     ck_assert_uint_eq(frame.input, i); /* of z it is always frame 0 */
     ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
   }
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* A camera, and a calibration that is sent once: the result is as old as the calibration, which
  * says nothing of the camera. */
 TEST(a_result_says_the_age_of_each_input) {
-  prem_schedule *schedule = prepared_schedule(two_inputs_file);
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(two_inputs_file);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   const int32_t x = prem_live_find(live, "x"), y = prem_live_find(live, "y"),
                 z = prem_live_find(live, "z");
   prem_live_sleep_until(live, 700);
@@ -140,8 +138,6 @@ TEST(a_result_says_the_age_of_each_input) {
     ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
     ck_assert_int_eq(prem_live_inputs(live, &frame, &first, 1), 0);
   }
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* `c` meets a frame of `x` that `a` read with one that `b` read half a period later, since `d` has
@@ -177,8 +173,8 @@ static prem_frame newest_of(prem_live *live, const char *name, int64_t until_ns)
 }
 
 TEST(of_several_frames_of_an_input_the_oldest_is_told) {
-  prem_schedule *schedule = prepared_schedule(two_ways_file);
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(two_ways_file);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   const int32_t x = prem_live_find(live, "x"), z = prem_live_find(live, "z");
   prem_live_sleep_until(live, 100);
   submit_value(live, z, 1);
@@ -199,8 +195,6 @@ TEST(of_several_frames_of_an_input_the_oldest_is_told) {
   assert_inputs(live, &frame, NULL, 0);
   ck_assert_int_eq(frame.captured_ns, 0);
   ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 static const char *walk_file =
@@ -214,10 +208,10 @@ static const char *walk_file =
     "  outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 1; overflow = \"drop\"; } ); };";
 
 TEST(compatible_intervals_keep_what_is_shown) {
-  prem_schedule *schedule = prepared_schedule(walk_file);
-  prem_arrays *reference = NULL;
+  OWNED(prem_schedule) *schedule = prepared_schedule(walk_file);
+  OWNED(prem_arrays) *reference = NULL;
   ck_assert_int_eq(prem_arrays_new(schedule, &reference, NULL), PREM_OK);
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   prem_frame frame, held;
   ck_assert_int_eq(prem_live_acquire(live, 0, 0, &frame, NULL), PREM_OK);
   copy_frame(&frame, &reference->storage[0]);
@@ -236,9 +230,6 @@ TEST(compatible_intervals_keep_what_is_shown) {
   prem_live_counts y;
   prem_live_count(live, 1, &y);
   ck_assert_uint_eq(y.dropped, 7);
-  prem_live_close(live);
-  prem_arrays_free(reference);
-  prem_schedule_free(schedule);
 }
 
 /* ---- who sees what -------------------------------------------------------------------------- */
@@ -286,8 +277,8 @@ static void assert_next(prem_live *live, int32_t stream, int64_t job, float valu
 }
 
 TEST(all_readers_of_a_period_see_one_frame) {
-  prem_schedule *schedule = prepared_schedule(readers_file(""));
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = prepared_schedule(readers_file(""));
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
   /* chosen at 100, 1100, 2100, ... */
   ck_assert_int_eq(feed(live, 0, 10, NULL), PREM_OK);
@@ -301,8 +292,6 @@ TEST(all_readers_of_a_period_see_one_frame) {
     assert_next(live, 2, job, (float)(10 * (job + 1) + 1));
   }
   assert_next(live, 3, 0, 21);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 TEST(what_is_made_of_a_skipped_job_is_skipped) { /* E22 */
@@ -357,11 +346,11 @@ static const beginning beginnings[] = {
 
 TESTS(counts_may_begin_anywhere, 6) { /* E18, E19 */
   const beginning *from = &beginnings[_i / 2];
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       increment_file(100000, 100, "",
                      "inputs = ( { array = \"x\"; kind = \"queuing\"; } );"
                      "outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 8; } );"));
-  prem_live *live = open_live_on(backends[_i % 2], schedule);
+  OWNED(prem_live) *live = open_live_on(backends[_i % 2], schedule);
   prem_live_count_from(live, from->hyperperiod, from->frame);
   start_live(live, &(prem_live_request){.mode = PREM_MODE_FREE});
   for (int i = 0; i < 8; ++i) {
@@ -379,20 +368,18 @@ TESTS(counts_may_begin_anywhere, 6) { /* E18, E19 */
   prem_live_look(live, &state);
   ck_assert_int_ge(state.hyperperiods, 7);
   ck_assert_int_lt(state.hyperperiods, 1000000);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* ---- overload ------------------------------------------------------------------------------- */
 
 /* Three frames for every two jobs. */
 static prem_live_counts overload(const char *kind, uint64_t *refused) {
-  prem_schedule *schedule = checked_schedule(
+  OWNED(prem_schedule) *schedule = checked_schedule(
       increment_file(900, 1, "",
                      text("inputs = ( { array = \"x\"; kind = \"%s\"; buffers = 3; } );"
                           "outputs = ( { array = \"y\"; } );",
                           kind)));
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   prem_live_counts counts;
   start_live(live, &(prem_live_request){0});
   *refused = 0;
@@ -402,8 +389,6 @@ static prem_live_counts overload(const char *kind, uint64_t *refused) {
   }
   prem_live_sleep_until(live, 1800000);
   prem_live_count(live, 0, &counts);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
   return counts;
 }
 
@@ -425,9 +410,10 @@ TEST(overload_is_counted_by_arithmetic) { /* E24 */
 
 /* Everything that a host program sees, as bytes. */
 static size_t run_program(unsigned char *out, size_t room) {
-  prem_schedule *schedule = prepared_schedule(readers_file("lead_ns = 30L; max_age_ns = 2500L;"));
-  prem_live *live = open_live_on("sim", schedule);
-  prem_trace *trace = NULL;
+  OWNED(prem_schedule) *schedule =
+      prepared_schedule(readers_file("lead_ns = 30L; max_age_ns = 2500L;"));
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
+  OWNED(prem_trace) *trace = NULL;
   size_t used = 0;
   ck_assert_int_eq(prem_trace_new(schedule, 100, 100000, &trace), PREM_OK);
   start_live(live, &(prem_live_request){.trace = trace});
@@ -449,9 +435,6 @@ static size_t run_program(unsigned char *out, size_t room) {
   const size_t bytes = (size_t)trace->record_count * sizeof *trace->records;
   ck_assert_uint_lt(used + bytes, room);
   memcpy(out + used, trace->records, bytes);
-  prem_trace_free(trace);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
   return used + bytes;
 }
 
@@ -479,29 +462,25 @@ TEST(sessions_leave_nothing_behind) { /* E32, with the address sanitizer */
 }
 
 TEST(results_that_wait_longer_than_buffers_last_are_refused) {
-  prem_schedule *schedule = checked_schedule(increment_file(
+  OWNED(prem_schedule) *schedule = checked_schedule(increment_file(
       1000, 1, "", "outputs = ( { array = \"y\"; buffers = 3; publish_ns = 3000L; } );"));
-  prem_diag *diag = prem_diag_new();
+  OWNED(prem_diag) *diag = prem_diag_new();
   prem_live *live;
   ck_assert_int_eq(prem_live_open(prem_backend_find("sim"), schedule, &live, diag),
                    PREM_ERR_INVALID);
   ck_assert(prem_diag_has(diag, 47));
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "3 buffers do not last so long"));
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
 }
 
 TEST(without_ports_a_session_just_runs) {
-  prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", ""));
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule = checked_schedule(increment_file(1000, 1, "", ""));
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
   prem_live_sleep_until(live, 10500);
   prem_live_state state;
   prem_live_look(live, &state);
   ck_assert_int_eq(state.hyperperiods, 11);
   ck_assert_int_eq(prem_live_stop(live, true, 20000, NULL), PREM_OK);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* ---- who depends on an input ------------------------------------------------------------------
@@ -554,9 +533,9 @@ TESTS(who_reads_what_is_made_of_an_input_depends_on_it, 3) {
                      "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
                      "  writeback: { wcet_ns = 10L; }; }";
   const char *array = "{ name = \"%s\"; type = \"f32\"; shape = [ 8 ]; }";
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = NULL;
-  prem_program *program = NULL;
+  OWNED(prem_diag) *diag = prem_diag_new();
+  OWNED(prem_schedule) *schedule = NULL;
+  OWNED(prem_program) *program = NULL;
   prem_courier *courier = NULL;
   const char *source = text(
       "version = 1; name = \"t\"; platform: { blocks = 2;"
@@ -577,7 +556,4 @@ TESTS(who_reads_what_is_made_of_an_input_depends_on_it, 3) {
   if (cases[_i].gates)
     ck_assert(!courier->tasks[1].gates[0].reads && courier->tasks[1].gates[0].source == 0);
   prem_courier_free(courier);
-  prem_program_free(program);
-  prem_schedule_free(schedule);
-  prem_diag_free(diag);
 }

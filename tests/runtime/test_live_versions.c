@@ -288,9 +288,9 @@ static void assert_slots(const prem_courier *c, int64_t hyperperiod, uint16_t ta
 
 /* A job that can be given up makes its version when it is over; else it is known that it will. */
 TESTS(the_state_is_waited_for_and_nothing_else, 2) {
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       four_in_a_row("", _i ? "deadline_ns = 900L; overrun = \"abort\";" : "", "");
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   const prem_courier *c = live->courier;
   assert_waits(c, 0, false, false);
   ck_assert_int_eq(feed(live, prem_live_find(live, "x"), 1, NULL), PREM_OK);
@@ -306,8 +306,6 @@ TESTS(the_state_is_waited_for_and_nothing_else, 2) {
   assert_slots(c, 0, SHOW, (int32_t[]){1, 7, 7});
   assert_slots(c, 1, LEARN, (int32_t[]){1, 7, 0});
   assert_slots(c, 1, LAST, (int32_t[]){7, 7, 7});
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* Until a job is over it can be given up, where it or what it is made of is aborted. */
@@ -321,9 +319,9 @@ TESTS(who_can_be_given_up_is_waited_for_to_its_end, 7) {
                {{"", "", aborts}, false},     {{"", aborts, ""}, true},
                {{aborts, "", ""}, true},      {{skips, "", aborts}, false},
                {{aborts, skips, skips}, true}};
-  prem_schedule *schedule =
+  OWNED(prem_schedule) *schedule =
       four_in_a_row(cases[_i].of[PRE], cases[_i].of[LEARN], cases[_i].of[SHOW]);
-  prem_program *program = NULL;
+  OWNED(prem_program) *program = NULL;
   prem_courier *courier = NULL;
   ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
   ck_assert_int_eq(prem_courier_new(program, &courier), PREM_OK);
@@ -334,8 +332,6 @@ TESTS(who_can_be_given_up_is_waited_for_to_its_end, 7) {
     else
       ck_assert_ptr_null(courier->versions[i].tickets);
   prem_courier_free(courier);
-  prem_program_free(program);
-  prem_schedule_free(schedule);
 }
 
 /* ---- the example as it is shipped ------------------------------------------------------------ */
@@ -347,8 +343,9 @@ static void fill_bytes(const prem_frame *frame, int value) {
 
 TEST(the_background_is_learnt) {
   static const int frames[] = {160, 32, 250, 0, 77, 255};
-  prem_schedule *schedule = planned_schedule(SOURCE_DIR "/schedules/examples/background.cfg");
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_schedule) *schedule =
+      planned_schedule(SOURCE_DIR "/schedules/examples/background.cfg");
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   const int32_t in = prem_live_find(live, "frame"), out = prem_live_find(live, "shown");
   const int64_t period_ns = schedule->tasks[0].period_ns;
   float model = 0;
@@ -367,14 +364,12 @@ TEST(the_background_is_learnt) {
                          (int)rintf(model));
     ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
   }
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* A block may ask for the ticket behind the last job of the last hyperperiod that is open, while
  * the first one of the row that is used again still stands. */
 TEST(tickets_have_places_of_their_own) {
-  prem_schedule *schedule = prepared_schedule(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       "version = 1; name = \"one\"; platform: { blocks = 1; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
       "  { name = \"m\"; type = \"f32\"; shape = [ 8 ]; versions = 2; },"
@@ -388,17 +383,15 @@ TEST(tickets_have_places_of_their_own) {
       "    after = ( { task = \"learn\"; } ); prefetch: { wcet_ns = 10L; };"
       "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; } );"
       "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };");
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   const prem_live_versions *of = &live->courier->versions[0];
   ck_assert_int_eq(of->jobs, 1);
   ck_assert_uint_ge(of->ring_mask + 1, (uint64_t)(live->courier->rows + 2));
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }
 
 /* Results of warm-up tiles, which come before their hyperperiod, are not dropped before it. */
 TEST(results_of_warm_up_are_due_with_their_hyperperiod) {
-  prem_schedule *schedule = prepared_schedule(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       "version = 1; name = \"warm\"; platform: { blocks = 1; buffers = 2; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 32 ]; },"
       "  { name = \"y\"; type = \"f32\"; shape = [ 32 ]; } );"
@@ -408,8 +401,6 @@ TEST(results_of_warm_up_are_due_with_their_hyperperiod) {
       "    writeback: { wcet_ns = 10L; }; } );"
       "policy: { warmup_tiles = 1; warmup_ns = 100L; };"
       "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };");
-  prem_live *live = open_live_on("sim", schedule);
+  OWNED(prem_live) *live = open_live_on("sim", schedule);
   ck_assert_int_eq(live->courier->streams[1].due_ns[0], 0);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
 }

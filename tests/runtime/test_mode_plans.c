@@ -2,6 +2,7 @@
 /* Operating modes with plans of their own: each hyperperiod is worked by the plan of its mode, on
  * all blocks, and what is shown is right across every switch. */
 /* ctest: threads timing */
+#include "tests/common/cases.h"
 #include "tests/common/longer.h"
 #include "tests/common/mode_plans.h"
 #include "tests/common/suite.h"
@@ -108,7 +109,7 @@ static void assert_cause(const prem_schedule *schedule, prem_trace *trace, int64
 TEST(an_overrun_leads_to_the_next_plan) {
   OWNED(prem_schedule) *schedule =
       prepared_schedule(three_tasks(two_plans, "deadline_ns = 700L; overrun = \"degrade\";", 1));
-  prem_live *live = open_longer(schedule, (const int64_t[]){100, 900, 100});
+  OWNED(prem_live) *live = open_longer(schedule, (const int64_t[]){100, 900, 100});
   OWNED(prem_trace) *trace = NULL;
   prem_live_state state;
   ck_assert_int_eq(prem_trace_new(schedule, 16, 1000, &trace), PREM_OK);
@@ -128,7 +129,6 @@ TEST(an_overrun_leads_to_the_next_plan) {
                         quick_log));
   assert_cause(schedule, trace, -1, "the compute of a took longer than its window");
   assert_cause(schedule, trace, 1, ""); /* by its own plan nothing was late */
-  prem_live_close(live);
 }
 
 /* Something is late by more than a hyperperiod when the plan changes: counts stay right, and the
@@ -323,81 +323,8 @@ static const char *two_tasks(const char *platform, const char *modes, const char
 #define ONE_PLAN(RUNS)        PLAN("384", "operating_modes = ( " MODE_PLAN("m", RUNS) " );")
 #define MODE                  "{ name = \"m\"; off = [ \"a\" ]; policy: { }; }"
 
-typedef struct verdict_case {
-  const char *platform, *modes, *plan;
-  int code; /* 0: legal */
-  const char *key, *reason;
-} verdict_case;
-
-static const verdict_case verdicts[] = {
-    {"", MODE, ONE_PLAN(CHAIN("b", "0")), 0, "", ""},
-    {"", MODE, ONE_PLAN(CHAIN("b", "700")), 0, "", ""},
-    {"", MODE, ONE_PLAN(CHAIN("b", "701")), 51, "plan.operating_modes.m.runs[0]",
-     "1 phases reach over the end of the hyperperiod at 1000 ns; the last is writeback of 'b' tile "
-     "0 on block 0, which ends at 1001, and 0 ns more"},
-    {"precedence_ns = 50L;", MODE, ONE_PLAN(CHAIN("b", "650")), 0, "", ""},
-    {"precedence_ns = 50L;", MODE, ONE_PLAN(CHAIN("b", "651")), 51,
-     "plan.operating_modes.m.runs[0]", "which ends at 951, and 50 ns more"},
-    {"", "{ name = \"m\"; off = [ \"a\" ]; }", PLAN("701", ""), 0, "", ""},
-    {"", MODE, PLAN("701", "operating_modes = ( " MODE_PLAN("m", CHAIN("b", "0")) " );"), 51,
-     "plan.runs[1]", "which ends at 1001"},
-    {"", MODE, ONE_PLAN(""), 28, "plan.operating_modes.m", "tile 0 of task 'b' is missing"},
-    {"", MODE, ONE_PLAN(CHAIN("b", "0") ", " CHAIN("a", "400")), 51,
-     "plan.operating_modes.m.runs[1]",
-     "task 'a' has no jobs in operating mode 'm', but its plan starts it: leave the start out"},
-    {"", MODE, ONE_PLAN(CHAIN("c", "0")), 24, "plan.operating_modes.m.runs[0].task",
-     "there is no task 'c'"},
-    {"clock_step_ns = 32L;", MODE,
-     PLAN("384", "operating_modes = ( " MODE_PLAN("m", CHAIN("b", "33")) " );"), 22,
-     "plan.operating_modes.m.runs[0].start_ns", "33 is not on the clock grid of 32 ns"},
-    {"", MODE, PLAN("384", ""), 51, "plan.operating_modes.m", "missing: the mode has a `policy`"},
-    {"", "{ name = \"m\"; off = [ \"a\" ]; }", ONE_PLAN(CHAIN("b", "0")), 51,
-     "plan.operating_modes.m.name",
-     "operating mode 'm' has no `policy`, so it uses the file's plan"},
-    {"", MODE, PLAN("384", "operating_modes = ( " MODE_PLAN("n", "") " );"), 24,
-     "plan.operating_modes.n.name", "there is no operating mode 'n'"},
-    {"", MODE, PLAN("384", "operating_modes = ( { runs = ( ); } );"), 3,
-     "plan.operating_modes[0].name", "missing"},
-    {"", MODE,
-     PLAN("384",
-          "operating_modes = ( " MODE_PLAN("m", CHAIN("b", "0")) ", " MODE_PLAN("m", "") " );"),
-     6, "plan.operating_modes.m.name", "two plans of operating mode 'm'"},
-    {"", MODE,
-     PLAN("384", "operating_modes = ( { name = \"m\"; hyperperiod_ns = 500L; runs = ( " CHAIN(
-                     "b", "0") " ); } );"),
-     5, "plan.operating_modes.m.hyperperiod_ns", ""},
-    {"", "{ name = \"m\"; policy: { overrun = \"skip\"; }; }", "", 5,
-     "live.operating_modes.m.policy.overrun", ""},
-    {"", "{ name = \"m\"; policy: { use = 3; }; }", "", 8, "live.operating_modes.m.policy.use", ""},
-    {"", "{ name = \"m\"; policy: { use = \"best\"; }; }", "", 24, "policy.use",
-     "unknown policy 'best'"},
-    {"", MODE, "policy: { warmup_tiles = 1; };", 51, "live.operating_modes.m.policy",
-     "leaves no time for the 1 warm-up tiles"},
-    {"", MODE,
-     "plan: { hyperperiod_ns = 1000L; warmup_tiles = 1; warmup_ns = 300L; runs = ( " CHAIN(
-         "a", "0") ", " CHAIN("b",
-                              "300") " ); operating_modes = ( " MODE_PLAN("m",
-                                                                          CHAIN("b", "0")) " ); };",
-     51, "plan.warmup_tiles", "is 1, but operating modes have plans of their own"},
-};
-
-TESTS(plans_of_modes_are_judged, (int)(sizeof verdicts / sizeof *verdicts)) {
-  const verdict_case *c = &verdicts[_i];
-  OWNED(prem_diag) *diag = prem_diag_new();
-  OWNED(prem_schedule) *schedule = NULL;
-  const char *source = two_tasks(c->platform, c->modes, c->plan);
-  prem_status status = prem_schedule_load_text("t.cfg", source, &schedule, diag);
-  if (status == PREM_OK)
-    status = prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag);
-  ck_assert_int_eq(status == PREM_OK, c->code == 0);
-  if (c->code) {
-    ck_assert_uint_eq(prem_diag_errors(diag), 1);
-    const prem_problem *problem = prem_diag_at(diag, 0);
-    ck_assert_msg(problem->code == c->code && strcmp(problem->key, c->key) == 0 &&
-                      strstr(problem->reason, c->reason),
-                  "%d, said: E%03d: %s: %s", _i, problem->code, problem->key, problem->reason);
-    ck_assert_int_gt(problem->line, 0);
-  }
+TEST(plans_of_modes_are_judged) {
+  cases_judge("runtime/mode_plan_cases.txt");
 }
 
 /* The cause first, then whose plan it was. */

@@ -225,7 +225,7 @@ TESTS(live_sessions, 2) {
            "  period_ns = 1000000L; arrays: { in = \"x\"; out = \"new\"; }; " PHASES " } );\n"
            "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"t.out\"; } ); };");
   write_more(1, 0, 10, 0);
-  prem_live *live = open_live_on(backends[_i], schedule);
+  OWNED(prem_live) *live = open_live_on(backends[_i], schedule);
   ck_assert_int_eq(feed(live, prem_live_find(live, "x"), 3, NULL), PREM_OK);
   start_live(live, &(prem_live_request){.mode = PREM_MODE_TT});
   prem_frame frame;
@@ -236,7 +236,6 @@ TESTS(live_sessions, 2) {
   ck_assert_int_eq(prem_live_stop(live, true, prem_live_now_ns(live) + 5000000000, diag),
                    PREM_ERR_WRONG);
   ck_assert_str_eq(said(diag), scribbled("row 10, column 0 of 'out' in tile 0", "8 x 12"));
-  prem_live_close(live);
 }
 
 /* ---- zones ----------------------------------------------------------------------------------- */

@@ -477,21 +477,10 @@ static const char convolution[] =
     "    prefetch: { wcet_ns = 50L; }; compute: { wcet_ns = 90L; };"
     "    writeback: { wcet_ns = 30L; }; after = ( { task = \"conv\"; } ); } );";
 
-static prem_schedule *planned_convolution(int buffers) {
-  prem_schedule *schedule = schedule_from_text(text(convolution, buffers));
-  OWNED(prem_diag) *diag = prem_diag_new();
-  prem_plan *plan = NULL;
-  if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
-    abort_with("plan", diag);
-  prem_schedule_set_plan(schedule, plan);
-  assert_checked(schedule);
-  return schedule;
-}
-
 GROUP("whole");
 
 TESTS_FROM(outputs_are_right, 1, 4) {
-  OWNED(prem_schedule) *schedule = planned_convolution(_i);
+  OWNED(prem_schedule) *schedule = prepared_schedule(text(convolution, _i));
   OWNED(prem_session) *session = open_on("sim", schedule);
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
     prem_verdict verdict;
@@ -635,7 +624,7 @@ static int compare_identity(const void *left, const void *right) {
 }
 
 TEST(every_slot_is_executed_once) {
-  OWNED(prem_schedule) *schedule = planned_convolution(2);
+  OWNED(prem_schedule) *schedule = prepared_schedule(text(convolution, 2));
   FREED prem_slot *slots = NULL;
   int64_t count = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
@@ -660,7 +649,7 @@ TEST(every_slot_is_executed_once) {
 }
 
 TEST(two_runs_are_byte_identical) {
-  OWNED(prem_schedule) *schedule = planned_convolution(2);
+  OWNED(prem_schedule) *schedule = prepared_schedule(text(convolution, 2));
   OWNED(prem_session) *session = open_on("sim", schedule);
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
     OWNED(prem_trace) *one = run_in(session, schedule, (prem_mode)mode, 5);

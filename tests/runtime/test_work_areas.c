@@ -143,7 +143,7 @@ GROUP("places");
 
 TESTS(blocks_need_no_more_than_they_have_to, CASES) {
   sizes of[MOST_TASKS];
-  fixture f;
+  FIXTURE f = {0};
   drawn = (uint64_t)_i + 1;
   const int32_t count = draw_sizes(of), blocks = 1 + _i % 2, buffers = 1 + _i % 3;
   load(&f, of, count, blocks, buffers);
@@ -153,7 +153,6 @@ TESTS(blocks_need_no_more_than_they_have_to, CASES) {
   ck_assert_int_eq(prem_block_scratch_bytes(f.schedule, 0), buffers * least);
   if (blocks == 2)
     ck_assert_int_le(prem_block_scratch_bytes(f.schedule, 1), buffers * least);
-  fixture_close(&f);
 }
 
 /* Behind the outputs, where nothing else takes less. */
@@ -175,7 +174,7 @@ GROUP("runs");
 
 TESTS(noise_in_them_disturbs_nobody, 12) {
   sizes of[MOST_TASKS];
-  fixture f;
+  FIXTURE f = {0};
   drawn = (uint64_t)_i + 1000;
   const int32_t count = draw_sizes(of);
   load(&f, of, count, 1 + _i % 2, 1 + _i % 3);
@@ -183,14 +182,13 @@ TESTS(noise_in_them_disturbs_nobody, 12) {
     run_and_verify("sim", f.schedule, (prem_mode)mode);
     run_and_verify("cpu", f.schedule, (prem_mode)mode);
   }
-  fixture_close(&f);
 }
 
 /* Some of the tasks, as `profile` runs them: the same layout, work areas included. */
 TESTS(subsets_have_the_same_places, 12) {
   sizes of[MOST_TASKS];
   bool keep[MOST_TASKS] = {false};
-  fixture f;
+  FIXTURE f = {0};
   OWNED(prem_schedule) *subset = NULL;
   drawn = (uint64_t)_i + 2000;
   const int32_t count = draw_sizes(of);
@@ -201,5 +199,4 @@ TESTS(subsets_have_the_same_places, 12) {
   const prem_task *whole = &f.schedule->tasks[0], *part = &subset->tasks[0];
   ck_assert_int_eq(part->work_is_input, whole->work_is_input);
   ck_assert_mem_eq(part->layout, whole->layout, 3 * sizeof *part->layout);
-  fixture_close(&f);
 }

@@ -2,6 +2,7 @@
 /* ctest: long */
 /* Best-effort tasks beside critical ones: what is refused, each with its twin, and closed windows
  * against a judge that looks at every nanosecond. */
+#include "tests/common/cases.h"
 #include "tests/common/rounds.h"
 #include "tests/common/suite.h"
 #include "tests/common/verdict.h"
@@ -24,44 +25,10 @@
 #define CLOSED    "closed: { open_ns = 109L; start_ns = [ 0L, 50L ]; end_ns = [ 20L, 60L ]; };"
 #define GOOD_LOAD LOAD("blocks = [ 1 ];" PHASES)
 
-static const char *file_with(const char *load, const char *plan) {
-  return file_of("blocks = 2;", text("%s, %s", CRITICAL, load), plan);
-}
-
-static const char *good(void) {
-  return file_with(GOOD_LOAD, RUNS CLOSED);
-}
-
 GROUP("codes");
 
-TEST(classes_have_blocks_of_their_own) {
-  assert_twins(55, "block 0 is also one of critical task 'c'",
-               file_with(LOAD("blocks = [ 1, 0 ];" PHASES), RUNS CLOSED), good());
-}
-
-/* One tile of the critical task, or four of the load's, take as much. */
-TEST(scratchpads_are_judged_by_the_class_of_their_block) {
-  static const char *const form =
-      "version = 1; name = \"t\"; platform: { blocks = 2; scratch_bytes = 1024L;"
-      " best_effort: { buffers = 4; scratch_bytes = %dL; }; };"
-      " arrays = ( { name = \"a\"; type = \"f32\"; shape = [ 128 ]; },"
-      " { name = \"b\"; type = \"f32\"; shape = [ 128 ]; } );"
-      " tasks = ( { name = \"c\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 128 ];"
-      " args: { increment = 1.0; }; arrays: { in = \"a\"; out = \"new\"; }; period_ns = 200L;"
-      " prefetch: { wcet_ns = 20L; }; compute: { wcet_ns = 30L; }; writeback: { wcet_ns = 10L; }; "
-      "},"
-      " { name = \"l\"; class = \"best_effort\"; kernel = \"vector_increment\"; blocks = [ 1 ];"
-      " tile = [ 32 ]; args: { increment = 1.0; }; arrays: { in = \"b\"; out = \"new\"; };"
-      " prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 500L; }; writeback: { wcet_ns = 10L; };"
-      " } );";
-  assert_twins(41, "block 1 needs", text(form, 1023), text(form, 1024));
-}
-
-TEST(tasks_follow_their_own_class_alone) {
-  assert_twins(
-      55, "'l' is best effort and 'c' is critical",
-      file_with(LOAD("blocks = [ 1 ]; after = ( { task = \"c\"; } );" PHASES), RUNS CLOSED),
-      good());
+TEST(each_code_has_its_twin) {
+  cases_judge("schedules/best_effort_cases.txt");
 }
 
 TEST(no_task_has_to_be_critical) {
@@ -72,168 +39,10 @@ TEST(no_task_has_to_be_critical) {
   OWNED(prem_diag) *diag = prem_diag_new();
   ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_OK);
   prem_schedule_set_plan(schedule, NULL);
-  prem_plan *plan = NULL;
+  OWNED(prem_plan) *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_OK);
   ck_assert_int_eq(plan->hyperperiod_ns, 1000000);
   ck_assert_int_eq(plan->open_ns, plan->hyperperiod_ns);
-  prem_plan_free(plan);
-}
-
-TEST(all_have_a_rate_or_none) {
-  const char *two = GOOD_LOAD ", { name = \"m\"; class = \"best_effort\"; kernel = \"none\"; "
-                              "tiles = 1; %s blocks = [ 1 ]; compute: { wcet_ns = 1L; }; }";
-  char beside[2048];
-  snprintf(beside, sizeof beside, two, "period_ns = 70L;");
-  const char *bad = text("%s", file_with(beside, RUNS CLOSED));
-  snprintf(beside, sizeof beside, two, "");
-  assert_twins(55, "has a period_ns, and 'l' has none", bad, file_with(beside, RUNS CLOSED));
-}
-
-TEST(a_given_time_ahead_does_for_all) {
-  const char *file =
-      file_of("blocks = 2; best_effort: { ahead_ns = %s; };", CRITICAL ", " GOOD_LOAD,
-              RUNS "closed: { open_ns = %s; start_ns = [ 0L ]; end_ns = [ 60L ]; };");
-  char bad[4096], ok[4096];
-  snprintf(bad, sizeof bad, file, "30L", "110L");
-  snprintf(ok, sizeof ok, file, "31L", "109L");
-  assert_twins(55, "30 ns are less than the 31 ns of the prefetch of 'l'", bad, ok);
-}
-
-TEST(a_live_session_has_no_gate) {
-  OWNED(prem_diag) *diag =
-      verdict_on(text("%slive: { operating_modes = ( { name = \"m\"; } ); };", good()));
-  assert_says(diag, 55, "a live session has no gate yet");
-}
-
-TEST(a_bound_is_needed) {
-  assert_twins(16, "a phase has no bound",
-               file_with(LOAD("blocks = [ 1 ]; prefetch: { }; compute: { wcet_ns = 5L; };"
-                              " writeback: { wcet_ns = 10L; };"),
-                         RUNS CLOSED),
-               good());
-}
-
-TEST(a_phase_that_never_fits_is_refused) {
-  /* 140 ns lie between the windows: a bound of 139 and a step of the clock */
-  const char *load = LOAD("blocks = [ 1 ]; writeback: { wcet_ns = 10L; }; prefetch: { wcet_ns = "
-                          "%dL; };");
-  char bad[1024], ok[1024];
-  snprintf(bad, sizeof bad, load, 140);
-  snprintf(ok, sizeof ok, load, 139);
-  const char *plan =
-      RUNS "closed: { open_ns = 0L; start_ns = [ 0L, 50L ]; end_ns = [ 20L, 60L ]; };";
-  assert_twins(52, "would never begin: it asks for 141 ns", file_with(bad, plan),
-               file_with(ok, plan));
-}
-
-/* ---- a CUDA graph of the application's ------------------------------------------------------- */
-
-#define GRAPH(settings)                                                                            \
-  "{ name = \"g\"; class = \"best_effort\"; kernel = \"cuda_graph\"; blocks = [ 1 ]; " settings " }"
-
-/* All of it is at the memory. */
-TEST(a_graph_that_never_fits_is_refused) {
-  static const char plan[] = RUNS "closed: { open_ns = 0L; start_ns = [ 0L ]; end_ns = [ 60L ]; };";
-  static const char both[] =
-      RUNS "closed: { open_ns = 0L; start_ns = [ 0L ]; end_ns = [ 200L ]; };";
-  assert_twins(52, "would never begin: it asks for 141 ns",
-               file_with(GRAPH("compute: { wcet_ns = 140L; };"), both),
-               file_with(GRAPH("compute: { wcet_ns = 139L; };"), plan));
-  assert_twins(16, "a phase has no bound", file_with(GRAPH("compute: { };"), plan),
-               file_with(GRAPH("compute: { wcet_ns = 139L; };"), plan));
-}
-
-static void assert_not_bound(const char *fragment, const char *tasks) {
-  OWNED(prem_diag) *diag = prem_diag_new();
-  OWNED(prem_schedule) *schedule =
-      schedule_from_text_lenient(file_of("blocks = 3;", tasks, "hyperperiod_ns = 200L;"), diag);
-  assert_says(diag, 55, fragment);
-}
-
-TEST(a_graph_is_all_of_best_effort) {
-  assert_not_bound("give the task class = \"best_effort\"",
-                   "{ name = \"g\"; kernel = \"cuda_graph\"; blocks = [ 1 ];"
-                   " compute: { wcet_ns = 9L; }; }");
-  assert_not_bound("and 'l' is best effort too", CRITICAL
-                   ", " LOAD("blocks = [ 2 ];" PHASES) ", " GRAPH("compute: { wcet_ns = 9L; };"));
-}
-
-TEST(the_open_share_is_kept) {
-  const char *bad = text("%spolicy: { open_share = 0.546; };", good());
-  assert_twins(53, "0.546 of the time is to stay open to best effort, but 0.5450 does", bad,
-               text("%spolicy: { open_share = 0.545; };", good()));
-}
-
-TEST(closed_windows_are_judged) {
-  static const struct {
-    const char *closed, *fragment;
-  } bad[] = {
-      {"", "missing, beside best-effort tasks"},
-      {"closed: { open_ns = 109L; start_ns = [ 0L ]; end_ns = [ 20L ]; };",
-       "a window is missing: critical memory phases run in [50, 60)"},
-      {"closed: { open_ns = 109L; start_ns = [ 0L, 51L ]; end_ns = [ 20L, 60L ]; };",
-       "window 1 is [51, 60), too short"},
-      {"closed: { open_ns = 109L; start_ns = [ 0L, 50L ]; end_ns = [ 21L, 60L ]; };",
-       "window 0 is [0, 21), too long"},
-      {"closed: { open_ns = 109L; start_ns = [ 0L, 50L, 90L ]; end_ns = [ 20L, 60L, 95L ]; };",
-       "window 2, [90, 95), is one too many"},
-      {"closed: { open_ns = 109L; start_ns = [ 50L, 0L ]; end_ns = [ 60L, 20L ]; };",
-       "not behind the one before it"},
-      {"closed: { open_ns = 110L; start_ns = [ 0L, 50L ]; end_ns = [ 20L, 60L ]; };",
-       "110 ns, but by the plan 109 ns stay open"},
-  };
-  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i)
-    assert_twins(54, bad[i].fragment, file_with(GOOD_LOAD, text("%s%s", RUNS, bad[i].closed)),
-                 good());
-  assert_twins(54, "without best-effort tasks", file_of("blocks = 2;", CRITICAL, RUNS CLOSED),
-               file_of("blocks = 2;", CRITICAL, RUNS));
-}
-
-TEST(no_plan_starts_best_effort) {
-  const char *more = "starts = ( { task = \"l\"; phase = \"prefetch\"; block = 0;"
-                     " start_ns = [ 100L, -1L, -1L, -1L ]; } );";
-  assert_twins(55, "starts phases of best-effort task 'l'",
-               file_with(GOOD_LOAD, text("%s%s%s", RUNS, more, CLOSED)), good());
-}
-
-#define VECTOR(name, in, out, class)                                                               \
-  "{ name = \"" name                                                                               \
-  "\"; " class " kernel = \"vector_increment\"; tile = [ 16 ]; arrays: { in = "                    \
-               "\"" in "\"; out = \"" out                                                          \
-               "\"; }; prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 5L; }; "                  \
-               "writeback: { wcet_ns = 5L; }; }"
-#define VECTORS(in, out)                                                                           \
-  "version = 1; name = \"v\";\nplatform: { blocks = 2; };\narrays = ( { name = \"x\"; type = "     \
-  "\"f32\"; shape = [ 64 ]; }, { name = \"y\"; type = \"f32\"; shape = [ 64 ]; }, { name = "       \
-  "\"z\"; type = \"f32\"; shape = [ 64 ]; } );\ntasks = (\n" VECTOR(                               \
-      "c", "x", "y", "blocks = [ 0 ];") ",\n" VECTOR("l", in, out,                                 \
-                                                     "blocks = [ 1 ]; class = "                    \
-                                                     "\"best_effort\";") ");"
-
-TEST(arrays_are_shared_to_read_alone) {
-  assert_twins(45, "reads array 'y', which critical task 'c' writes", VECTORS("y", "z"),
-               VECTORS("x", "z"));
-  assert_refused(45, "writes array 'x', which critical task 'c' reads", VECTORS("z", "x"));
-  assert_refused(45, "writes array 'y', which critical task 'c' writes", VECTORS("x", "y"));
-}
-
-TEST(keys_of_instants_are_refused) {
-  static const char *const keys[] = {"release_ns = 1L;", "deadline_ns = 100L;", "together = true;",
-                                     "publish_ns = 100L;"};
-  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) {
-    prem_schedule *schedule = NULL;
-    OWNED(prem_diag) *diag = prem_diag_new();
-    ck_assert_int_eq(
-        prem_schedule_load_text(
-            "t",
-            file_with(text("{ name = \"l\"; class = \"best_effort\"; kernel = \"none\"; tiles "
-                           "= 4; blocks = [ 1 ]; %s" PHASES " }",
-                           keys[i]),
-                      RUNS CLOSED),
-            &schedule, diag),
-        PREM_ERR_PARSE);
-    assert_says(diag, 5, "stands beside class = \"best_effort\"");
-  }
 }
 
 /* ---- two schedules ----------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checker: coverage, clock grid, instants and order, each with its legal twin one step away. */
+/* The checker: what check_cases.txt has no words for, such as machines, lines and counts. */
+#include "tests/common/sharing.h"
 #include "tests/common/suite.h"
 #include "tests/common/verdict.h"
 
@@ -16,47 +17,6 @@ static const char *three_starts(int prefetch, int compute, int writeback) {
               prefetch, compute, writeback);
 }
 
-/* ---- order inside a tile -------------------------------------------------------------------- */
-
-GROUP("order inside a tile");
-
-TEST(compute_starts_before_its_prefetch_ends) {
-  assert_twins(34,
-               "compute of 'a' tile 0 on block 0 starts at 9, 1 ns before its prefetch ends at 10",
-               file_of(one_block, tile_a, three_starts(0, 9, 30)),
-               file_of(one_block, tile_a, three_starts(0, 10, 30)));
-}
-
-TEST(writeback_starts_before_its_compute_ends) {
-  assert_twins(
-      35, "writeback of 'a' tile 0 on block 0 starts at 29, 1 ns before its compute ends at 30",
-      file_of(one_block, tile_a, three_starts(0, 10, 29)),
-      file_of(one_block, tile_a, three_starts(0, 10, 30)));
-}
-
-static const char *copy(int writeback) {
-  return file_of(one_block,
-                 "{ name = \"copy\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
-                 " prefetch: { wcet_ns = 10L; }; writeback: { wcet_ns = 5L; }; }",
-                 text("hyperperiod_ns = 100L; runs = ("
-                      "{ task = \"copy\"; phase = \"prefetch\"; start_ns = 0L; },"
-                      "{ task = \"copy\"; phase = \"writeback\"; start_ns = %dL; } );",
-                      writeback));
-}
-
-TEST(writeback_without_compute_starts_before_its_prefetch_ends) {
-  assert_twins(35, "writeback of 'copy' tile 0 on block 0 starts at 9, 1 ns before its prefetch",
-               copy(9), copy(10));
-}
-
-TEST(every_phase_may_be_chained) {
-  assert_legal(file_of("blocks = 1; guard_ns = 7L;", tile_a,
-                       "hyperperiod_ns = 35L; runs = ( { task = \"a\"; phase = \"prefetch\";"
-                       " chain = [ \"compute\", \"writeback\" ]; start_ns = 0L; } );"));
-}
-
-/* ---- the plan as a whole -------------------------------------------------------------------- */
-
 static const char *prefetch_at(int64_t start_ns, int64_t hyperperiod_ns) {
   return file_of(one_block,
                  "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
@@ -66,69 +26,9 @@ static const char *prefetch_at(int64_t start_ns, int64_t hyperperiod_ns) {
                       (long long)hyperperiod_ns, (long long)start_ns));
 }
 
-GROUP("the plan as a whole");
-
 TEST(start_plus_wcet_overflows) {
   int64_t last = PREM_MAX_NS - 10;
   assert_twins(18, "2^62", prefetch_at(last + 1, PREM_MAX_NS), prefetch_at(last, PREM_MAX_NS));
-}
-
-TEST(phases_end_after_a_one_shot_plan) {
-  assert_twins(21, "1 phases end after the plan's hyperperiod_ns of 34", prefetch_at(25, 34),
-               prefetch_at(25, 35));
-}
-
-static const char *two_ends(int hyperperiod_ns) {
-  return file_of("blocks = 2;",
-                 "{ name = \"long\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
-                 " compute: { wcet_ns = 300L; }; },"
-                 "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
-                 " compute: { wcet_ns = 50L; }; }",
-                 text("hyperperiod_ns = %dL; runs = ("
-                      " { task = \"long\"; phase = \"compute\"; start_ns = 0L; },"
-                      " { task = \"b\"; phase = \"compute\"; start_ns = 200L; } );",
-                      hyperperiod_ns));
-}
-
-/* The first phase of all, too. */
-TEST(the_phase_that_ends_last_is_named) {
-  assert_twins(21, "the last is compute of 'long' tile 0 on block 0, which ends at 300",
-               two_ends(100), two_ends(300));
-}
-
-static const char *two_periods(int hyperperiod_ns) {
-  return file_of(one_block,
-                 "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 40L;"
-                 " compute: { wcet_ns = 5L; }; },"
-                 "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 60L;"
-                 " compute: { wcet_ns = 5L; }; }",
-                 text("hyperperiod_ns = %dL; runs = ("
-                      "{ task = \"a\"; phase = \"compute\"; start_ns = 0L; jobs = 3; },"
-                      "{ task = \"b\"; phase = \"compute\"; start_ns = 10L; jobs = 2; } );",
-                      hyperperiod_ns));
-}
-
-TEST(hyperperiod_differs_from_the_periods) {
-  assert_twins(21, "the hyperperiod is 119 ns, but the periods of the tasks make 120",
-               two_periods(119), two_periods(120));
-}
-
-static const char *on_grid(int start, int block_step, int step) {
-  return file_of(
-      "blocks = 2; clock_step_ns = 8L; resources = ( { name = \"memory\"; capacity = 2; } );",
-      "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 4;"
-      " prefetch: { wcet_ns = 5L; }; }",
-      text("hyperperiod_ns = 1000L; runs = ( { task = \"a\"; phase = \"prefetch\";"
-           " count = 2; repeat = 2; start_ns = %dL; block_step_ns = %dL;"
-           " step_ns = %dL; } );",
-           start, block_step, step));
-}
-
-TEST(starts_and_steps_off_the_grid) {
-  assert_twins(22, "17 is not on the clock grid of 8 ns: the nearest instants are 16 and 24",
-               on_grid(17, 8, 16), on_grid(16, 8, 16));
-  assert_twins(22, "9 is not on the clock grid", on_grid(16, 9, 16), on_grid(16, 8, 16));
-  assert_twins(22, "23 is not on the clock grid", on_grid(16, 8, 23), on_grid(16, 8, 24));
 }
 
 static const char *jobs_on_grid(int period) {
@@ -145,10 +45,6 @@ static const char *jobs_on_grid(int period) {
            2 * period));
 }
 
-TEST(a_step_from_job_to_job_off_the_grid) {
-  assert_twins(22, "36 is not on the clock grid", jobs_on_grid(36), jobs_on_grid(40));
-}
-
 static const char *off_grid_array(int start) {
   return file_of("blocks = 1; clock_step_ns = 8L;",
                  "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
@@ -156,10 +52,6 @@ static const char *off_grid_array(int start) {
                  text("hyperperiod_ns = 1000L; starts = ( { task = \"a\"; phase = \"prefetch\";"
                       " block = 0; start_ns = [ 0L, %dL ]; } );",
                       start));
-}
-
-TEST(an_array_of_starts_off_the_grid) {
-  assert_twins(22, "39 is not on the clock grid", off_grid_array(39), off_grid_array(40));
 }
 
 TEST(the_machine_has_a_coarser_clock) {
@@ -195,206 +87,6 @@ TEST(phases_without_a_profile_are_not_planned) {
       " chain = [ \"compute\", \"writeback\" ]; start_ns = 0L; } ); };");
 }
 
-/* ---- coverage ------------------------------------------------------------------------------- */
-
-static const char four_tiles[] = "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 8;"
-                                 " prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 5L; }; }";
-static const char two_blocks[] =
-    "blocks = 2; resources = ( { name = \"memory\"; capacity = 2; } );";
-
-static const char *rounds(int repeat, int count, const char *more) {
-  return file_of(two_blocks, four_tiles,
-                 text("hyperperiod_ns = 1000L; runs = ( { task = \"a\"; phase = \"prefetch\";"
-                      " chain = [ \"compute\" ]; count = %d; repeat = %d; start_ns = 0L;"
-                      " step_ns = 20L; }%s );",
-                      count, repeat, more));
-}
-
-GROUP("coverage");
-
-TEST(a_tile_is_missing) {
-  assert_twins(28, "tiles 6, 7 of task 'a' are missing", rounds(3, 2, ""), rounds(4, 2, ""));
-  assert_refused(28, "tiles 2, 3, 4 and 3 more of task 'a' are missing", rounds(1, 2, ""));
-}
-
-TEST(a_task_is_missing) {
-  assert_refused(28, "tiles 0, 1, 2 and 5 more of task 'a' are missing",
-                 file_of(two_blocks, four_tiles, "hyperperiod_ns = 1000L;"));
-}
-
-TEST(a_tile_is_there_twice) {
-  const char *again = ", { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
-                      " start_ns = 500L; tile = %d; tile_per_repeat = 2; }";
-  assert_twins(28,
-               "prefetch of 'a' tile 6 on block 0 is in the plan twice: it starts at 60 and at 500",
-               rounds(4, 2, text(again, 6)),
-               rounds(3, 2,
-                      text("%s, { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
-                           " start_ns = 500L; first_block = 1; tile = 7; }",
-                           text(again, 6))));
-}
-
-TEST(a_tile_is_on_the_wrong_block) {
-  assert_refused(28, "prefetch of 'a' tile 7 on block 0: this tile belongs on block 1",
-                 rounds(3, 2,
-                        ", { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
-                        " start_ns = 500L; tile = 7; }"));
-}
-
-TEST(a_block_is_missing) {
-  const char *second = ", { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ];"
-                       " first_block = 1; repeat = 4; start_ns = 0L; step_ns = 20L; }";
-  assert_only(30, "starts for 1 blocks of task 'a' where 2 exist: none on block 1",
-              rounds(4, 1, ""));
-  assert_legal(rounds(4, 1, second));
-}
-
-TEST(a_phase_is_missing) {
-  const char *runs = "hyperperiod_ns = 1000L; runs = ("
-                     "{ task = \"a\"; phase = \"prefetch\"; count = 2; repeat = 4; start_ns = 0L;"
-                     " step_ns = 20L; },"
-                     "{ task = \"a\"; phase = \"compute\"; count = 2; repeat = %d; start_ns = 5L;"
-                     " step_ns = 20L; } );";
-  assert_twins(29, "tiles 6, 7 of task 'a' have no compute in the plan",
-               file_of(two_blocks, four_tiles, text(runs, 3)),
-               file_of(two_blocks, four_tiles, text(runs, 4)));
-}
-
-TEST(a_phase_that_the_task_does_not_have) {
-  assert_refused(29, "task 'a' has no writeback, but the plan starts one",
-                 rounds(4, 2, ", { task = \"a\"; phase = \"writeback\"; start_ns = 500L; }"));
-}
-
-static const char *warmed_up(int first_tile, int start) {
-  return file_of(two_blocks, four_tiles,
-                 text("hyperperiod_ns = 1000L; warmup_tiles = 1; warmup_ns = 100L; runs = ("
-                      " { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; count = 2;"
-                      " repeat = 4; start_ns = %dL; step_ns = 20L; tile = %d; } );",
-                      start, first_tile));
-}
-
-TEST(a_warmup_tile_has_a_start) {
-  assert_twins(28, "prefetch of 'a' tile 0 on block 0 is in the plan twice: it is a warm-up tile",
-               warmed_up(0, 100), warmed_up(2, 100));
-}
-
-/* ---- releases and deadlines ----------------------------------------------------------------- */
-
-static const char *periodic(int start, int deadline, int publish) {
-  return file_of(
-      one_block,
-      text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
-           " release_ns = 10L; %s %s compute: { wcet_ns = 5L; }; },"
-           "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 200L;"
-           " compute: { wcet_ns = 1L; }; }",
-           deadline ? text("deadline_ns = %dL;", deadline) : "",
-           publish ? text("publish_ns = %dL;", publish) : ""),
-      text("hyperperiod_ns = 200L; runs = ("
-           "{ task = \"a\"; phase = \"compute\"; start_ns = %dL; jobs = 2; },"
-           "{ task = \"b\"; phase = \"compute\"; start_ns = 50L; } );",
-           start));
-}
-
-GROUP("releases and deadlines");
-
-TEST(a_phase_starts_before_its_release) {
-  assert_twins(32,
-               "compute of 'a' job 1 tile 0 on block 0 starts at 109, before its job is "
-               "released at 110",
-               periodic(9, 0, 0), periodic(10, 0, 0));
-}
-
-TEST(an_offset_is_not_below_the_period) {
-  assert_twins(32,
-               "compute of 'a' job 0 tile 0 on block 0 starts at 100, 100 ns after the start of "
-               "its period: the offset must be below the period of 100 ns",
-               periodic(100, 0, 0), periodic(99, 0, 0));
-}
-
-TEST(a_job_ends_after_its_deadline) {
-  assert_twins(33,
-               "compute of 'a' job 0 tile 0 on block 0 ends at 26, 1 ns after its job's deadline "
-               "at 25",
-               periodic(21, 15, 0), periodic(20, 15, 0));
-}
-
-TEST(a_job_ends_after_it_is_published) {
-  assert_twins(33,
-               "compute of 'a' job 0 tile 0 on block 0 ends at 26, 1 ns after its job's publish_ns "
-               "at 25 (release 10 + 15); 2 of 2 jobs are late, none by more",
-               periodic(21, 0, 15), periodic(20, 0, 15));
-}
-
-TEST(a_job_that_is_not_in_the_hyperperiod) {
-  const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1; period_ns = 100L;"
-                      " compute: { wcet_ns = 5L; }; }";
-  assert_only(32, "job 1 of task 'a' is not in the hyperperiod, which has 1 of its jobs",
-              file_of(one_block, tasks,
-                      "hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"compute\";"
-                      " start_ns = 0L; jobs = 2; job_step_ns = 50L; } );"));
-  assert_legal(file_of(one_block, tasks,
-                       "hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"compute\";"
-                       " start_ns = 0L; } );"));
-}
-
-static const char *backwards(int start) {
-  return file_of(two_blocks,
-                 "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 2;"
-                 " prefetch: { wcet_ns = 5L; }; }",
-                 text("hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"prefetch\";"
-                      " count = 2; start_ns = %dL; block_step_ns = -10L; } );",
-                      start));
-}
-
-TEST(a_phase_starts_before_the_hyperperiod) {
-  assert_twins(32, "prefetch of 'a' tile 1 on block 1 starts at -1, before the hyperperiod",
-               backwards(9), backwards(10));
-}
-
-static const char *together(int block_step) {
-  return file_of("blocks = 2; resources = ( { name = \"memory\"; capacity = 2; } );",
-                 "{ name = \"a\"; kernel = \"none\"; blocks = 2; together = true; tiles = 4;"
-                 " prefetch: { wcet_ns = 5L; }; }",
-                 text("hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"prefetch\";"
-                      " count = 2; repeat = 2; step_ns = 20L; start_ns = 0L;"
-                      " block_step_ns = %dL; } );",
-                      block_step));
-}
-
-TEST(blocks_of_a_round_do_not_start_together) {
-  assert_twins(32, "tile 3 on block 1 starts at 21, but the first tile of its round at 20",
-               together(1), together(0));
-}
-
-/* ---- precedence ----------------------------------------------------------------------------- */
-
-static const char *in_order(int start, int lag, int guard) {
-  return file_of(
-      text("blocks = 2; guard_ns = %dL;", guard),
-      text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
-           " compute: { wcet_ns = 10L; }; },"
-           "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
-           " compute: { wcet_ns = 10L; }; after = ( { task = \"a\"; lag_ns = %dL; } ); }",
-           lag),
-      text("hyperperiod_ns = 100L; runs = ("
-           "{ task = \"a\"; phase = \"compute\"; start_ns = 0L; },"
-           "{ task = \"b\"; phase = \"compute\"; start_ns = %dL; } );",
-           start));
-}
-
-TEST(a_job_starts_before_its_predecessor_ends) {
-  assert_twins(35,
-               "compute of 'b' tile 0 on block 1 starts at 9, 1 ns before its predecessor task's "
-               "job ends at 10",
-               in_order(9, 0, 0), in_order(10, 0, 0));
-}
-
-TEST(a_job_starts_within_the_lag_or_the_guard) {
-  assert_twins(40, "3 ns after the job of 'a' that it follows: the gap must be lag_ns = 4",
-               in_order(13, 4, 2), in_order(14, 4, 2));
-  assert_twins(40, "the gap must be guard_ns = 5", in_order(14, 4, 5), in_order(15, 4, 5));
-}
-
 static const char *told_in_order(int start, int lag, int precedence) {
   return file_of(
       text("blocks = 2; guard_ns = 2L; precedence_ns = %dL;", precedence),
@@ -426,55 +118,6 @@ TEST(a_job_starts_before_it_can_be_told) {
   gpu.precedence_ns = 6; /* the platform says more */
   assert_twins(40, "the gap must be precedence_ns = 7 at least", told_in_order(28, 4, 7),
                told_in_order(29, 4, 7));
-}
-
-/* b follows the latest job of a released no later than itself: at 0 the one of the hyperperiod
- * before (released at 10, so 60 is the last), which ends in this one. */
-static const char *latest(int start) {
-  return file_of("blocks = 2;",
-                 "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 50L;"
-                 " release_ns = 10L; compute: { wcet_ns = 15L; }; },"
-                 "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 100L;"
-                 " compute: { wcet_ns = 10L; };"
-                 " after = ( { task = \"a\"; instance = \"latest\"; } ); }",
-                 text("hyperperiod_ns = 100L; runs = ("
-                      "{ task = \"a\"; phase = \"compute\"; start_ns = 40L; jobs = 2; },"
-                      "{ task = \"b\"; phase = \"compute\"; start_ns = %dL; } );",
-                      start));
-}
-
-TEST(the_latest_job_is_of_the_hyperperiod_before) {
-  assert_twins(35, "starts at 4, 1 ns before its predecessor task's job ends at 5", latest(4),
-               latest(5));
-}
-
-/* ---- the report ----------------------------------------------------------------------------- */
-
-GROUP("the report");
-
-TEST(all_problems_are_reported_in_one_go) {
-  OWNED(prem_diag) *diag = verdict_on(
-      file_of("blocks = 2; clock_step_ns = 2L;",
-              "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; deadline_ns = 30L;"
-              " prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; };"
-              " writeback: { wcet_ns = 6L; }; },\n"
-              "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 2;"
-              " prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; }; }",
-              "hyperperiod_ns = 70L; runs = (\n"
-              "{ task = \"a\"; phase = \"prefetch\"; start_ns = 0L; },\n"
-              "{ task = \"a\"; phase = \"compute\"; start_ns = 8L; },\n"
-              "{ task = \"a\"; phase = \"writeback\"; start_ns = 30L; },\n"
-              "{ task = \"b\"; phase = \"prefetch\"; start_ns = 7L; },\n"
-              "{ task = \"b\"; phase = \"compute\"; start_ns = 60L; } );"));
-  assert_says(diag, 34, "compute of 'a' tile 0");
-  assert_says(diag, 33, "ends at 36, 6 ns after its job's deadline at 30");
-  assert_says(diag, 22, "7 is not on the clock grid");
-  assert_says(diag, 37,
-              "memory: 2 in use in [7, 10), the limit is 1: prefetch of 'a' tile 0 on block "
-              "0, prefetch of 'b' tile 0 on block 1");
-  assert_says(diag, 28, "tile 1 of task 'b' is missing");
-  assert_says(diag, 21, "the last is compute of 'b' tile 0 on block 1, which ends at 80");
-  ck_assert_uint_eq(prem_diag_errors(diag), 6);
 }
 
 TEST(a_problem_names_its_line_and_key) {
@@ -514,4 +157,143 @@ TEST(broken_tasks_are_skipped_and_the_rest_is_judged) {
   ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_ERR_INVALID);
   ck_assert_uint_eq(prem_diag_errors(diag), 2);
   assert_says(diag, 33, "prefetch of 'b' tile 0 on block 1 ends at 10");
+}
+
+/* Where `after` stands. */
+TEST(warmup_tiles_wait_for_nobody) {
+  OWNED(prem_diag) *diag = verdict_on(
+      "version = 1; name = \"t\"; platform: { blocks = 2; };\ntasks = (\n"
+      "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2; compute: { wcet_ns = 10L; }; },\n"
+      "{ name = \"b\"; kernel = \"none\"; blocks = 1; tiles = 2; compute: { wcet_ns = 10L; };\n"
+      "  after = ( { task = \"a\"; } ); } );\npolicy: { warmup_tiles = 1; warmup_ns = 50L; };");
+  assert_says(diag, 26, "leave policy.warmup_tiles or `after` out");
+  ck_assert_int_eq(prem_diag_at(diag, 0)->line, 5);
+}
+
+/* No plan: what can never work is said all the same. */
+static const char *busy(const char *per, int wcet) {
+  return text("version = 1; name = \"t\"; platform: { blocks = 4; resources ="
+              " ( { name = \"memory\"; capacity = 1; per = \"%s\"; } ); };"
+              "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 4;"
+              " period_ns = 100L; prefetch: { wcet_ns = %dL; }; },"
+              "{ name = \"b\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1; period_ns = 50L;"
+              " prefetch: { wcet_ns = 5L; }; } );",
+              per, wcet);
+}
+
+TEST(more_blocks_than_can_be_resident) {
+  prem_machine gpu = {.name = "tiny GPU", .max_blocks = 3};
+  judged_on = &gpu;
+  assert_refused(42, "4 blocks, but only 3 can be resident together on tiny GPU", busy("block", 5));
+  gpu.yields = true;
+  assert_legal(busy("block", 5));
+  gpu = (prem_machine){.name = "GPU", .max_blocks = 4};
+  assert_legal(busy("block", 5));
+}
+
+TEST(a_wcet_below_the_cost_of_a_dispatch) {
+  prem_machine cpu = {.name = "old PC", .dispatch_ns = 6};
+  judged_on = &cpu;
+  assert_refused(23, "5 ns is below the 6 ns that starting a phase costs on old PC",
+                 busy("block", 6));
+  cpu.dispatch_ns = 5;
+  assert_legal(busy("block", 6));
+}
+
+/* Chains of vector_increment over these tasks; 64 floats are 256 bytes, with 15 of lead 272, a
+ * multiple of 128: 384 for the input and as much for the output. */
+static const char *vectors(const char *platform, const char *tasks) {
+  return text("version = 1; name = \"t\"; platform: { blocks = 4; %s };"
+              "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; },"
+              " { name = \"y\"; type = \"f32\"; shape = [ 64 ]; },"
+              " { name = \"z\"; type = \"f32\"; shape = [ 64 ]; } ); tasks = ( %s );",
+              platform, tasks);
+}
+
+static const char *increment(const char *name, const char *in, const char *out, const char *after) {
+  return text("{ name = \"%s\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 64 ];"
+              " arrays: { in = \"%s\"; out = \"%s\"; }; %s }",
+              name, in, out, *after ? text("after = ( { task = \"%s\"; } );", after) : "");
+}
+
+TEST(a_block_needs_more_scratchpad_than_there_is) {
+  const char *task = increment("a", "x", "y", "");
+  OWNED(prem_schedule) *schedule = schedule_from_text(vectors("buffers = 2;", task));
+  int64_t bytes = prem_block_scratch_bytes(schedule, 0);
+  ck_assert_int_gt(bytes, 0);
+  const char *platform = "buffers = 2; scratch_bytes = %lldL;";
+  assert_refused(41,
+                 text("block 0 needs %lld bytes of scratchpad for its buffers = 2, above the limit "
+                      "of %lld (1 blocks",
+                      (long long)bytes, (long long)bytes - 1),
+                 vectors(text(platform, (long long)bytes - 1), task));
+  assert_legal(vectors(text(platform, (long long)bytes), task));
+  prem_machine small = {.name = "small", .scratch_bytes = bytes - 1};
+  judged_on = &small;
+  assert_refused(41, "above the limit", vectors(text(platform, (long long)bytes), task));
+}
+
+/* The reader ends at 70; the next hyperperiod's writeback comes 20 behind its start. */
+static const char *one_shot(int hyperperiod, int precedence) {
+  return sharing(
+      text("precedence_ns = %dL;", precedence), "", "after = ( { task = \"w\"; } );",
+      text("plan: { hyperperiod_ns = %dL; runs = ("
+           "{ task = \"w\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+           " start_ns = 0L; },"
+           "{ task = \"r\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+           " start_ns = 70L; } ); };",
+           hyperperiod));
+}
+
+/* Two frames in 200; the reader follows the first one. The second one's writeback is at 120. */
+static const char *periodic(int reader_start, int precedence) {
+  return sharing(
+      text("precedence_ns = %dL; resources = ( { name = \"memory\"; capacity = 2; } );",
+           precedence),
+      "period_ns = 100L;",
+      "period_ns = 200L; after = ( { task = \"w\"; instance = \"latest\"; } );",
+      text("plan: { hyperperiod_ns = 200L; runs = ("
+           "{ task = \"w\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+           " start_ns = 0L; jobs = 2; },"
+           "{ task = \"r\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+           " start_ns = %dL; } ); };",
+           reader_start));
+}
+
+/* Warnings of a plan: how many, and what the first says. */
+static int64_t warnings_of(const char *source, char *out, size_t out_bytes) {
+  OWNED(prem_diag) *diag = verdict_on(source);
+  int64_t count = 0;
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    if (prem_diag_at(diag, i)->severity == PREM_WARNING && ++count == 1)
+      prem_problem_format(prem_diag_at(diag, i), out, out_bytes);
+  return count;
+}
+
+/* The writer writes from 20 to 30 and from 120 to 130, the reader is at work for 30. */
+TEST(who_reads_while_another_one_writes_is_warned) {
+  char said[512];
+  ck_assert_int_eq(warnings_of(periodic(90, 0), said, sizeof said), 0); /* until 120 */
+  ck_assert_int_eq(warnings_of(periodic(30, 0), said, sizeof said), 0);
+  ck_assert_int_eq(warnings_of(periodic(130, 0), said, sizeof said), 0);
+  for (int start = 91; start < 130; ++start) {
+    ck_assert_int_eq(warnings_of(periodic(start, 0), said, sizeof said), 1);
+    ck_assert_ptr_nonnull(
+        strstr(said, ": warning: tasks.r: job 0 uses array 'y' while job 1 of 'w' writes it: "
+                     "neither waits for the other"));
+    ck_assert_ptr_nonnull(strstr(said, "give it a deadline_ns of 100 at most"));
+  }
+  /* into the next hyperperiod, whose first frame is written from 220 on */
+  ck_assert_int_eq(warnings_of(periodic(190, 0), said, sizeof said), 0);
+  ck_assert_int_eq(warnings_of(periodic(191, 0), said, sizeof said), 1);
+  ck_assert_ptr_nonnull(strstr(said, "job 0 uses array 'y' while job 0 of 'w' writes it"));
+  /* one-shot tasks end before anything begins again */
+  ck_assert_int_eq(warnings_of(one_shot(100, 0), said, sizeof said), 0);
+}
+
+TEST(the_machine_may_take_longer) {
+  prem_machine gpu = {.name = "far GPU", .precedence_ns = 6};
+  judged_on = &gpu;
+  assert_twins(40, "precedence_ns = 6 (what telling a successor takes on far GPU) at least",
+               periodic(85, 5), periodic(84, 5));
 }

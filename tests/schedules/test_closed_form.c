@@ -176,29 +176,6 @@ TEST(a_cycle_is_one_tile_at_least) {
   assert_checked(schedule);
 }
 
-/* What the text of the thesis asks for: T_WB / (nk - 1). */
-TEST(writebacks_that_all_meet_are_noted) {
-  static const struct {
-    const char *offset;
-    bool noted;
-  } cases[] = {{"140L", true}, {"141L", false}, {"3000L", false}};
-  for (size_t i = 0; i < 3; ++i) {
-    char policy[128];
-    snprintf(policy, sizeof policy, "use = \"phase_blockwise\"; writeback_offset_ns = %s;",
-             cases[i].offset);
-    OWNED(prem_schedule) *schedule = schedule_from_text(policy_file(
-        "resources = ( { name = \"memory\"; capacity = 9; } );", two_tasks(""), policy));
-    OWNED(prem_diag) *diag = prem_diag_new();
-    OWNED(prem_plan) *plan = NULL;
-    ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_OK);
-    bool noted = false;
-    for (size_t n = 0; n < prem_diag_count(diag); ++n)
-      noted |= strstr(prem_diag_at(diag, n)->reason, "all writebacks of a round meet") != NULL &&
-               strstr(prem_diag_at(diag, n)->reason, "from 141 ns on") != NULL;
-    ck_assert_int_eq(noted, cases[i].noted);
-  }
-}
-
 TEST(offsets_not_given_are_a_phase_with_its_guard) {
   OWNED(prem_schedule) *schedule = schedule_from_text(
       policy_file("guard_ns = 19L;", two_tasks(""), "use = \"phase_blockwise\";"));
@@ -241,27 +218,6 @@ TEST(more_warmup_than_tiles_leaves_nothing_to_plan) {
 
 /* ---- the clock grid ------------------------------------------------------------------------- */
 
-static prem_status plan_of(const char *source, prem_diag *diag) {
-  OWNED(prem_schedule) *schedule = schedule_from_text(source);
-  prem_plan *plan = NULL;
-  prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
-  ck_assert((plan != NULL) == (status == PREM_OK));
-  prem_schedule_set_plan(schedule, plan);
-  if (plan)
-    assert_checked(schedule);
-  return status;
-}
-
-static bool mentions(const prem_diag *diag, prem_severity severity, const char *words) {
-  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
-    const prem_problem *problem = prem_diag_at(diag, i);
-    if (problem->severity == severity &&
-        (strstr(problem->reason, words) || strstr(problem->key, words)))
-      return true;
-  }
-  return false;
-}
-
 static const char *on_grid(const char *align, int offset_ns) {
   return policy_file(
       "clock_step_ns = 32L; guard_ns = 4L; resources = ( { name = \"memory\";"
@@ -272,51 +228,6 @@ static const char *on_grid(const char *align, int offset_ns) {
 
 GROUP("grid");
 
-TEST(offsets_off_the_grid_are_rounded_up_and_said) {
-  prem_diag *diag = prem_diag_new();
-  ck_assert_int_eq(plan_of(on_grid("", 1400), diag), PREM_OK);
-  ck_assert(mentions(diag, PREM_NOTE, "1400 ns rounded up to 1408"));
-  ck_assert(!mentions(diag, PREM_NOTE, "cycle"));
-  prem_diag_free(diag);
-  diag = prem_diag_new();
-  ck_assert_int_eq(plan_of(on_grid("", 1024), diag), PREM_OK);
-  ck_assert(!mentions(diag, PREM_NOTE, "policy.prefetch_offset_ns"));
-  ck_assert(mentions(diag, PREM_NOTE, "2712 ns rounded up to 2720"));
-  prem_diag_free(diag);
-}
-
-TEST(exact_offsets_off_the_grid_are_refused) {
-  prem_diag *diag = prem_diag_new();
-  ck_assert_int_eq(plan_of(on_grid("align = \"exact\";", 1400), diag), PREM_ERR_INVALID);
-  ck_assert(prem_diag_has(diag, 22));
-  ck_assert(mentions(diag, PREM_ERROR, "policy.prefetch_offset_ns"));
-  prem_diag_free(diag);
-  diag = prem_diag_new();
-  ck_assert_int_eq(plan_of(on_grid("align = \"exact\";", 1408), diag), PREM_OK);
-  ck_assert_uint_eq(prem_diag_count(diag), 0);
-  prem_diag_free(diag);
-}
-
-/* Rounded up to 1000 ns it would be above 2^62: nothing else is said of it. */
-TEST(offsets_beyond_all_times_are_not_rounded) {
-  static const char *const aligns[] = {"align = \"exact\";", "align = \"up\";"};
-  for (int i = 0; i < 2; ++i) {
-    OWNED(prem_diag) *diag = prem_diag_new();
-    ck_assert_int_eq(
-        plan_of(
-            policy_file("clock_step_ns = 1000L; resources = ( { name = \"memory\"; capacity = 8; "
-                        "} );",
-                        two_tasks(""),
-                        text("use = \"tile_kernelwise\"; prefetch_offset_ns = "
-                             "4611686018427387903L; %s",
-                             aligns[i])),
-            diag),
-        PREM_ERR_INVALID);
-    ck_assert_uint_eq(prem_diag_errors(diag), 1);
-    ck_assert(prem_diag_has(diag, 18));
-  }
-}
-
 TEST(the_coarser_clock_counts) {
   OWNED(prem_schedule) *schedule = schedule_from_text(on_grid("", 1408));
   prem_machine machine = {.clock_step_ns = 1024};
@@ -325,84 +236,4 @@ TEST(the_coarser_clock_counts) {
   ck_assert_int_eq(plan->clock_step_ns, 1024);
   ck_assert_int_eq(plan->affine[1].start_ns, 2048);
   ck_assert_int_eq(plan->affine[1].step_ns, 4096);
-}
-
-/* ---- refused, each with its legal twin ------------------------------------------------------ */
-
-static void assert_twins(prem_status status, const char *words, const char *bad, const char *good) {
-  prem_diag *diag = prem_diag_new();
-  ck_assert_int_eq(plan_of(bad, diag), status);
-  if (!mentions(diag, PREM_ERROR, words))
-    abort_with(words, diag);
-  prem_diag_free(diag);
-  diag = prem_diag_new();
-  if (plan_of(good, diag) != PREM_OK)
-    abort_with(words, diag);
-  prem_diag_free(diag);
-}
-
-static const char *use(const char *policy, const char *tasks) {
-  return policy_file("resources = ( { name = \"memory\"; capacity = 8; } );", tasks,
-                     text("use = \"%s\";", policy));
-}
-
-GROUP("refused");
-
-TEST(what_formulas_cannot_serve) {
-  assert_twins(PREM_ERR_INVALID, "it is periodic",
-               use("tile_kernelwise", two_tasks("period_ns = 1000000L;")),
-               use("auto", two_tasks("period_ns = 1000000L;")));
-  assert_twins(PREM_ERR_INVALID, "it has a release_ns",
-               use("tile_kernelwise", two_tasks("release_ns = 1L;")),
-               use("tile_kernelwise", two_tasks("release_ns = 0L;")));
-  assert_twins(PREM_ERR_INVALID, "it has `after`",
-               use("phase_kernelwise", two_tasks("after = ( { task = \"b\"; } );")),
-               use("auto", two_tasks("after = ( { task = \"b\"; } );")));
-  assert_twins(PREM_ERR_INVALID, "start together",
-               use("phase_blockwise", two_tasks("together = true;")),
-               use("phase_kernelwise", two_tasks("together = true;")));
-}
-
-static const char *pair(const char *first, const char *second) {
-  return text(
-      "{ name = \"a\"; kernel = \"none\"; %s %s }, { name = \"b\"; kernel = \"none\"; %s %s }",
-      first, phases, second, phases);
-}
-
-TEST(kernels_that_are_not_alike) {
-  assert_twins(PREM_ERR_INVALID, "as many tiles and blocks",
-               use("tile_kernelwise", pair("blocks = 2; tiles = 6;", "blocks = 2; tiles = 7;")),
-               use("tile_kernelwise", pair("blocks = 2; tiles = 7;", "blocks = 2; tiles = 7;")));
-  assert_twins(PREM_ERR_INVALID, "shares a block",
-               use("tile_kernelwise",
-                   pair("blocks = [ 0, 1 ]; tiles = 6;", "blocks = [ 1, 2 ]; tiles = 6;")),
-               use("tile_kernelwise",
-                   pair("blocks = [ 0, 1 ]; tiles = 6;", "blocks = [ 3, 2 ]; tiles = 6;")));
-}
-
-TEST(deadlines_that_the_formula_misses) {
-  /* b: one offset, two cycles of two offsets, one tile */
-  int end = 1781 + 2 * 2 * 1781 + TILE;
-  const char *tasks = "blocks = 2; tiles = 6;";
-  assert_twins(PREM_ERR_INFEASIBLE, "1 ns after it is due",
-               use("tile_kernelwise", pair(tasks, text("%s deadline_ns = %dL;", tasks, end - 1))),
-               use("tile_kernelwise", pair(tasks, text("%s deadline_ns = %dL;", tasks, end))));
-  /* What is published earlier counts, what is published later does not. */
-  const char *publishes = "%s deadline_ns = %dL; publish_ns = %dL;";
-  assert_twins(PREM_ERR_INFEASIBLE, text("1 ns after it is due at %d", end - 1),
-               use("tile_kernelwise", pair(tasks, text(publishes, tasks, end + 5, end - 1))),
-               use("tile_kernelwise", pair(tasks, text(publishes, tasks, end + 5, end))));
-  assert_twins(PREM_ERR_INFEASIBLE, text("1 ns after it is due at %d", end - 1),
-               use("tile_kernelwise", pair(tasks, text("%s publish_ns = %dL;", tasks, end - 1))),
-               use("tile_kernelwise", pair(tasks, text("%s publish_ns = %dL;", tasks, end))));
-}
-
-static const char *long_tiles(int tiles) {
-  return use("tile_kernelwise", text("{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = %d;"
-                                     " prefetch: { wcet_ns = 1000000000000000000L; }; }",
-                                     tiles));
-}
-
-TEST(times_that_cannot_be_added_up) {
-  assert_twins(PREM_ERR_INVALID, "does not end before 2^62", long_tiles(5), long_tiles(2));
 }

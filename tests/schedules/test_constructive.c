@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The constructive planner: small plans by hand, refusals, and random sets that the independent
  * checker judges. */
+#include "tests/common/cases.h"
 #include "tests/common/random_set.h"
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
@@ -13,17 +14,6 @@ static const char *file_of(const char *platform, const char *tasks) {
 }
 
 /* ---- plans that can be worked out by hand --------------------------------------------------- */
-
-static prem_schedule *plan_text(const char *source) {
-  prem_schedule *schedule = schedule_from_text(source);
-  OWNED(prem_diag) *diag = prem_diag_new();
-  prem_plan *plan = NULL;
-  if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
-    abort_with("plan", diag);
-  prem_schedule_set_plan(schedule, plan);
-  assert_checked(schedule);
-  return schedule;
-}
 
 static prem_slot find_slot(const prem_schedule *schedule, const char *task, int32_t job,
                            int32_t tile, prem_phase phase) {
@@ -52,7 +42,8 @@ static const char one_task[] =
 GROUP("by_hand");
 
 TEST(one_buffer_holds_a_tile_at_a_time) {
-  OWNED(prem_schedule) *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L;", one_task));
+  OWNED(prem_schedule) *schedule =
+      prepared_schedule(file_of("blocks = 1; guard_ns = 2L;", one_task));
   assert_start(schedule, "a", 0, 0, PREM_PREFETCH, 0);
   assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 12);
   assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 44);
@@ -62,7 +53,7 @@ TEST(one_buffer_holds_a_tile_at_a_time) {
 
 TEST(two_buffers_fetch_ahead) {
   OWNED(prem_schedule) *schedule =
-      plan_text(file_of("blocks = 1; guard_ns = 2L; buffers = 2;", one_task));
+      prepared_schedule(file_of("blocks = 1; guard_ns = 2L; buffers = 2;", one_task));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 12);
   assert_start(schedule, "a", 0, 1, PREM_COMPUTE, 44);
   assert_start(schedule, "a", 0, 2, PREM_PREFETCH, 51); /* the memory unit is busy from 44 to 49 */
@@ -70,7 +61,8 @@ TEST(two_buffers_fetch_ahead) {
 }
 
 TEST(starts_lie_on_the_clock_grid) {
-  OWNED(prem_schedule) *schedule = plan_text(file_of("blocks = 1; clock_step_ns = 32L;", one_task));
+  OWNED(prem_schedule) *schedule =
+      prepared_schedule(file_of("blocks = 1; clock_step_ns = 32L;", one_task));
   assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 32);
   assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 64);
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 96);
@@ -85,7 +77,7 @@ static const char *fetchers(const char *settings, const char *of_each) {
 }
 
 TEST(a_resource_is_used_up_to_its_capacity) {
-  OWNED(prem_schedule) *schedule = plan_text(fetchers(
+  OWNED(prem_schedule) *schedule = prepared_schedule(fetchers(
       "resources = ( { name = \"memory\"; capacity = 3; } );", "prefetch: { wcet_ns = 10L; };"));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 0);
   assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 0);
@@ -94,26 +86,26 @@ TEST(a_resource_is_used_up_to_its_capacity) {
 
 TEST(a_phase_holds_its_resources_while_busy_only) {
   OWNED(prem_schedule) *schedule =
-      plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; } );",
-                         "prefetch: { wcet_ns = 10L; busy_ns = 4L; };"));
+      prepared_schedule(fetchers("resources = ( { name = \"memory\"; capacity = 1; } );",
+                                 "prefetch: { wcet_ns = 10L; busy_ns = 4L; };"));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 5);
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 15);
 }
 
 TEST(a_gang_fetches_together) {
-  OWNED(prem_schedule) *schedule =
-      plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
-                         "prefetch: { wcet_ns = 10L; };"));
+  OWNED(prem_schedule) *schedule = prepared_schedule(
+      fetchers("resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
+               "prefetch: { wcet_ns = 10L; };"));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 0);
   assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 11);
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 11);
 }
 
 TEST(a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile) {
-  OWNED(prem_schedule) *schedule =
-      plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 2; per = \"task\"; },"
-                         " { name = \"bus\"; capacity = 1; } );",
-                         "prefetch: { wcet_ns = 10L; demand: { memory = 1; bus = 1; }; };"));
+  OWNED(prem_schedule) *schedule = prepared_schedule(
+      fetchers("resources = ( { name = \"memory\"; capacity = 2; per = \"task\"; },"
+               " { name = \"bus\"; capacity = 1; } );",
+               "prefetch: { wcet_ns = 10L; demand: { memory = 1; bus = 1; }; };"));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 11);
   assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 33);
 }
@@ -124,10 +116,10 @@ TEST(a_job_follows_its_predecessor_by_lag_or_guard) {
       "  prefetch: { wcet_ns = 4L; }; after = ( { task = \"a\"; lag_ns = %dL; } ); },"
       "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
       "  prefetch: { wcet_ns = 10L; }; }";
-  prem_schedule *schedule = plan_text(file_of("blocks = 2; guard_ns = 3L;", text(form, 8)));
+  prem_schedule *schedule = prepared_schedule(file_of("blocks = 2; guard_ns = 3L;", text(form, 8)));
   assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 23 + 8);
   prem_schedule_free(schedule);
-  schedule = plan_text(file_of("blocks = 2; guard_ns = 3L;", text(form, 0)));
+  schedule = prepared_schedule(file_of("blocks = 2; guard_ns = 3L;", text(form, 0)));
   assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 23 + 3);
   prem_schedule_free(schedule);
 }
@@ -138,7 +130,8 @@ TEST(a_job_follows_its_predecessor_by_what_telling_it_takes) {
       "},"
       "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
       "  prefetch: { wcet_ns = 4L; }; after = ( { task = \"a\"; lag_ns = 8L; } ); }";
-  OWNED(prem_schedule) *schedule = plan_text(file_of("blocks = 2; precedence_ns = 9L;", tasks));
+  OWNED(prem_schedule) *schedule =
+      prepared_schedule(file_of("blocks = 2; precedence_ns = 9L;", tasks));
   assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 10 + 9);
   prem_machine machine;
   prem_schedule_machine(schedule, &machine);
@@ -151,7 +144,7 @@ TEST(a_job_follows_its_predecessor_by_what_telling_it_takes) {
 
 TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
   /* slow would keep the block busy for 60 at a time if it were placed first */
-  OWNED(prem_schedule) *schedule = plan_text(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       file_of("blocks = 1;",
               "{ name = \"slow\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3; period_ns = 400L;"
               "  compute: { wcet_ns = 60L; }; },"
@@ -166,7 +159,7 @@ TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
 }
 
 TEST(latest_joins_jobs_of_unequal_periods) {
-  OWNED(prem_schedule) *schedule = plan_text(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       file_of("blocks = 2;",
               "{ name = \"fast\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
               "  prefetch: { wcet_ns = 20L; }; },"
@@ -177,7 +170,7 @@ TEST(latest_joins_jobs_of_unequal_periods) {
 }
 
 TEST(a_one_shot_beside_periodic_tasks_runs_once) {
-  OWNED(prem_schedule) *schedule = plan_text(
+  OWNED(prem_schedule) *schedule = prepared_schedule(
       file_of("blocks = 1;",
               "{ name = \"p\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 50L;"
               "  deadline_ns = 20L; prefetch: { wcet_ns = 20L; }; },"
@@ -191,9 +184,9 @@ TEST(a_one_shot_beside_periodic_tasks_runs_once) {
 
 TEST(nothing_starts_before_the_warmup_is_over) {
   OWNED(prem_schedule) *schedule =
-      plan_text(text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
-                     "policy: { warmup_tiles = 1; warmup_ns = 1000L; };",
-                     one_task));
+      prepared_schedule(text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
+                             "policy: { warmup_tiles = 1; warmup_ns = 1000L; };",
+                             one_task));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 1000);
   ck_assert_int_eq(find_slot(schedule, "a", 0, 0, PREM_PREFETCH).flags,
                    PREM_SLOT_WARMUP | PREM_SLOT_CHAINED);
@@ -202,159 +195,11 @@ TEST(nothing_starts_before_the_warmup_is_over) {
 
 /* ---- refused, each with its legal twin ------------------------------------------------------ */
 
-static prem_status try_plan(const char *source, prem_diag *diag) {
-  OWNED(prem_schedule) *schedule = schedule_from_text(source);
-  prem_plan *plan = NULL;
-  prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
-  ck_assert((plan != NULL) == (status == PREM_OK));
-  ck_assert((prem_diag_errors(diag) == 0) == (status == PREM_OK));
-  prem_schedule_set_plan(schedule, plan);
-  if (plan)
-    assert_checked(schedule);
-  return status;
-}
-
-static void assert_twins(prem_status status, int code, const char *words, const char *bad,
-                         const char *good) {
-  prem_diag *diag = prem_diag_new();
-  ck_assert_int_eq(try_plan(bad, diag), status);
-  bool found = false;
-  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
-    const prem_problem *problem = prem_diag_at(diag, i);
-    found = found || (problem->code == code && problem->severity == PREM_ERROR &&
-                      problem->line > 0 && strstr(problem->reason, words));
-  }
-  if (!found)
-    abort_with(words, diag);
-  prem_diag_free(diag);
-  diag = prem_diag_new();
-  if (try_plan(good, diag) != PREM_OK)
-    abort_with(words, diag);
-  prem_diag_free(diag);
-}
-
 GROUP("refused");
 
-TEST(a_demand_above_its_capacity) {
-  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
-                     " prefetch: { wcet_ns = 5L; demand: { memory = %d; }; }; }";
-  const char *platform = "blocks = 1; resources = ( { name = \"memory\"; capacity = 2; } );";
-  assert_twins(PREM_ERR_INFEASIBLE, 43, "3 is above the capacity of 2",
-               file_of(platform, text(form, 3)), file_of(platform, text(form, 2)));
-}
-
-TEST(a_demand_above_its_capacity_in_warmup_alone) {
-  const char *form =
-      "version = 1; name = \"t\"; platform: { blocks = 1; };"
-      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
-      "  together = true; prefetch: { wcet_ns = 5L; demand: { memory = %d; }; }; } );"
-      "policy: { warmup_tiles = 1; warmup_ns = 5L; };";
-  assert_twins(PREM_ERR_INFEASIBLE, 43, "2 is above the capacity of 1", text(form, 2),
-               text(form, 1));
-}
-
-TEST(blocks_that_start_together_and_ask_for_too_much) {
-  const char *platform = "blocks = 3; resources = ( { name = \"memory\"; capacity = 2; } );";
-  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = %d; tiles = 6; together = true;"
-                     " prefetch: { wcet_ns = 5L; }; }";
-  assert_twins(PREM_ERR_INFEASIBLE, 43, "3 blocks that start together ask for 3",
-               file_of(platform, text(form, 3)), file_of(platform, text(form, 2)));
-}
-
-static const char *load(const char *platform, int wcet_ns) {
-  return file_of(platform,
-                 text("{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 2; period_ns = 100L;"
-                      "  prefetch: { wcet_ns = 20L; }; },"
-                      "{ name = \"b\"; kernel = \"none\"; blocks = 1; tiles = 2; period_ns = 200L;"
-                      "  prefetch: { wcet_ns = %dL; }; }",
-                      wcet_ns));
-}
-
-TEST(memory_asked_for_more_than_all_its_time) {
-  assert_twins(PREM_ERR_INFEASIBLE, 43, "'memory' is overloaded: 101 % of its time (202 of 200 ns",
-               load("blocks = 3;", 61), load("blocks = 3;", 60));
-}
-
-TEST(a_block_asked_for_more_than_all_its_time) {
-  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2; period_ns = 100L;"
-                     "  prefetch: { wcet_ns = 25L; demand: { memory = 0; }; };"
-                     "  compute: { wcet_ns = %dL; }; }";
-  assert_twins(PREM_ERR_INFEASIBLE, 43,
-               "block 0, with one buffer, is overloaded: 102 % of its time",
-               file_of("blocks = 1;", text(form, 26)), file_of("blocks = 1;", text(form, 25)));
-  assert_twins(PREM_ERR_INFEASIBLE, 43, "the compute unit of block 0 is overloaded: 102 %",
-               file_of("blocks = 1; buffers = 2;", text(form, 51)),
-               file_of("blocks = 1; buffers = 2;", text(form, 37)));
-}
-
-static const char *two_due(const char *first_due, const char *second_due) {
-  return file_of("blocks = 2;",
-                 text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; %s"
-                      "  prefetch: { wcet_ns = 20L; }; },"
-                      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; %s"
-                      "  prefetch: { wcet_ns = 25L; }; }",
-                      first_due, second_due));
-}
-
-TEST(a_deadline_that_cannot_be_met) {
-  assert_twins(PREM_ERR_INFEASIBLE, 33,
-               "it ends at 45, 1 ns after 44; it waited longest for 'memory' (capacity 1)",
-               two_due("deadline_ns = 30L;", "deadline_ns = 44L;"),
-               two_due("deadline_ns = 30L;", "deadline_ns = 45L;"));
-  assert_twins(PREM_ERR_INFEASIBLE, 33, "it ends at 20, 1 ns after 19; it waited for nothing",
-               two_due("publish_ns = 19L;", ""), two_due("publish_ns = 20L;", ""));
-}
-
-TEST(a_phase_that_would_wrap_around_the_hyperperiod) {
-  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1; period_ns = 100L;"
-                     "  release_ns = %dL; prefetch: { wcet_ns = 30L; }; }";
-  assert_twins(PREM_ERR_INFEASIBLE, 38, "would wrap around the hyperperiod",
-               file_of("blocks = 1; guard_ns = 5L;", text(form, 66)),
-               file_of("blocks = 1; guard_ns = 5L;", text(form, 65)));
-}
-
-TEST(a_job_that_leaves_its_period) {
-  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = %d;"
-                     "  period_ns = 100L; compute: { wcet_ns = 50L; }; after = ( { task = \"b\";"
-                     "  lag_ns = 30L; } ); },"
-                     "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
-                     "  period_ns = 100L; compute: { wcet_ns = 20L; }; },"
-                     "{ name = \"c\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
-                     "  period_ns = 200L; compute: { wcet_ns = 20L; }; }";
-  assert_twins(PREM_ERR_INFEASIBLE, 32, "has a phase outside its period: it starts at 100, 1 ns",
-               file_of("blocks = 2;", text(form, 2)), file_of("blocks = 2;", text(form, 1)));
-}
-
-TEST(tasks_without_times) {
-  const char *form = "version = 1; name = \"t\"; platform: { blocks = 1; };"
-                     "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 100 ]; } );"
-                     "tasks = ( { name = \"inc\"; kernel = \"vector_increment\"; blocks = 1;"
-                     "  tile = [ 10 ]; arrays: { in = \"x\"; out = \"new\"; };"
-                     "  prefetch: { wcet_ns = 5L; }; writeback: { wcet_ns = 5L; }; %s } );";
-  assert_twins(PREM_ERR_INVALID, 0, "no profile: run `ttprem fit`; there are no WCETs for 'inc'",
-               text(form, ""), text(form, "compute: { wcet_ns = 5L; };"));
-}
-
-/* Eight are named, and how many more there are. */
-TEST(many_tasks_without_times) {
-  static const char *const more[] = {"'t0'", "'t0', 't1'", "'t6', 't7'", "'t6', 't7' and 1 more",
-                                     "'t6', 't7' and 2 more"};
-  static const int counts[] = {1, 2, 8, 9, 10};
-  for (int i = 0; i < 5; ++i) {
-    const char *tasks = "";
-    for (int t = 0; t < counts[i]; ++t)
-      tasks = text("%s%s{ name = \"t%d\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
-                   " compute: { }; }",
-                   tasks, t ? ", " : "", t);
-    OWNED(prem_schedule) *schedule = schedule_from_text(file_of("blocks = 1;", tasks));
-    OWNED(prem_diag) *diag = prem_diag_new();
-    prem_plan *plan = NULL;
-    ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_ERR_INVALID);
-    const char *reason = prem_diag_at(diag, 0)->reason;
-    const size_t length = strlen(reason), last = strlen(more[i]);
-    ck_assert_uint_gt(length, last);
-    ck_assert_str_eq(reason + length - last, more[i]);
-  }
+/* As the closed forms are, and each with its legal twin. */
+TEST(sets_are_refused_and_their_twins_are_planned) {
+  cases_judge("schedules/plan_cases.txt");
 }
 
 TEST(a_policy_that_does_not_exist) {

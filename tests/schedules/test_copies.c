@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of live frames in plans: planners leave their windows free, the checker sees whoever does
  * not, and sessions choose frames before they are copied. */
+#include "tests/common/cases.h"
 #include "tests/common/live.h"
 #include "tests/common/rounds.h"
 #include "tests/common/suite.h"
@@ -255,39 +256,8 @@ TEST(whatever_meets_a_copy_is_refused) {
   assert_checked(schedule);
 }
 
-static const struct {
-  const char *live, *problem;
-} wrong[] = {
-    {"inputs = ( { array = \"x\"; copy: { demand: { memory = 1; }; }; } );",
-     "E003: live.inputs[0].copy.wcet_ns: missing; give the longest time of a copy"},
-    {"inputs = ( { array = \"x\"; copy: { wcet_ns = 10L; demand: { bus = 1; }; }; } );",
-     "E024: live.inputs[0].copy.demand.bus: there is no resource 'bus' in the platform"},
-    {"inputs = ( { array = \"x\"; kind = \"trigger\"; copy: { wcet_ns = 10L; }; } );",
-     "E047: live.inputs.x.copy: the frame starts the hyperperiod, so its copy comes before it, "
-     "where no plan holds it; make the port \"queuing\" or \"sampling\", or leave `copy` out"},
-    {"inputs = ( { array = \"x\"; lead_ns = 950L; copy: { wcet_ns = 51L; }; } );",
-     "E047: live.inputs.x.copy.wcet_ns: is 51 ns, and lead_ns 950 ns: together they are longer "
-     "than the period of 1000 ns"},
-    {"outputs = ( { array = \"y\"; copy: { wcet_ns = 51L; }; } );",
-     "E047: live.outputs.y.copy.wcet_ns: is 51 ns, and the result is shown at publish_ns = 0 ns: "
-     "give a publish_ns by which the task has ended and its result is copied"},
-    {"outputs = ( { array = \"y\"; publish_ns = 51L; copy: { wcet_ns = 51L; }; } );",
-     "E047: live.outputs.y.copy.wcet_ns: is 51 ns, and the result is shown at publish_ns = 51 ns: "
-     "give a publish_ns by which the task has ended and its result is copied"},
-    {"inputs = ( { array = \"x\"; copy: { wcet_ns = 10L; demand: { h2d = 2; }; }; } );",
-     "E043: tasks.copy of x.prefetch.demand.h2d: a demand of 2 is above the capacity of 1: it can "
-     "never start"}};
-
-TESTS(wrong_copies_are_refused, (int)(sizeof wrong / sizeof *wrong)) {
-  OWNED(prem_diag) *diag = prem_diag_new();
-  OWNED(prem_schedule) *schedule = schedule_from_text_lenient(
-      two_tasks("period_ns = 1000L;", "period_ns = 1000L;", wrong[_i].live), diag);
-  if (prem_diag_errors(diag) == 0)
-    prem_check(schedule, NULL, diag);
-  ck_assert_uint_eq(prem_diag_errors(diag), 1);
-  const prem_problem *problem = prem_diag_at(diag, 0);
-  ck_assert_str_eq(text("E%03d: %s: %s", problem->code, problem->key, problem->reason),
-                   wrong[_i].problem);
+TEST(wrong_copies_are_refused) {
+  cases_judge("schedules/copy_cases.txt");
 }
 
 static const struct {

@@ -32,10 +32,9 @@ static prem_schedule *planned(const char *source, int64_t steps) {
  * come no earlier than 110. */
 TEST(one_shot_sets_get_a_longer_hyperperiod) {
   for (int64_t steps = 0; steps <= STEPS; steps += STEPS) {
-    prem_schedule *schedule =
+    OWNED(prem_schedule) *schedule =
         planned(sharing("precedence_ns = 25L;", "", "after = ( { task = \"w\"; } );", ""), steps);
     ck_assert_int_eq(schedule->plan->hyperperiod_ns, 90);
-    prem_schedule_free(schedule);
   }
 }
 
@@ -46,7 +45,7 @@ TEST(a_periodic_writer_is_moved) {
       "period_ns = 200L; release_ns = 85L; after = ( { task = \"w\"; instance = \"latest\"; } );";
   static const int64_t starts_ns[] = {100, 105};
   for (int i = 0; i < 2; ++i) {
-    prem_schedule *schedule =
+    OWNED(prem_schedule) *schedule =
         planned(sharing(text(form, 5 + 5 * i), "period_ns = 100L;", reader, ""), 0);
     FREED prem_slot *slots = NULL;
     int64_t count;
@@ -54,7 +53,6 @@ TEST(a_periodic_writer_is_moved) {
     for (int64_t s = 0; s < count; ++s)
       if (slots[s].task == 0 && slots[s].job == 1 && slots[s].phase == PREM_PREFETCH)
         ck_assert_int_eq(slots[s].planned_ns, starts_ns[i]);
-    prem_schedule_free(schedule);
   }
 }
 

@@ -9,31 +9,13 @@
 #include "tests/common/running.h"
 #include "tests/common/suite.h"
 
-/* What is printed becomes a schedule. */
-static FILE *begin_file(char *path) {
-  int descriptor = mkstemps(path, 4);
-  ck_assert_int_ge(descriptor, 0);
-  FILE *file = fdopen(descriptor, "w");
-  ck_assert(file);
-  return file;
-}
-
-static prem_schedule *end_file(FILE *file, const char *path) {
-  fclose(file);
-  prem_schedule *schedule = NULL;
-  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
-  unlink(path);
-  return schedule;
-}
-
 static prem_schedule *planted_schedule(int32_t tiles, int32_t blocks, int64_t *optimum_ns) {
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
-  FILE *file = begin_file(path);
+  FILE *file = print_begin();
   FREED planted_tile *drawn = (planted_tile *)malloc((size_t)tiles * sizeof *drawn);
   ck_assert(drawn);
   *optimum_ns = planted_draw(drawn, tiles, blocks, 11);
   planted_print(file, drawn, tiles, blocks, 5);
-  return end_file(file, path);
+  return print_end(file);
 }
 
 static prem_plan_report searched(prem_schedule *schedule, int64_t steps, uint64_t seed) {
@@ -75,10 +57,9 @@ TEST(planted_optima_are_nearly_reached) {
 /* ---- gangs ---------------------------------------------------------------------------------- */
 
 static prem_schedule *planted_gangs_schedule(const planted_gangs *set) {
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
-  FILE *file = begin_file(path);
+  FILE *file = print_begin();
   planted_gangs_print(file, set);
-  return end_file(file, path);
+  return print_end(file);
 }
 
 static double gang_gap_pct(const planted_gangs *set, int64_t steps) {
@@ -192,8 +173,7 @@ static const int32_t job_shop[10][5][2] = {
 
 /* Operations on the blocks of their machines. */
 static prem_schedule *job_shop_schedule(void) {
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
-  FILE *file = begin_file(path);
+  FILE *file = print_begin();
   fputs("version = 1; name = \"t\"; platform: { blocks = 5; resources = ("
         " { name = \"memory\"; capacity = 5; } ); };\ntasks = (\n",
         file);
@@ -208,7 +188,7 @@ static prem_schedule *job_shop_schedule(void) {
       fputs(" }", file);
     }
   fputs("\n);\n", file);
-  return end_file(file, path);
+  return print_end(file);
 }
 
 /* Without a way out of local optima 603 is as far as a hundred thousand schedules get. */

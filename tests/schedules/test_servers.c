@@ -2,6 +2,7 @@
 /* ctest: long */
 /* Servers: what is refused, each with its twin, and the bound of responses against a judge that
  * goes from one nanosecond to the next. */
+#include "tests/common/cases.h"
 #include "tests/common/rounds.h"
 #include "tests/common/suite.h"
 #include "tests/common/verdict.h"
@@ -27,152 +28,10 @@
   "{ task = \"c\"; phase = \"writeback\"; start_ns = 50L; } );"                                    \
   "closed: { open_ns = 109L; start_ns = [ 0L, 50L ]; end_ns = [ 20L, 60L ]; };"
 
-static const char *file_with(const char *servers) {
-  return file_of("blocks = 3;", text("%s, %s", CRITICAL, servers), PLAN);
-}
-
 GROUP("codes");
 
-TEST(a_deadline_is_within_the_bound) {
-  assert_twins(57, "134 ns are less than the 135 ns that an errand may take",
-               file_with(SERVER(PHASES "deadline_ns = 134L;", "tiles = 1; distance_ns = 1000L;")),
-               file_with(SERVER(PHASES "deadline_ns = 135L;", "tiles = 1; distance_ns = 1000L;")));
-  assert_legal(file_with(SERVER(PHASES "deadline_ns = 45L;", ""))); /* nobody promises it */
-}
-
-/* Then it comes 10 ns earlier, and is as late for the gate. */
-TEST(the_bound_has_the_time_until_a_tile_is_taken) {
-  const char *takes = "tiles = 1; distance_ns = 1000L; take_ns = 10L;";
-  assert_twins(57, "144 ns are less than the 145 ns that an errand may take",
-               file_with(text(SERVER(PHASES "deadline_ns = 144L;", "%s"), takes)),
-               file_with(text(SERVER(PHASES "deadline_ns = 145L;", "%s"), takes)));
-}
-
-TEST(there_is_room_for_all_that_may_come) {
-  assert_twins(56, "2 is less than the 3 errands that may be there at once",
-               file_with(SERVER(PHASES, "tiles = 1; burst = 3; distance_ns = 10000L;")),
-               file_with(SERVER(PHASES, "tiles = 1; burst = 2; distance_ns = 10000L;")));
-}
-
-TEST(more_cannot_come_than_is_worked_off) {
-  /* three tiles fit into 140 of 200 ns */
-  assert_twins(57, "no bound was found",
-               file_with(TASK("s", PHASES "blocks = [ 1 ]; server: { capacity = 65536; tiles = 1; "
-                                          "distance_ns = 66L; };")),
-               file_with(TASK("s", PHASES "blocks = [ 1 ]; server: { capacity = 65536; tiles = 1; "
-                                          "distance_ns = 67L; };")));
-}
-
-TEST(a_server_has_blocks_of_its_own) {
-  const char *server = "server: { capacity = 2; }; " PHASES;
-  assert_twins(55, "block 1 is also one of 'l'",
-               file_with(text("%s, %s", TASK("l", "blocks = [ 1 ]; " PHASES),
-                              text(TASK("s", "blocks = [ 2, 1 ]; %s"), server))),
-               file_with(text("%s, %s", TASK("l", "blocks = [ 1 ]; " PHASES),
-                              text(TASK("s", "blocks = [ 2 ]; %s"), server))));
-  assert_twins(
-      55, "or the same list as another server",
-      file_with(text(TASK("r", "blocks = [ 1 ]; %s") ", " TASK("s", "blocks = [ 1, 2 ]; %s"),
-                     server, server)),
-      file_with(text(TASK("r", "blocks = [ 1, 2 ]; %s") ", " TASK("s", "blocks = [ 1, 2 ]; %s"),
-                     server, server)));
-}
-
-TEST(a_tile_is_taken_at_a_gate) {
-  assert_twins(55, "a server takes a tile at the gate of the one",
-               file_with(SERVER("compute: { wcet_ns = 5L; }; writeback: { wcet_ns = 10L; };", "")),
-               file_with(SERVER("prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 5L; }; "
-                                "writeback: { wcet_ns = 10L; };",
-                                "")));
-}
-
-TEST(a_tile_ends_with_its_writeback) {
-  assert_refused(
-      55, "or without a writeback",
-      file_with(SERVER("prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 5L; };", "")));
-}
-
-TEST(an_errand_has_no_more_tiles_than_the_task) {
-  assert_twins(55, "5 is more than the 4 tiles", file_with(SERVER(PHASES, "tiles = 5;")),
-               file_with(SERVER(PHASES, "tiles = 4;")));
-}
-
-#define VECTOR(name, in, out, more)                                                                \
-  "{ name = \"" name "\"; kernel = \"vector_increment\"; tile = [ 16 ]; arrays: { in = \"" in      \
-  "\"; out = \"" out "\"; }; " more " prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 5L; }; "   \
-  "writeback: { wcet_ns = 5L; }; }"
-#define ARRAY(name, more) "{ name = \"" name "\"; type = \"f32\"; shape = [ 64 ]; " more " }"
-#define VECTORS(in, out, more)                                                                                          \
-  "version = 1; name = \"v\"; platform: { blocks = 3; };\narrays = ( " ARRAY("x", "") ", " ARRAY("y", more) ", " ARRAY( \
-      "z",                                                                                                              \
-      "") " );\ntasks = (\n" VECTOR("c", "x", "new",                                                                    \
-                                    "blocks = [ 0 ];") ",\n" VECTOR("l", "x", "z",                                      \
-                                                                    "blocks = [ 1 ]; class = "                          \
-                                                                    "\"best_effort\";") ","                             \
-                                                                                        "\n" VECTOR(                    \
-                                                                                            "s",                        \
-                                                                                            in,                         \
-                                                                                            out,                        \
-                                                                                            "bloc"                      \
-                                                                                            "ks "                       \
-                                                                                            "= [ "                      \
-                                                                                            "2 "                        \
-                                                                                            "]; "                       \
-                                                                                            "clas"                      \
-                                                                                            "s = "                      \
-                                                                                            "\"be"                      \
-                                                                                            "st_"                       \
-                                                                                            "effo"                      \
-                                                                                            "rt\""                      \
-                                                                                            "; "                        \
-                                                                                            "serv"                      \
-                                                                                            "er: "                      \
-                                                                                            "{ "                        \
-                                                                                            "capa"                      \
-                                                                                            "city"                      \
-                                                                                            " = "                       \
-                                                                                            "2; "                       \
-                                                                                            "};") "\n);"
-
-/* Nobody knows what kernel `none` would say; a vector's has no word for it. */
-TEST(a_kernel_says_whether_there_is_another_turn) {
-  assert_legal(file_with(SERVER(PHASES, "turns = 2;")));
-  assert_refused(
-      55, "has no output `more` of type i32",
-      "version = 1; name = \"v\"; platform: { blocks = 1; }; arrays = ( " ARRAY(
-          "x", "") " ); tasks = ( " VECTOR("s", "x", "new",
-                                           "blocks = [ 0 ]; class = \"best_effort\"; "
-                                           "server: { capacity = 2; turns = 2; };") " );");
-}
-
-TEST(what_a_server_writes_is_its_errands_own) {
-  assert_twins(45, "writes array 'z', which 'l' uses", VECTORS("x", "z", ""),
-               VECTORS("x", "y", ""));
-  assert_refused(45, "which is to be saved", VECTORS("x", "y", "save = \"y.raw\";"));
-}
-
-TEST(keys_are_refused_where_they_say_nothing) {
-  static const struct {
-    int code;
-    const char *task, *says;
-  } bad[] = {
-      {5, TASK("s", "blocks = [ 1 ]; period_ns = 100L; server: { capacity = 1; };" PHASES),
-       "whose errands come when they are sent"},
-      {5, TASK("s", "blocks = [ 1 ]; release_ns = 10L; server: { capacity = 1; };" PHASES),
-       "whose phases start as soon as they may"},
-      {5, "{ name = \"s\"; kernel = \"none\"; tiles = 1; server: { capacity = 1; };" PHASES "}",
-       "stands in a critical task"},
-      {3, SERVER(PHASES, "burst = 2;"), "how soon may they come again?"},
-      {3, TASK("s", "blocks = [ 1 ]; server: { tiles = 1; };" PHASES),
-       "say how many errands there is room for"},
-  };
-  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
-    prem_schedule *schedule = NULL;
-    OWNED(prem_diag) *diag = prem_diag_new();
-    ck_assert_int_eq(prem_schedule_load_text("t", file_with(bad[i].task), &schedule, diag),
-                     PREM_ERR_PARSE);
-    assert_says(diag, bad[i].code, bad[i].says);
-  }
+TEST(each_code_has_its_twin) {
+  cases_judge("schedules/server_cases.txt");
 }
 
 TEST(no_plan_is_made_that_is_too_slow) {

@@ -388,7 +388,7 @@ TEST(a_buffer_s_end_is_not_enough) {
   static const prem_plan_options ways[] = {{0},
                                            {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS}};
   for (size_t way = 0; way < sizeof ways / sizeof ways[0]; ++way) {
-    prem_schedule *schedule =
+    OWNED(prem_schedule) *schedule =
         schedule_from_text("version = 1; name = \"o\"; platform: { blocks = 1; };"
                            "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
                            "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 50L; }; },"
@@ -398,6 +398,5 @@ TEST(a_buffer_s_end_is_not_enough) {
       schedule->tasks[t].phase[PREM_COMPUTE].unit_turnaround_ns = 40;
     ck_assert_int_eq(plan_with(schedule, &ways[way]), PREM_OK);
     assert_kept(schedule);
-    prem_schedule_free(schedule);
   }
 }
