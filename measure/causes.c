@@ -288,10 +288,7 @@ static prem_status open_search(search *all, const prem_schedule *schedule, const
 
 static void close_search(search *all) {
   prem_waits_close(&all->waits);
-  free(all->origins);
-  free(all->of_task);
-  free(all->list);
-  free(all->next);
+  PREM_FREE(all->origins, all->of_task, all->list, all->next);
 }
 
 /* Block after block: the records that one looks at lie near those that the next one does. */

@@ -159,9 +159,7 @@ static prem_status fold(const launch *run, const prem_chain *chain, int64_t disc
   }
   room = room && add_ages(run, first, last, origins, discard, samples) &&
          add_reactions(run, first, last, origins, discard, samples);
-  free(origins);
-  free(next);
-  free(ends_ns);
+  PREM_FREE(origins, next, ends_ns);
   return room ? PREM_OK : PREM_ERR_MEMORY;
 }
 

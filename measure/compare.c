@@ -7,6 +7,7 @@
 #include "measure/campaign.h"
 #include "measure/job_times.h"
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 
@@ -318,7 +319,5 @@ void prem_result_free(prem_result *result) {
     return;
   for (int32_t i = 0; i < result->row_count; ++i)
     prem_row_free(&result->rows[i]);
-  free(result->rows);
-  free(result->launch_search.candidates);
-  free(result);
+  PREM_FREE(result->rows, result->launch_search.candidates, result);
 }

@@ -40,9 +40,7 @@ static void observed_free(prem_variant_times *observed) {
   for (int32_t t = 0; observed->responses && t < observed->task_count; ++t)
     free(observed->responses[t].ns);
   prem_times_free(&observed->makespan);
-  free(observed->phases);
-  free(observed->responses);
-  free(observed->beside);
+  PREM_FREE(observed->phases, observed->responses, observed->beside);
   *observed = (prem_variant_times){0};
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 /* One task's use of one array. */
@@ -351,11 +352,7 @@ prem_predecessor prem_predecessor_of(const prem_predecessors *of, const prem_tra
 void prem_predecessors_free(prem_predecessors *of) {
   if (!of)
     return;
-  free(of->edges);
-  free(of->first_edge);
-  free(of->spans);
-  free((void *)of->last);
-  free(of);
+  PREM_FREE(of->edges, of->first_edge, of->spans, (void *)of->last, of);
 }
 
 prem_status prem_predecessors_new(const prem_schedule *schedule, const prem_trace *trace,

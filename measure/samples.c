@@ -18,11 +18,8 @@ bool prem_time_list_add(prem_time_list *list, int64_t ns) {
 void prem_samples_free(prem_samples *samples, int32_t chains) {
   for (int32_t c = 0; samples->chains && c < chains; ++c)
     prem_chain_samples_free(&samples->chains[c]);
-  free(samples->chains);
-  free(samples->makespan.ns);
-  free(samples->response.ns);
-  free(samples->launch.ns);
-  free(samples->away.ns);
+  PREM_FREE(samples->chains, samples->makespan.ns, samples->response.ns, samples->launch.ns,
+            samples->away.ns);
   prem_trace_free(samples->last.trace);
 }
 

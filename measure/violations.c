@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "ttprem/measure.h"
 
@@ -230,8 +231,6 @@ prem_status prem_violations(const prem_schedule *schedule, const prem_trace *tra
     *certain = sweep.certain;
     *possible = sweep.possible;
   }
-  free(by_end);
-  free(gangs);
-  free(holds);
+  PREM_FREE(by_end, gangs, holds);
   return status;
 }

@@ -2,6 +2,7 @@
 /* What a phase waited for until it began. */
 #include "measure/waits.h"
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 #include <stdlib.h>
@@ -116,9 +117,7 @@ prem_status prem_waits_open(const prem_schedule *schedule, const prem_trace *tra
 }
 
 void prem_waits_close(prem_waits *waits) {
-  free(waits->order);
-  free(waits->first);
-  free(waits->begins);
+  PREM_FREE(waits->order, waits->first, waits->begins);
   prem_predecessors_free(waits->predecessors);
 }
 

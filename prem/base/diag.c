@@ -27,9 +27,8 @@ void prem_diag_free(prem_diag *diag) {
   if (!diag)
     return;
   for (size_t i = 0; i < diag->count; ++i) {
-    free((char *)diag->problems[i].file);
-    free((char *)diag->problems[i].key);
-    free((char *)diag->problems[i].reason);
+    PREM_FREE((char *)diag->problems[i].file, (char *)diag->problems[i].key,
+              (char *)diag->problems[i].reason);
   }
   free(diag->problems);
   free(diag);
@@ -67,9 +66,7 @@ void prem_diag_add(prem_diag *diag, prem_severity severity, int code, prem_place
   char *file = strdup(place.file ? place.file : "");
   char *name = strdup(key ? key : "");
   if (!reason || !file || !name) {
-    free(reason);
-    free(file);
-    free(name);
+    PREM_FREE(reason, file, name);
     ++diag->dropped;
     return;
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What only all tasks of a file together show: the hyperperiod, sums of times, precedence. */
+#include "prem/base/list.h"
 #include "prem/file/reader.h"
 
 #include <inttypes.h>
@@ -146,9 +147,7 @@ static void find_cycles(prem_reader *reader) {
     for (int32_t t = 0; t < reader->schedule->task_count; ++t)
       if (search.state[t] == UNSEEN)
         search_from(reader, &search, t);
-  free(search.state);
-  free(search.path);
-  free(search.edge);
+  PREM_FREE(search.state, search.path, search.edge);
 }
 
 void prem_read_relations(prem_reader *reader) {

@@ -448,9 +448,7 @@ static prem_status read_source(prem_reader *reader) {
   if (status == PREM_OK)
     read_root(reader, config_root_setting(&config));
   config_destroy(&config);
-  free(reader->entries);
-  free(reader->block_is_used);
-  free(reader->array_at);
+  PREM_FREE(reader->entries, reader->block_is_used, reader->array_at);
   return status == PREM_OK && reader->out_of_memory ? PREM_ERR_MEMORY : status;
 }
 

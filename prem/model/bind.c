@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binding: what a task's kernel makes of its arrays, tile and arguments. */
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/suggest.h"
 #include "prem/model/bind_again.h"
@@ -646,10 +647,7 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
 /* ---- anew ------------------------------------------------------------------------------------ */
 
 void prem_task_forget_binding(prem_task *task) {
-  free(task->windows);
-  free(task->arrays);
-  free(task->layout);
-  free(task->params);
+  PREM_FREE(task->windows, task->arrays, task->layout, task->params);
   task->windows = NULL;
   task->arrays = NULL;
   task->layout = NULL;

@@ -2,6 +2,7 @@
 /* Precedence by block: what a block's tiles read, the same block must have written. */
 #include "prem/model/by_block.h"
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 #include <inttypes.h>
@@ -52,10 +53,7 @@ static void order_boxes(box *boxes, int32_t count) {
 }
 
 static void free_written(written *w) {
-  free(w->boxes);
-  free(w->end);
-  free(w->position);
-  free(w->found);
+  PREM_FREE(w->boxes, w->end, w->position, w->found);
 }
 
 static prem_status list_written(const prem_schedule *schedule, const prem_task *before,

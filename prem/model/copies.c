@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/model/private.h"
 
 /* ---- when they come ------------------------------------------------------------------------- */
@@ -157,9 +158,7 @@ static void free_plan(prem_plan *plan, int32_t first) {
   for (int32_t i = 0; plan->starts && i < plan->starts_count; ++i)
     if (plan->starts[i].task >= first)
       free(plan->starts[i].start_ns);
-  free(plan->starts);
-  free(plan->modes);
-  free(plan);
+  PREM_FREE(plan->starts, plan->modes, plan);
 }
 
 static prem_status add_plans(const prem_schedule *schedule, prem_schedule *to) {
@@ -249,9 +248,8 @@ void prem_copies_free(prem_schedule *with_copies) {
   free_plan(with_copies->plan, first);
   free(with_copies->tasks);
   if (with_copies->private_data) {
-    free(with_copies->private_data->by_name);
-    free(with_copies->private_data->block_in);
-    free(with_copies->private_data->block_out);
+    PREM_FREE(with_copies->private_data->by_name, with_copies->private_data->block_in,
+              with_copies->private_data->block_out);
   }
   free(with_copies->private_data);
   free(with_copies);

@@ -153,9 +153,7 @@ prem_status prem_overruns_new(const prem_schedule *schedule, prem_overruns *out)
 void prem_overruns_free(prem_overruns *overruns) {
   for (int32_t t = 0; overruns->makers && t < overruns->task_count; ++t)
     free(overruns->makers[t].tasks);
-  free(overruns->makers);
-  free(overruns->concerns);
-  free(overruns->order);
+  PREM_FREE(overruns->makers, overruns->concerns, overruns->order);
   *overruns = (prem_overruns){0};
 }
 
@@ -294,9 +292,7 @@ bool prem_judge_overruns(const prem_schedule *schedule, prem_status *status, pre
   for (int32_t t = 0; !*status && overruns.order && t < schedule->task_count; ++t)
     if (all.is_read[t] && prem_gives_up_jobs(&schedule->tasks[t]))
       is_good &= judge_giving_up(schedule, &overruns, &all, t, is_left_out, diag);
-  free(is_left_out);
-  free(all.list);
-  free(all.is_read);
+  PREM_FREE(is_left_out, all.list, all.is_read);
   prem_overruns_free(&overruns);
   return is_good && !*status;
 }

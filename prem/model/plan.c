@@ -22,11 +22,7 @@ void prem_plan_free(prem_plan *plan) {
     free(plan->starts[i].start_ns);
   for (int32_t i = 0; i < plan->mode_count; ++i)
     prem_plan_free(plan->modes[i]);
-  free(plan->modes);
-  free(plan->closed);
-  free(plan->starts);
-  free(plan->affine);
-  free(plan);
+  PREM_FREE(plan->modes, plan->closed, plan->starts, plan->affine, plan);
 }
 
 enum { MAX_ENTRIES = 1 << 30, MAX_IDLE_BLOCKS = 1 << 24 };

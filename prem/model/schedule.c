@@ -55,28 +55,15 @@ static void free_task(prem_task *task) {
     free(task->args[i].values);
     free(task->args[i].ints);
   }
-  free(task->joined.demand);
-  free(task->args);
-  free(task->blocks);
-  free(task->after);
-  free(task->port_names);
-  free(task->port_arrays);
-  free(task->windows);
-  free(task->arrays);
-  free(task->params);
-  free(task->layout);
+  PREM_FREE(task->joined.demand, task->args, task->blocks, task->after, task->port_names,
+            task->port_arrays, task->windows, task->arrays, task->params, task->layout);
 }
 
 static void free_private(struct prem_schedule_private *own) {
   for (size_t i = 0; i < own->file_count; ++i)
     free(own->files[i]);
-  free(own->files);
-  free(own->source);
-  free(own->by_name);
-  free(own->block_in);
-  free(own->block_out);
-  free(own->references);
-  free(own);
+  PREM_FREE(own->files, own->source, own->by_name, own->block_in, own->block_out, own->references,
+            own);
 }
 
 void prem_schedule_free(prem_schedule *schedule) {
@@ -91,15 +78,11 @@ void prem_schedule_free(prem_schedule *schedule) {
   for (int32_t i = 0; i < schedule->profile_count; ++i)
     free(schedule->profiles[i].path);
   prem_chains_free(&schedule->measure);
-  free(schedule->tasks);
-  free(schedule->arrays);
-  free(schedule->profiles);
+  PREM_FREE(schedule->tasks, schedule->arrays, schedule->profiles);
   for (int32_t i = 0; i < schedule->live_count; ++i)
     free(schedule->live[i].copy.demand);
-  free(schedule->live);
-  free(schedule->operating_modes);
-  free(schedule->platform.resources);
-  free(schedule->path);
+  PREM_FREE(schedule->live, schedule->operating_modes, schedule->platform.resources,
+            schedule->path);
   prem_plan_free(schedule->plan);
   free_private(schedule->private_data);
   free(schedule);

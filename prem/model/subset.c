@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Some of a schedule's tasks, at the instants and on the blocks that they have in the whole. */
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/model/modes.h"
 #include "prem/model/overrun.h"
@@ -328,9 +329,7 @@ static prem_status make_part(const prem_schedule *schedule, const bool *keep, co
     *out = to.part;
   else
     prem_schedule_free(to.part);
-  free(keep_of_arrays);
-  free(to.task);
-  free(to.array);
+  PREM_FREE(keep_of_arrays, to.task, to.array);
   return status;
 }
 

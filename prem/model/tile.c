@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/model/by_block.h"
 #include "prem/model/private.h"
@@ -205,12 +206,7 @@ static bool sharing_new(sharing *s, const prem_schedule *schedule) {
 }
 
 static void sharing_free(sharing *s) {
-  free(s->followers);
-  free(s->order);
-  free(s->depth);
-  free(s->height);
-  free(s->bytes);
-  free(s->beside);
+  PREM_FREE(s->followers, s->order, s->depth, s->height, s->bytes, s->beside);
 }
 
 /* Of a task in error nobody knows what it follows, or reads. */

@@ -233,9 +233,7 @@ static void find_those_before(const following *f, int32_t *path) {
 static void free_following(following *f) {
   for (int32_t t = 0; f->reached && t < f->schedule->task_count; ++t)
     free(f->reached[t]);
-  free(f->reached);
-  free(f->is_same);
-  free(f->is_before);
+  PREM_FREE(f->reached, f->is_same, f->is_before);
 }
 
 static prem_status follow(const prem_schedule *schedule, int32_t writer, following *f) {
@@ -325,10 +323,7 @@ prem_status prem_versions_new_early(const prem_schedule *schedule, prem_versions
 void prem_versions_free(prem_versions *versions) {
   for (int32_t i = 0; i < versions->use_count; ++i)
     free(versions->uses[i].version);
-  free(versions->uses);
-  free(versions->arrays);
-  free(versions->number);
-  free(versions->changes);
+  PREM_FREE(versions->uses, versions->arrays, versions->number, versions->changes);
   *versions = (prem_versions){0};
 }
 

@@ -75,12 +75,7 @@ static void free_table(prem_table *table) {
   }
   for (int64_t i = 0; i < table->value_count; ++i)
     free(table->values[i].text);
-  free(table->columns);
-  free(table->values);
-  free(table->name);
-  free(table->title);
-  free(table->source);
-  free(table);
+  PREM_FREE(table->columns, table->values, table->name, table->title, table->source, table);
 }
 
 static void free_chart(prem_chart *chart) {
@@ -99,14 +94,8 @@ void prem_findings_free(prem_findings *findings) {
     free_table(findings->tables[i]);
   for (int64_t i = 0; i < findings->chart_count; ++i)
     free_chart(&findings->charts[i]);
-  free(findings->notes);
-  free(findings->tables);
-  free(findings->charts);
-  free(findings->name);
-  free(findings->title);
-  free(findings->question);
-  free(findings->verdict);
-  free(findings);
+  PREM_FREE(findings->notes, findings->tables, findings->charts, findings->name, findings->title,
+            findings->question, findings->verdict, findings);
 }
 
 static char *format_text(prem_findings *findings, const char *format, va_list arguments) {

@@ -314,9 +314,7 @@ static json_t *read_samples(prem_csv *csv, const json_t *result) {
   json_t *made = whole ? samples_json(result, &set) : NULL;
   for (int64_t i = 0; set.all && i < curves; ++i)
     free(set.all[i].values);
-  free(set.all);
-  free(set.task_of);
-  free(set.is_apart);
+  PREM_FREE(set.all, set.task_of, set.is_apart);
   return made;
 }
 

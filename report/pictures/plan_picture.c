@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "measure/resource_usage.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 #include "report/pictures/drawing.h"
@@ -774,12 +775,7 @@ static prem_status draw(const prem_schedule *schedule, const char *path, FILE *s
     status = write_script(script, schedule, &shown, slots, count, path);
   if (status == PREM_OK)
     status = prem_draw_script(script, path, stop, diag);
-  free(shown.slots);
-  free(shown.lanes);
-  free(shown.lane_of);
-  free(shown.rows);
-  free(shown.first_row);
-  free(slots);
+  PREM_FREE(shown.slots, shown.lanes, shown.lane_of, shown.rows, shown.first_row, slots);
   return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "prem/base/csv_quote.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "report/traces/csv_reader.h"
 #include "report/traces/perfetto.h"
@@ -478,11 +479,7 @@ static prem_status convert(converter *work) {
 static void free_room(converter *work) {
   for (int32_t block = 0; work->blocks && block <= PREM_MAX_BLOCKS; ++block)
     free(work->blocks[block]);
-  free((void *)work->blocks);
-  free(work->ahead);
-  free(work->named);
-  free(work->tasks.names);
-  free(work->tasks.slots);
+  PREM_FREE((void *)work->blocks, work->ahead, work->named, work->tasks.names, work->tasks.slots);
   prem_csv_close(&work->csv);
 }
 

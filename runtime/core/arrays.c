@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "prem/base/list.h"
 #include "prem/model/private.h"
 #include "runtime/core/image.h"
 
@@ -732,16 +733,8 @@ void prem_arrays_free(prem_arrays *arrays) {
       free(arrays->first[a].base);
   }
   prem_versions_free(&arrays->versions);
-  free(arrays->first);
-  free(arrays->made);
-  free(arrays->made_at);
-  free(arrays->changed_at);
-  free(arrays->is_open);
-  free(arrays->servers);
-  free(arrays->storage);
-  free(arrays->reference);
-  free(arrays->tolerance);
-  free(arrays);
+  PREM_FREE(arrays->first, arrays->made, arrays->made_at, arrays->changed_at, arrays->is_open,
+            arrays->servers, arrays->storage, arrays->reference, arrays->tolerance, arrays);
 }
 
 void prem_arrays_poison(prem_arrays *arrays) {

@@ -319,9 +319,7 @@ static prem_status name_windows(prem_free_part *part, const prem_schedule *whole
     if (status == PREM_OK)
       sort_due(&n);
   }
-  free(n.critical);
-  free(n.first_ns);
-  free(slots);
+  PREM_FREE(n.critical, n.first_ns, slots);
   return status;
 }
 
@@ -373,13 +371,8 @@ void prem_free_part_free(prem_free_part *part) {
   prem_arrays_free(part->arrays);
   prem_program_free(part->program);
   prem_schedule_free(part->schedule);
-  free(part->ahead_ns);
-  free((void *)part->closed.windows);
-  free(part->closed_for);
-  free(part->due);
-  free(part->due_from);
-  free(part->jobs);
-  free(part);
+  PREM_FREE(part->ahead_ns, (void *)part->closed.windows, part->closed_for, part->due,
+            part->due_from, part->jobs, part);
 }
 
 prem_status prem_free_part_judge(const prem_free_part *part, uint32_t others, prem_mode mode,
@@ -429,9 +422,7 @@ void prem_best_effort_trace_free(prem_best_effort_trace *trace) {
   if (!trace)
     return;
   prem_trace_free(trace->trace);
-  free(trace->errands);
-  free(trace->counts);
-  free(trace);
+  PREM_FREE(trace->errands, trace->counts, trace);
 }
 
 void prem_best_effort_trace_clear(prem_best_effort_trace *trace) {

@@ -2,6 +2,7 @@
 /* Which jobs must not overtake which, for the sake of an array that they share. */
 #include "runtime/core/data_edges.h"
 
+#include "prem/base/list.h"
 #include "runtime/core/compilation.h"
 
 #include <stdlib.h>
@@ -291,9 +292,7 @@ static prem_status add_version_edges(prem_program *program) {
 static void free_ordering(ordering *o) {
   for (int32_t t = 0; o->spans && t < o->program->schedule->task_count; ++t)
     free(o->spans[t]);
-  free(o->spans);
-  free(o->uses);
-  free(o->conflicts);
+  PREM_FREE(o->spans, o->uses, o->conflicts);
 }
 
 prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *slots,

@@ -2,6 +2,7 @@
 /* Compiling a plan: slots into the tables of records that the blocks execute. */
 #include "runtime/core/program.h"
 
+#include "prem/base/list.h"
 #include "prem/model/modes.h"
 #include "runtime/core/compilation.h"
 #include "runtime/core/data_edges.h"
@@ -391,9 +392,7 @@ void prem_program_free(prem_program *program) {
   prem_versions_free(&program->versions);
   for (int32_t p = 1; p < program->plan_count; ++p)
     prem_program_free(program->plans[p]);
-  free(program->plans);
-  free(program->off);
-  free(program);
+  PREM_FREE(program->plans, program->off, program);
 }
 
 bool prem_block_memory_first(const prem_block_program *block, int32_t m, int32_t c) {

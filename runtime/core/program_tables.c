@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A block's tables of records: their order, the phases of each tile, flags. */
+#include "prem/base/list.h"
 #include "runtime/core/compilation.h"
 
 #include <stdio.h>
@@ -328,9 +329,7 @@ static void flag_records(const prem_compilation *c) {
 /* ---- putting it together -------------------------------------------------------------------- */
 
 static void leave_block(prem_compilation *c) {
-  free(c->order);
-  free(c->tiles);
-  free(c->job_seen);
+  PREM_FREE(c->order, c->tiles, c->job_seen);
   c->order = NULL;
   c->tiles = NULL;
   c->job_seen = NULL;
@@ -385,8 +384,6 @@ prem_status prem_tables_make(prem_program *program, const prem_slot *slots, int6
                         .entries = malloc(((size_t)slot_count + 1) * sizeof *c.entries)};
   prem_status status = c.entries ? compile_blocks(&c, slot_count) : PREM_ERR_MEMORY;
   program->record_count = slot_count;
-  free(c.entries);
-  free(c.first_entry);
-  free(c.shares);
+  PREM_FREE(c.entries, c.first_entry, c.shares);
   return status;
 }

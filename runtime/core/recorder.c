@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 enum { CELLS_ALIGNMENT_BYTES = 128 }; /* two cache lines: the prefetcher fetches them in pairs */
@@ -55,9 +56,7 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
   prem_late_log *late = malloc(sizeof *late);
   unsigned char *stats = one_thread ? NULL : aligned_alloc(CELLS_ALIGNMENT_BYTES, blocks * stride);
   if (!recorders || !late || (!stats && !one_thread)) {
-    free(recorders);
-    free(late);
-    free(stats);
+    PREM_FREE(recorders, late, stats);
     return PREM_ERR_MEMORY;
   }
   atomic_init(&late->count, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trace: its room, its counts, its CSV form. */
+#include "prem/base/list.h"
 #include "runtime/core/best_effort.h"
 #include "runtime/core/recorder.h"
 
@@ -103,14 +104,8 @@ bool prem_trace_is_of(const prem_trace *trace, const prem_schedule *schedule) {
 void prem_trace_free(prem_trace *trace) {
   if (!trace)
     return;
-  free(trace->first_job);
-  free(trace->records);
-  free(trace->late);
-  free(trace->stats);
-  free(trace->job_end_ns);
-  free(trace->away_ns);
-  free(trace->epoch_ns);
-  free(trace->operating_mode);
+  PREM_FREE(trace->first_job, trace->records, trace->late, trace->stats, trace->job_end_ns,
+            trace->away_ns, trace->epoch_ns, trace->operating_mode);
   prem_best_effort_trace_free(trace->best_effort);
   free(trace);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
+
 /* ---- a team --------------------------------------------------------------------------------- */
 
 static prem_status copy_kernels(prem_cpu *cpu) {
@@ -108,9 +110,7 @@ void prem_cpu_release(prem_cpu *cpu) {
     return;
   for (int32_t b = 0; cpu->blocks && b < cpu->block_count; ++b)
     free(cpu->blocks[b].absences);
-  free(cpu->kernels);
-  free(cpu->blocks);
-  free(cpu);
+  PREM_FREE(cpu->kernels, cpu->blocks, cpu);
 }
 
 static void free_team(prem_cpu *cpu) {

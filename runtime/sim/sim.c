@@ -1011,11 +1011,7 @@ static void sim_close(void *state) {
     free(sim->tasks[t].done);
     free(sim->tasks[t].successors);
   }
-  free(sim->use_of);
-  free(sim->blocks);
-  free(sim->tasks);
-  free(sim->units);
-  free(sim->clock.node);
+  PREM_FREE(sim->use_of, sim->blocks, sim->tasks, sim->units, sim->clock.node);
   prem_red_zones_free(&sim->zones);
   free(sim);
 }

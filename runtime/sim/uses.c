@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the phases of a program take of the simulated machine. */
+#include "prem/base/list.h"
 #include "runtime/sim/sim.h"
 
 #include <stdlib.h>
@@ -261,10 +262,6 @@ prem_status sim_share_new(const prem_program *program, bool company, int32_t **u
 void sim_share_free(sim_share *share) {
   for (int32_t g = 0; share->groups && g < share->group_count; ++g)
     free(share->groups[g].running);
-  free(share->groups);
-  free(share->demands);
-  free(share->uses);
-  free(share->first_use);
-  free(share->gang);
-  free(share->queue);
+  PREM_FREE(share->groups, share->demands, share->uses, share->first_use, share->gang,
+            share->queue);
 }

@@ -2,6 +2,7 @@
 /* The independent checker: the second opinion on a plan. Shares no code with the planners. */
 #include "schedules/checker/check.h"
 
+#include "prem/base/list.h"
 #include "prem/model/copies.h"
 #include "prem/model/modes.h"
 
@@ -268,12 +269,8 @@ static prem_status check_slots(const prem_checker *checker) {
 
 /* The checker of an operating mode's plan begins as a copy of the file's. */
 static void free_tables(prem_checker *checker) {
-  free(checker->judged);
-  free(checker->slots);
-  free(checker->first_tile);
-  free(checker->first_job);
-  free(checker->tiles);
-  free(checker->jobs);
+  PREM_FREE(checker->judged, checker->slots, checker->first_tile, checker->first_job,
+            checker->tiles, checker->jobs);
   checker->judged = NULL;
   checker->slots = NULL;
   checker->first_tile = checker->first_job = NULL;

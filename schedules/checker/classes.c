@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is between critical and best-effort tasks: they share nothing but the memory, and that is
  * closed to best effort while critical memory phases run. */
+#include "prem/base/list.h"
 #include "schedules/checker/check.h"
 
 #include <inttypes.h>
@@ -453,9 +454,7 @@ static prem_status judge_closed(closed_check *c) {
     check_open(c);
     check_runnable(c);
   }
-  free(slots);
-  free(c->edges);
-  free(c->windows);
+  PREM_FREE(slots, c->edges, c->windows);
   return status;
 }
 

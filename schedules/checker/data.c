@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that share an array which one of them writes: a run lets none touch it before those have
  * ended that the plan ends before. Who waits has to be told, so the plan must leave time for it. */
+#include "prem/base/list.h"
 #include "schedules/checker/check.h"
 
 #include <stdio.h>
@@ -403,11 +404,6 @@ prem_status prem_check_data(const prem_checker *checker) {
   if (status == PREM_OK)
     status = judge_all(&data);
   prem_versions_free(&data.versions);
-  free(data.uses);
-  free(data.follower);
-  free(data.conflicts);
-  free(data.touches);
-  free(data.over_ns);
-  free(data.ordered);
+  PREM_FREE(data.uses, data.follower, data.conflicts, data.touches, data.over_ns, data.ordered);
   return status;
 }

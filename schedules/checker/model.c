@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What can be judged without a plan: times, demand and supply, scratchpad, blocks, arrays. */
+#include "prem/base/list.h"
 #include "schedules/checker/check.h"
 
 #include <math.h>
@@ -374,11 +375,7 @@ static prem_status check_arrays(const prem_checker *checker) {
       first = i;
     }
   }
-  free(uses);
-  free(o.first);
-  free(o.successor);
-  free(o.queue);
-  free(o.seen);
+  PREM_FREE(uses, o.first, o.successor, o.queue, o.seen);
   return status;
 }
 

@@ -3,6 +3,7 @@
 #include "schedules/planner/replan.h"
 
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "schedules/planner/common/wrap.h"
 #include "schedules/planner/repair/repair.h"
 
@@ -286,9 +287,7 @@ prem_status prem_old_plan_read(const prem_planning *planning, const prem_schedul
 }
 
 void prem_old_plan_free(prem_old_plan *old) {
-  free(old->task_of);
-  free(old->changed);
-  free(old->slots);
+  PREM_FREE(old->task_of, old->changed, old->slots);
   *old = (prem_old_plan){0};
 }
 
@@ -563,8 +562,6 @@ prem_status prem_replan_count(const prem_planning *planning, const prem_old_plan
   }
   report->removed = old->removed;
   report->keeps = true;
-  free(slots);
-  free(wanted_ns);
-  free(first);
+  PREM_FREE(slots, wanted_ns, first);
   return status;
 }

@@ -13,6 +13,7 @@
 #include "schedules/planner/response.h"
 
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/random.h"
 #include "prem/model/job_chain.h"
 #include "schedules/planner/common/data_gaps.h"
@@ -184,9 +185,7 @@ static prem_status list_pieces(response *r) {
       r->order[i] = i;
     qsort_r(r->order, (size_t)r->count, sizeof *r->order, by_urgency, r->pieces);
   }
-  free(urgency_ns);
-  free(depth);
-  free(by_rank);
+  PREM_FREE(urgency_ns, depth, by_rank);
   return whole ? PREM_OK : PREM_ERR_MEMORY;
 }
 
@@ -633,15 +632,7 @@ prem_status prem_plan_response(const prem_planning *planning, const prem_search_
   if (r.placer.schedule)
     prem_placer_close(&r.placer);
   prem_data_gaps_free(r.gaps);
-  free(r.pieces);
-  free(r.order);
-  free(r.tried);
-  free(r.first_job);
-  free(r.end_ns);
-  free(r.missing);
-  free(r.rank);
-  free(r.later_ns);
-  free(r.best.response_ns);
-  free(r.now.response_ns);
+  PREM_FREE(r.pieces, r.order, r.tried, r.first_job, r.end_ns, r.missing, r.rank, r.later_ns,
+            r.best.response_ns, r.now.response_ns);
   return status;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "runtime/cuda/baselines/native_round.h"
 #include "runtime/cuda/baselines/native_tiles.h"
 #include "runtime/cuda/host/program.h"
@@ -335,11 +336,8 @@ void prem_native_free(prem_native *native) {
   cudaFree(native->copied);
   cudaFreeHost(native->words);
   prem_untiled_order_free(&native->order);
-  free(native->launch_search.candidates);
-  free(native->ends_seen);
-  free(native->ended);
-  free(native->tasks);
-  free(native);
+  PREM_FREE(native->launch_search.candidates, native->ends_seen, native->ended, native->tasks,
+            native);
 }
 
 bool prem_native_is_lost(const prem_native *native) {

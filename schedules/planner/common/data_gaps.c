@@ -191,10 +191,7 @@ prem_status prem_data_gaps_new(const prem_planning *planning, prem_data_gaps **o
 void prem_data_gaps_free(prem_data_gaps *gaps) {
   if (!gaps)
     return;
-  free(gaps->pairs);
-  free(gaps->first_job);
-  free(gaps->spans);
-  free(gaps->ends_ns);
+  PREM_FREE(gaps->pairs, gaps->first_job, gaps->spans, gaps->ends_ns);
   prem_version_edges_free(gaps->edges, gaps->edge_count);
   free(gaps);
 }

@@ -16,6 +16,7 @@
  * data_gaps.h), all are placed once more, the other one later.
  */
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/greedy/greedy.h"
@@ -556,13 +557,7 @@ static prem_status place_apart(construction *c) {
 static void release(construction *c) {
   if (c->placer.schedule)
     prem_placer_close(&c->placer);
-  free(c->order);
-  free(c->first_job);
-  free(c->jobs);
-  free(c->sequence);
-  free(c->piped);
-  free(c->later_ns);
-  free(c->late);
+  PREM_FREE(c->order, c->first_job, c->jobs, c->sequence, c->piped, c->later_ns, c->late);
   prem_data_gaps_free(c->gaps);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 /** One block of the task, or all of them where they start together. */
@@ -236,8 +237,6 @@ prem_status prem_pipeline_place(prem_placer *placer, int32_t task, int32_t job, 
   if (!status)
     status = run_lanes(&p);
   *count = p.count;
-  free(p.pair_demand);
-  free(p.lanes);
-  free(p.ends);
+  PREM_FREE(p.pair_demand, p.lanes, p.ends);
   return status;
 }

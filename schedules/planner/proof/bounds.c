@@ -8,6 +8,7 @@
  * of which no two fit beside each other.
  */
 #include "schedules/planner/proof/bounds.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "schedules/planner/common/jackson.h"
 #include "schedules/planner/proof/refute.h"
@@ -224,11 +225,7 @@ static bool find_paths(bounding *b) {
 }
 
 static void release(bounding *b) {
-  free(b->head);
-  free(b->tail);
-  free(b->latest);
-  free(b->works);
-  free(b->heap);
+  PREM_FREE(b->head, b->tail, b->latest, b->works, b->heap);
   prem_rules_free(&b->rules);
 }
 

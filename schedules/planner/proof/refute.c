@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 
@@ -554,23 +555,8 @@ void prem_refuter_free(prem_refuter *r) {
   if (!r)
     return;
   for (int32_t t = 0; t < r->team_count; ++t) {
-    free(r->teams[t].bodies);
-    free(r->teams[t].demands);
-    free(r->teams[t].length);
-    free(r->teams[t].min);
+    PREM_FREE(r->teams[t].bodies, r->teams[t].demands, r->teams[t].length, r->teams[t].min);
   }
-  free(r->now.first);
-  free(r->now.last);
-  free(r->now.order);
-  free(r->kept.first);
-  free(r->kept.last);
-  free(r->kept.order);
-  free(r->arcs);
-  free(r->bodies);
-  free(r->apart);
-  free(r->pairs);
-  free(r->teams);
-  free(r->from);
-  free(r->to);
-  free(r);
+  PREM_FREE(r->now.first, r->now.last, r->now.order, r->kept.first, r->kept.last, r->kept.order,
+            r->arcs, r->bodies, r->apart, r->pairs, r->teams, r->from, r->to, r);
 }

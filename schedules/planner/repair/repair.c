@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places of an older plan: making and freeing what keeps them, and which jobs yield. */
+#include "prem/base/list.h"
 #include "schedules/planner/repair/state.h"
 
 #include <stdlib.h>
@@ -177,14 +178,6 @@ prem_status prem_repair_new(const prem_planning *planning, const prem_slot *slot
 void prem_repair_free(prem_repair *k) {
   if (!k)
     return;
-  free(k->first_tile);
-  free(k->first_job);
-  free(k->groups);
-  free(k->order);
-  free(k->place_of);
-  free(k->held);
-  free(k->yields);
-  free(k->until_ns);
-  free(k->late);
-  free(k);
+  PREM_FREE(k->first_tile, k->first_job, k->groups, k->order, k->place_of, k->held, k->yields,
+            k->until_ns, k->late, k);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 enum { LOOK_EACH = 8192 }; /* activities, at the clock */
@@ -464,18 +465,6 @@ void prem_decoder_free(prem_decoder *d) {
     free(d->owned[o].at);
     free(d->owned[o].level);
   }
-  free(d->renewables);
-  free(d->owned);
-  free(d->free_from);
-  free(d->free_count);
-  free(d->waiting);
-  free(d->woken_by);
-  free(d->left);
-  free(d->right);
-  free(d->rank);
-  free(d->arcs_left);
-  free(d->from);
-  free(d->key);
-  free(d->start);
-  free(d);
+  PREM_FREE(d->renewables, d->owned, d->free_from, d->free_count, d->waiting, d->woken_by, d->left,
+            d->right, d->rank, d->arcs_left, d->from, d->key, d->start, d);
 }

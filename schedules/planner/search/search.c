@@ -17,6 +17,7 @@
  */
 #include "schedules/planner/search/search.h"
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 #include "schedules/planner/search/decode.h"
@@ -688,16 +689,8 @@ static bool make_arrays(search *s) {
 static void release(search *s) {
   for (int32_t i = 0; s->members && i < s->member_count; ++i)
     free(s->members[i].start);
-  free(s->members);
-  free(s->head);
-  free(s->tail_ns);
-  free(s->best.start);
-  free(s->key);
-  free(s->child);
-  free(s->spare);
-  free(s->list[0]);
-  free(s->list[1]);
-  free(s->chosen);
+  PREM_FREE(s->members, s->head, s->tail_ns, s->best.start, s->key, s->child, s->spare, s->list[0],
+            s->list[1], s->chosen);
   prem_decoder_free(s->decoder);
   prem_graph_free(s->graph);
 }
@@ -784,9 +777,7 @@ static prem_status number_tiles(const prem_planning *planning, prem_draft *draft
     }
   }
   prem_status status = in_time && in_order && old ? PREM_OK : PREM_ERR_MEMORY;
-  free(in_time);
-  free(in_order);
-  free(old);
+  PREM_FREE(in_time, in_order, old);
   return status;
 }
 
