@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prem/base/csv_quote.h"
+#include "prem/base/fail.h"
 #include "report/json_pieces.h"
 #include "report/provenance.h"
 #include "report/result_phases.h"
@@ -628,9 +629,8 @@ static bool dump(json_t *root, FILE *file) {
 }
 
 static prem_status say_unwritable(prem_diag *diag, const char *path, const char *reason) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
-                reason);
-  return PREM_ERR_IO;
+  return prem_fail(diag, PREM_ERR_IO, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                   reason);
 }
 
 /** @param phases  what to write; NULL: the samples */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What only all tasks of a file together show: the hyperperiod, sums of times, precedence. */
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/file/reader.h"
 
@@ -67,9 +68,7 @@ static void judge_sums(prem_reader *reader) {
       left_ns -= task->phase[phase].wcet_ns;
     if (left_ns >= 0)
       continue;
-    char key[PREM_NAME_BYTES + 8];
-    snprintf(key, sizeof key, "tasks.%s", task->name);
-    prem_diag_add(reader->diag, PREM_ERROR, 18, task->place, key,
+    prem_diag_add(reader->diag, PREM_ERROR, 18, task->place, prem_key("tasks.%s", task->name).text,
                   "the release and the WCETs of one tile add up to more than 2^62 ns");
     task->broken = true;
   }
@@ -102,9 +101,8 @@ static void report_cycle(prem_reader *reader, const cycle_search *search, int32_
            schedule->tasks[search->path[search->length - 1]].name);
   const prem_task *last = &schedule->tasks[search->path[search->length - 1]];
   const prem_after *closing = &last->after[search->edge[search->length - 1] - 1];
-  char key[PREM_NAME_BYTES + 16];
-  snprintf(key, sizeof key, "tasks.%s.after", last->name);
-  prem_diag_add(reader->diag, PREM_ERROR, 26, closing->place, key,
+  prem_diag_add(reader->diag, PREM_ERROR, 26, closing->place,
+                prem_key("tasks.%s.after", last->name).text,
                 "a cycle of precedence: %s; none of them could ever start", text);
   for (i = first; i < search->length; ++i)
     schedule->tasks[search->path[i]].broken = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a schedule file: the whole, and the groups beside tasks and plan. */
+#include "prem/base/fail.h"
 #include "prem/file/reader.h"
 
 #include "prem/base/list.h"
@@ -495,10 +496,8 @@ prem_status prem_schedule_load_lenient(const char *path, const char *profile, pr
   size_t count = 0;
   const char *slash = strrchr(path, '/');
   prem_status status = prem_read_file(path, &bytes, &count, reason, sizeof reason);
-  if (status != PREM_OK) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, NULL, "cannot be read: %s", reason);
-    return status;
-  }
+  if (status != PREM_OK)
+    return prem_fail(diag, status, 0, (prem_place){path, 0}, NULL, "cannot be read: %s", reason);
   folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
   if (!folder) {
     free(bytes);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/model/modes.h"
 #include "prem/model/private.h"
@@ -259,9 +260,7 @@ static const char *passed_array(const prem_schedule *schedule, const passing *of
 static void refuse_half(const prem_schedule *schedule, const prem_task *task, const passing *of,
                         prem_diag *diag) {
   const char *reader = schedule->tasks[of->to].name;
-  char key[PREM_NAME_BYTES + 32];
-  snprintf(key, sizeof key, "tasks.%s.overrun", task->name);
-  prem_diag_add(diag, PREM_ERROR, 48, task->place, key,
+  prem_diag_add(diag, PREM_ERROR, 48, task->place, prem_key("tasks.%s.overrun", task->name).text,
                 "a job that is given up can leave array '%s' half written, and task '%s' reads it "
                 "without following it job by job; use \"skip\", or let '%s' come `after` the same "
                 "job of '%s'",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan in memory: affine runs and arrays of starts, and the slots that they stand for. */
 #include "ttprem/plan.h"
+#include "prem/base/fail.h"
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
@@ -120,28 +121,26 @@ static plan_key key_of(const prem_plan *plan, const char *setting) {
 }
 
 static prem_status refuse_overflow(const expansion *e, prem_place place, const char *key) {
-  prem_diag_add(e->diag, PREM_ERROR, 18, place_of(e->plan, place), key,
-                "a start plus its length leaves the range of times, which ends at %lld ns (2^62)",
-                (long long)PREM_MAX_NS);
-  return PREM_ERR_INVALID;
+  return prem_fail(
+      e->diag, PREM_ERR_INVALID, 18, place_of(e->plan, place), key,
+      "a start plus its length leaves the range of times, which ends at %lld ns (2^62)",
+      (long long)PREM_MAX_NS);
 }
 
 static prem_status refuse_size(const expansion *e, prem_wide slots) {
   double count = (double)slots;
-  prem_diag_add(e->diag, PREM_ERROR, 13, e->plan->place, key_of(e->plan, "").text,
-                "%.0f phases in one hyperperiod, which would take some %.1f GiB to check; the "
-                "limit is %lld phases",
-                count, count * PREM_CHECKING_BYTES / 0x1p30, (long long)PREM_MAX_SLOTS);
-  return PREM_ERR_INVALID;
+  return prem_fail(e->diag, PREM_ERR_INVALID, 13, e->plan->place, key_of(e->plan, "").text,
+                   "%.0f phases in one hyperperiod, which would take some %.1f GiB to check; the "
+                   "limit is %lld phases",
+                   count, count * PREM_CHECKING_BYTES / 0x1p30, (long long)PREM_MAX_SLOTS);
 }
 
 /* They cost time, and are in no phase that counts. */
 static prem_status refuse_idle_blocks(const expansion *e, const prem_affine *run) {
-  prem_diag_add(e->diag, PREM_ERROR, 13, place_of(e->plan, run->place), e->runs.text,
-                "the runs up to this one name %lld blocks on which they have no tile; the limit "
-                "is %d: leave these blocks out",
-                (long long)e->idle_blocks, MAX_IDLE_BLOCKS);
-  return PREM_ERR_INVALID;
+  return prem_fail(e->diag, PREM_ERR_INVALID, 13, place_of(e->plan, run->place), e->runs.text,
+                   "the runs up to this one name %lld blocks on which they have no tile; the limit "
+                   "is %d: leave these blocks out",
+                   (long long)e->idle_blocks, MAX_IDLE_BLOCKS);
 }
 
 /* false: the sum of the lengths leaves the range of times. */
@@ -253,13 +252,12 @@ static prem_status count_job_run(expansion *e, const prem_affine *run, const cha
   const prem_task *task = &e->schedule->tasks[run->task];
   const int32_t warmup = warmup_tiles_of(e->plan, task);
   const prem_wide last_job = (prem_wide)run->job + run->jobs - 1;
-  if (run->phase != first_phase(task)) {
-    prem_diag_add(e->diag, PREM_ERROR, 29, place_of(e->plan, run->place), key,
-                  "a chain of the whole job begins with its first phase: of task '%s' that is the "
-                  "%s",
-                  task->name, prem_phase_name(first_phase(task)));
-    return PREM_ERR_INVALID;
-  }
+  if (run->phase != first_phase(task))
+    return prem_fail(
+        e->diag, PREM_ERR_INVALID, 29, place_of(e->plan, run->place), key,
+        "a chain of the whole job begins with its first phase: of task '%s' that is the "
+        "%s",
+        task->name, prem_phase_name(first_phase(task)));
   for (int32_t j = 0; j < run->count; ++j) {
     const int32_t position = run->first_block + j;
     const prem_wide bound = prem_job_chain_bound(e->schedule, task, position, warmup);
@@ -281,13 +279,11 @@ static prem_status count_run(expansion *e, const prem_affine *run, prem_wide *sl
     return PREM_OK;
   if (e->idle_blocks > MAX_IDLE_BLOCKS) /* said */
     return PREM_ERR_INVALID;
-  if (run->first_block < 0 || run->first_block > task->block_count - run->count) {
-    prem_diag_add(e->diag, PREM_ERROR, 25, place_of(e->plan, run->place), key,
-                  "blocks number %d to %lld of task '%s', which has %d (0 to %d)", run->first_block,
-                  (long long)run->first_block + run->count - 1, task->name, task->block_count,
-                  task->block_count - 1);
-    return PREM_ERR_INVALID;
-  }
+  if (run->first_block < 0 || run->first_block > task->block_count - run->count)
+    return prem_fail(e->diag, PREM_ERR_INVALID, 25, place_of(e->plan, run->place), key,
+                     "blocks number %d to %lld of task '%s', which has %d (0 to %d)",
+                     run->first_block, (long long)run->first_block + run->count - 1, task->name,
+                     task->block_count, task->block_count - 1);
   if (run->chain & PREM_CHAIN_JOB)
     return count_job_run(e, run, key, slots);
   e->most_blocks = run->count > e->most_blocks ? run->count : e->most_blocks;
@@ -322,18 +318,14 @@ static prem_status count_starts(const expansion *e, const prem_starts *entry, pr
   const prem_task *task = &e->schedule->tasks[entry->task];
   const char *key = e->starts.text;
   prem_place place = place_of(e->plan, entry->place);
-  if (entry->block < 0 || entry->block >= task->block_count) {
-    prem_diag_add(e->diag, PREM_ERROR, 25, place, key,
-                  "block number %d of task '%s', which has %d (0 to %d)", entry->block, task->name,
-                  task->block_count, task->block_count - 1);
-    return PREM_ERR_INVALID;
-  }
-  if (entry->count > 0 && tiles_on(task, entry->block) <= warmup_tiles_of(e->plan, task)) {
-    prem_diag_add(e->diag, PREM_ERROR, 30, place, key,
-                  "%lld starts, but task '%s' has no tile on its block number %d that needs one",
-                  (long long)entry->count, task->name, entry->block);
-    return PREM_ERR_INVALID;
-  }
+  if (entry->block < 0 || entry->block >= task->block_count)
+    return prem_fail(e->diag, PREM_ERR_INVALID, 25, place, key,
+                     "block number %d of task '%s', which has %d (0 to %d)", entry->block,
+                     task->name, task->block_count, task->block_count - 1);
+  if (entry->count > 0 && tiles_on(task, entry->block) <= warmup_tiles_of(e->plan, task))
+    return prem_fail(e->diag, PREM_ERR_INVALID, 30, place, key,
+                     "%lld starts, but task '%s' has no tile on its block number %d that needs one",
+                     (long long)entry->count, task->name, entry->block);
   chain_shape shape;
   if (!chain_shape_of(task, entry->phase, entry->chain, &shape))
     return refuse_overflow(e, entry->place, key);

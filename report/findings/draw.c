@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "report/findings/parts.h"
 #include "report/pictures/drawing.h"
 
@@ -714,10 +715,9 @@ prem_status prem_findings_draw(const prem_findings *findings, const char *path,
   prem_status status = prem_findings_judge(findings, diag);
   if (status != PREM_OK)
     return status;
-  if (findings->chart_count == 0) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "there is no chart to draw");
-    return PREM_ERR_ARGUMENT;
-  }
+  if (findings->chart_count == 0)
+    return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){.file = path}, "",
+                     "there is no chart to draw");
   chart_panel *panels = calloc((size_t)findings->chart_count, sizeof *panels);
   if (!panels)
     return PREM_ERR_MEMORY;

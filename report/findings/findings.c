@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "report/findings/parts.h"
 #include "report/narrow.h"
@@ -333,8 +334,7 @@ prem_status prem_findings_judge(const prem_findings *findings, prem_diag *diag) 
     judge_chart(findings, &findings->charts[i], mistake, sizeof mistake);
   if (!*mistake)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, findings->name, "%s", mistake);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, findings->name, "%s", mistake);
 }
 
 /* ---- as text -------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 /* Findings as data: JSON with their provenance. */
 #include <math.h>
 
+#include "prem/base/fail.h"
 #include "report/findings/parts.h"
 #include "report/json_pieces.h"
 #include "report/provenance.h"
@@ -138,8 +139,8 @@ static prem_status write_json(json_t *root, const char *path, prem_diag *diag) {
   }
   prem_output_abandon(&output);
   if (status != PREM_OK && status != PREM_ERR_MEMORY)
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
-                  reason);
+    return prem_fail(diag, status, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                     reason);
   return status;
 }
 

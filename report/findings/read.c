@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "report/findings/parts.h"
 #include "ttprem/text.h"
 
@@ -19,8 +20,7 @@ static prem_status PREM_PRINTF(4, 5)
   va_start(arguments, format);
   vsnprintf(reason, sizeof reason, format, arguments);
   va_end(arguments);
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, key, "%s", reason);
-  return PREM_ERR_PARSE;
+  return prem_fail(diag, PREM_ERR_PARSE, 0, (prem_place){.file = path}, key, "%s", reason);
 }
 
 static const char *text_of(const json_t *object, const char *key) {

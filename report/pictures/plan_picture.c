@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "measure/resource_usage.h"
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
@@ -792,11 +793,9 @@ static prem_status draw_with_copies(const prem_schedule *schedule, const char *p
 
 prem_status prem_plan_draw(const prem_schedule *schedule, const char *path,
                            const volatile sig_atomic_t *stop, prem_diag *diag) {
-  if (!schedule->plan) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = schedule->path}, "plan",
-                  "there is no plan to draw; `ttprem plan` makes one");
-    return PREM_ERR_ARGUMENT;
-  }
+  if (!schedule->plan)
+    return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){.file = schedule->path}, "plan",
+                     "there is no plan to draw; `ttprem plan` makes one");
   FILE *script = NULL;
   prem_status status = prem_begin_script(path, &script, diag);
   if (status != PREM_OK)

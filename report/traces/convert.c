@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "prem/base/csv_quote.h"
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "report/traces/csv_reader.h"
@@ -455,9 +456,8 @@ static prem_status refuse_choice(const converter *work) {
     snprintf(run, sizeof run, " of run %" PRId64, options->run);
   if (options->task)
     snprintf(task, sizeof task, " of task '%.*s'", PREM_NAME_BYTES, options->task);
-  prem_diag_add(work->csv.diag, PREM_ERROR, 0, (prem_place){work->csv.name, 0}, "",
-                "none of its %d phases is%s%s", work->csv.line - 2, task, run);
-  return PREM_ERR_INVALID;
+  return prem_fail(work->csv.diag, PREM_ERR_INVALID, 0, (prem_place){work->csv.name, 0}, "",
+                   "none of its %d phases is%s%s", work->csv.line - 2, task, run);
 }
 
 static prem_status convert(converter *work) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "runtime/core/early_reads.h"
@@ -175,17 +176,15 @@ static prem_status compile_order(prem_free_part *part, prem_diag *diag) {
 static prem_status judge_data(const prem_free_part *part, prem_diag *diag) {
   const prem_schedule *schedule = part->schedule;
   for (int32_t a = 0; a < schedule->array_count; ++a)
-    if (schedule->arrays[a].versions > 0) {
-      prem_diag_add(diag, PREM_ERROR, 45, schedule->arrays[a].place, schedule->arrays[a].name,
-                    "is a state array, and best-effort tasks can have none; leave `versions` out");
-      return PREM_ERR_INVALID;
-    }
+    if (schedule->arrays[a].versions > 0)
+      return prem_fail(
+          diag, PREM_ERR_INVALID, 45, schedule->arrays[a].place, schedule->arrays[a].name,
+          "is a state array, and best-effort tasks can have none; leave `versions` out");
   if (!part->arrays->made_at)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 45, schedule->tasks[0].place, "after",
-                "a best-effort task reads an array before another one writes it; let it come "
-                "`after` that one");
-  return PREM_ERR_INVALID;
+  return prem_fail(diag, PREM_ERR_INVALID, 45, schedule->tasks[0].place, "after",
+                   "a best-effort task reads an array before another one writes it; let it come "
+                   "`after` that one");
 }
 
 static prem_status find_bounds(prem_free_part *part) {

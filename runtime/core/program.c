@@ -2,6 +2,7 @@
 /* Compiling a plan: slots into the tables of records that the blocks execute. */
 #include "runtime/core/program.h"
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/model/modes.h"
 #include "runtime/core/compilation.h"
@@ -54,10 +55,9 @@ static prem_status compile_after(prem_program *program, int32_t task) {
 
 static prem_status refuse_jobs(const prem_program *program, const prem_task *task, int64_t jobs,
                                prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 13, task->place, task->name,
-                "%lld jobs in a hyperperiod of %lld ns; the limit is %lld phases", (long long)jobs,
-                (long long)program->hyperperiod_ns, (long long)PREM_MAX_SLOTS);
-  return PREM_ERR_INVALID;
+  return prem_fail(diag, PREM_ERR_INVALID, 13, task->place, task->name,
+                   "%lld jobs in a hyperperiod of %lld ns; the limit is %lld phases",
+                   (long long)jobs, (long long)program->hyperperiod_ns, (long long)PREM_MAX_SLOTS);
 }
 
 /* Warm-up tiles stand before everything else in a block's tables: what they would wait for might
@@ -66,11 +66,10 @@ static prem_status judge_warmup(const prem_program *program, const prem_task *ta
                                 prem_diag *diag) {
   if (program->plan->warmup_tiles == 0 || task->period_ns || task->after_count == 0)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 26, task->after[0].place, task->name,
-                "comes after task '%s', but its %d warm-up tiles run before all others: leave "
-                "`warmup_tiles` or `after` out",
-                program->schedule->tasks[task->after[0].task].name, program->plan->warmup_tiles);
-  return PREM_ERR_INVALID;
+  return prem_fail(diag, PREM_ERR_INVALID, 26, task->after[0].place, task->name,
+                   "comes after task '%s', but its %d warm-up tiles run before all others: leave "
+                   "`warmup_tiles` or `after` out",
+                   program->schedule->tasks[task->after[0].task].name, program->plan->warmup_tiles);
 }
 
 static prem_status compile_tasks(prem_program *program, prem_diag *diag) {
@@ -145,11 +144,11 @@ int32_t prem_block_position(const prem_block_program *block, int32_t task) {
 
 static prem_status refuse_length(const prem_program *program, const prem_task *task,
                                  prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 21, program->plan->place, "plan.hyperperiod_ns",
-                "is %lld ns, in which task '%s', which uses a state array, has another number of "
-                "jobs than the periods make: plan again",
-                (long long)program->hyperperiod_ns, task->name);
-  return PREM_ERR_INVALID;
+  return prem_fail(
+      diag, PREM_ERR_INVALID, 21, program->plan->place, "plan.hyperperiod_ns",
+      "is %lld ns, in which task '%s', which uses a state array, has another number of "
+      "jobs than the periods make: plan again",
+      (long long)program->hyperperiod_ns, task->name);
 }
 
 static prem_status find_versions(prem_program *program, prem_diag *diag) {
@@ -319,12 +318,10 @@ static prem_status add_plan(prem_program *program, int32_t mode, const uint32_t 
                             prem_diag *diag) {
   const prem_schedule *schedule = program->schedule;
   const prem_plan *plan = prem_schedule_plan_of(schedule, mode);
-  if (!plan) {
-    prem_diag_add(diag, PREM_ERROR, 51, schedule->operating_modes[mode].place,
-                  "live.operating_modes", "mode '%s' has a `policy`, but no plan: plan again",
-                  schedule->operating_modes[mode].name);
-    return PREM_ERR_INVALID;
-  }
+  if (!plan)
+    return prem_fail(diag, PREM_ERR_INVALID, 51, schedule->operating_modes[mode].place,
+                     "live.operating_modes", "mode '%s' has a `policy`, but no plan: plan again",
+                     schedule->operating_modes[mode].name);
   prem_program *other = new_program(schedule, plan);
   if (!other)
     return PREM_ERR_MEMORY;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A block's tables of records: their order, the phases of each tile, flags. */
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "runtime/core/compilation.h"
 
@@ -21,9 +22,8 @@ typedef struct prem_share {
 } share;
 
 static prem_status refuse(const prem_compilation *c, int code, const char *reason) {
-  prem_diag_add(c->diag, PREM_ERROR, code, c->program->plan->place, "plan", "block %d: %s",
-                c->block_index, reason);
-  return PREM_ERR_INVALID;
+  return prem_fail(c->diag, PREM_ERR_INVALID, code, c->program->plan->place, "plan", "block %d: %s",
+                   c->block_index, reason);
 }
 
 /* ---- the order of a block ------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 
 /* ---- a team --------------------------------------------------------------------------------- */
@@ -202,9 +203,7 @@ static prem_status refuse_abstract(const prem_schedule *schedule, prem_diag *dia
     const prem_task *task = &schedule->tasks[t];
     if (task->definition)
       continue;
-    char key[PREM_NAME_BYTES + 16];
-    snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
-    prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
+    prem_diag_add(diag, PREM_ERROR, 0, task->place, prem_key("tasks.%s.kernel", task->name).text,
                   "task '%s' has no kernel: it can be planned, checked and simulated only; use "
                   "--backend sim, or name a kernel of `ttprem list`",
                   task->name);
@@ -295,11 +294,9 @@ static prem_status cpu_run(void *state, const prem_run_request *request, prem_tr
                            prem_diag *diag) {
   prem_cpu_session *session = state;
   const prem_place nowhere = {0};
-  if (session->blocks->lost || (session->beside && session->beside->lost)) {
-    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "",
-                  "a block of this session never came back from an earlier run; open a new one");
-    return PREM_ERR_MACHINE;
-  }
+  if (session->blocks->lost || (session->beside && session->beside->lost))
+    return prem_fail(diag, PREM_ERR_MACHINE, 0, nowhere, "",
+                     "a block of this session never came back from an earlier run; open a new one");
   return request->mode == PREM_MODE_LEGACY ? run_tasks(session, request, trace, diag)
                                            : run_blocks(session, request, trace, diag);
 }

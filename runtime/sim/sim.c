@@ -3,6 +3,7 @@
  * for byte every time. Kernels are executed for real when their phases end, so outputs are right.
  */
 #include "runtime/sim/sim.h"
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
@@ -698,14 +699,14 @@ static prem_status report_deadlock(const simulator *sim, int64_t now_ns, prem_di
   const prem_record *record = unit->record;
   char wait[128];
   name_wait(sim, u, wait, sizeof wait);
-  prem_diag_add(diag, PREM_ERROR, 0, sim->program->schedule->plan->place, "run",
-                "deadlock at %lld ns in mode %s: block %d, record %lld of its %s, hyperperiod %lld "
-                "(%s of tile %d, job %d of task '%s') waits for %s",
-                (long long)now_ns, prem_mode_name(sim->mode), u / 2,
-                (long long)(record - unit->table), u % 2 ? "computes" : "memory phases",
-                (long long)unit->hyperperiod, prem_phase_name((prem_phase)record->phase),
-                record->tile, record->job, sim->program->schedule->tasks[record->task].name, wait);
-  return PREM_ERR_MACHINE;
+  return prem_fail(
+      diag, PREM_ERR_MACHINE, 0, sim->program->schedule->plan->place, "run",
+      "deadlock at %lld ns in mode %s: block %d, record %lld of its %s, hyperperiod %lld "
+      "(%s of tile %d, job %d of task '%s') waits for %s",
+      (long long)now_ns, prem_mode_name(sim->mode), u / 2, (long long)(record - unit->table),
+      u % 2 ? "computes" : "memory phases", (long long)unit->hyperperiod,
+      prem_phase_name((prem_phase)record->phase), record->tile, record->job,
+      sim->program->schedule->tasks[record->task].name, wait);
 }
 
 static prem_status tell_failure(const simulator *sim, prem_diag *diag) {
@@ -764,10 +765,10 @@ static prem_status judge_length(const simulator *sim, int64_t hyperperiods, prem
   limit = limit < INT32_MAX ? limit : INT32_MAX;
   if (hyperperiods <= limit)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "run",
-                "%lld hyperperiods of %lld ns are too many for one run; at most %lld",
-                (long long)hyperperiods, (long long)sim->program->hyperperiod_ns, (long long)limit);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, "run",
+                   "%lld hyperperiods of %lld ns are too many for one run; at most %lld",
+                   (long long)hyperperiods, (long long)sim->program->hyperperiod_ns,
+                   (long long)limit);
 }
 
 /* Before a run: of the critical tasks, or of the best-effort ones beside them. */
@@ -872,12 +873,11 @@ static prem_status judge_start(const simulator *sim, const prem_courier *courier
   const int64_t min_ns = sim->now_ns + (courier->trigger < 0 ? courier->max_lead_ns : 0);
   if (request->start_ns == 0 || request->start_ns >= min_ns)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "start_ns",
-                "is %lld ns, too soon: it is %lld ns now, and the first frames are chosen up to "
-                "%lld ns before; give at least %lld",
-                (long long)request->start_ns, (long long)sim->now_ns,
-                (long long)courier->max_lead_ns, (long long)min_ns);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, "start_ns",
+                   "is %lld ns, too soon: it is %lld ns now, and the first frames are chosen up to "
+                   "%lld ns before; give at least %lld",
+                   (long long)request->start_ns, (long long)sim->now_ns,
+                   (long long)courier->max_lead_ns, (long long)min_ns);
 }
 
 static prem_status live_start(void *state, prem_courier *courier, const prem_live_request *request,

@@ -2,6 +2,7 @@
 /* The independent checker: the second opinion on a plan. Shares no code with the planners. */
 #include "schedules/checker/check.h"
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/model/copies.h"
 #include "prem/model/modes.h"
@@ -170,10 +171,9 @@ static void find_judged_tasks(prem_checker *checker) {
 }
 
 static prem_status refuse_size(const prem_checker *checker, int64_t tiles) {
-  prem_diag_add(checker->diag, PREM_ERROR, 13, checker->plan->place, checker->prefix,
-                "%lld tiles or more in one hyperperiod; the limit is %lld phases", (long long)tiles,
-                (long long)PREM_MAX_SLOTS);
-  return PREM_ERR_INVALID;
+  return prem_fail(checker->diag, PREM_ERR_INVALID, 13, checker->plan->place, checker->prefix,
+                   "%lld tiles or more in one hyperperiod; the limit is %lld phases",
+                   (long long)tiles, (long long)PREM_MAX_SLOTS);
 }
 
 /* Where each task's tiles and jobs begin in the tables. */

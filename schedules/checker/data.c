@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that share an array which one of them writes: a run lets none touch it before those have
  * ended that the plan ends before. Who waits has to be told, so the plan must leave time for it. */
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "schedules/checker/check.h"
 
@@ -334,10 +335,8 @@ static void warn_beside(const data_check *data, const conflict *reader, prem_pha
     if (!span_of(data, reader->before, writes, q, &span) ||
         !find_beside(data, reader->task, reader->phase, &span, &number))
       continue;
-    char key[PREM_NAME_BYTES + 8];
-    snprintf(key, sizeof key, "tasks.%s", task->name);
     prem_diag_add(
-        checker->diag, PREM_WARNING, 0, task->place, key,
+        checker->diag, PREM_WARNING, 0, task->place, prem_key("tasks.%s", task->name).text,
         "job %lld uses array '%s' while job %lld of '%s' writes it: neither waits for the "
         "other, so one that is late reads some of the old and some of the new; give it a "
         "deadline_ns of %lld at most, or the array `versions`",

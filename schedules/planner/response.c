@@ -13,6 +13,7 @@
 #include "schedules/planner/response.h"
 
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/random.h"
 #include "prem/model/job_chain.h"
@@ -532,14 +533,13 @@ static prem_status refuse_late(const response *r) {
   if (task->tile_count > task->block_count)
     snprintf(wider, sizeof wider, "more blocks (it has %d tiles on %d), ", task->tile_count,
              task->block_count);
-  prem_diag_add(r->planning->diag, PREM_ERROR, 33, task->place, key,
-                "no plan found: job %d, event-driven from one instant on, begins at %" PRId64
-                " and ends at %" PRId64 ", it is due at %" PRId64
-                "; what may help: %s%s%sobjective = \"slack\", which gives each phase a window of "
-                "its own",
-                p->job, p->start_ns, end_ns, window.due_ns, later, wider,
-                later[0] || wider[0] ? "or " : "");
-  return PREM_ERR_INFEASIBLE;
+  return prem_fail(
+      r->planning->diag, PREM_ERR_INFEASIBLE, 33, task->place, key,
+      "no plan found: job %d, event-driven from one instant on, begins at %" PRId64
+      " and ends at %" PRId64 ", it is due at %" PRId64
+      "; what may help: %s%s%sobjective = \"slack\", which gives each phase a window of "
+      "its own",
+      p->job, p->start_ns, end_ns, window.due_ns, later, wider, later[0] || wider[0] ? "or " : "");
 }
 
 static void tell(const response *r, prem_plan_report *report) {
@@ -565,12 +565,10 @@ static bool is_supplied(const response *r) {
       const prem_resource *resource = &r->schedule->platform.resources[k];
       const prem_task *task = &r->schedule->tasks[p->task];
       const int64_t asked = demand_of(r, task, k) * members_of(r, k, p);
-      char key[PREM_NAME_BYTES + 8];
       if (asked <= resource->capacity)
         continue;
-      snprintf(key, sizeof key, "tasks.%s", task->name);
       prem_diag_add(
-          r->planning->diag, PREM_ERROR, 43, task->place, key,
+          r->planning->diag, PREM_ERROR, 43, task->place, prem_key("tasks.%s", task->name).text,
           "a job that is event-driven asks for %" PRId64
           " of '%s' at once, the capacity is %d; count it per = \"task\", leave `together` "
           "out, or use objective = \"slack\"",

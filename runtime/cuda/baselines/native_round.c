@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
 #include "runtime/cuda/baselines/native_round.h"
 
 enum {
@@ -250,9 +251,9 @@ static cudaError_t queue_as_launched(const prem_native *native, prem_native_roun
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static prem_status say_endless(prem_diag *diag, bool lost) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda", "an ordinary kernel does not end%s",
-                lost ? ": the GPU is free again when this process ends" : " in time");
-  return PREM_ERR_MACHINE;
+  return prem_fail(diag, PREM_ERR_MACHINE, 0, (prem_place){0}, "cuda",
+                   "an ordinary kernel does not end%s",
+                   lost ? ": the GPU is free again when this process ends" : " in time");
 }
 
 /* Wait until all streams are empty. Gates end by themselves; the host ends what is stopped. */
@@ -334,9 +335,8 @@ static prem_status collect(prem_native *native, prem_native_round *round, prem_d
 
 /* Queueing waited in vain for the GPU. */
 static prem_status say_idle(prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
-                "the GPU does not get on with ordinary kernels: another program holds it");
-  return PREM_ERR_MACHINE;
+  return prem_fail(diag, PREM_ERR_MACHINE, 0, (prem_place){0}, "cuda",
+                   "the GPU does not get on with ordinary kernels: another program holds it");
 }
 
 /* As before the first hyperperiod. */

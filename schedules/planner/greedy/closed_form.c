@@ -25,6 +25,7 @@
  * and where the computes meet the writebacks. Tasks of different lengths get the slots of the
  * longest.
  */
+#include "prem/base/fail.h"
 #include "schedules/planner/common/planning.h"
 #include "schedules/planner/greedy/greedy.h"
 
@@ -63,9 +64,7 @@ bool prem_is_closed_form(const char *policy) {
 /* ---- what the formulas can serve ------------------------------------------------------------ */
 
 static bool refuse(const prem_planning *planning, const prem_task *task, const char *what) {
-  char key[PREM_NAME_BYTES + 8];
-  snprintf(key, sizeof key, "tasks.%s", task->name);
-  prem_diag_add(planning->diag, PREM_ERROR, 0, task->place, key,
+  prem_diag_add(planning->diag, PREM_ERROR, 0, task->place, prem_key("tasks.%s", task->name).text,
                 "policy '%s' cannot serve this task: %s; use policy \"auto\"", planning->policy,
                 what);
   return false;
@@ -318,9 +317,8 @@ static prem_status judge_ends(const prem_planning *planning, prem_plan *plan) {
       due_ns = task->publish_ns;
     if (!due_ns || end_ns[t] <= due_ns)
       continue;
-    char key[PREM_NAME_BYTES + 8];
-    snprintf(key, sizeof key, "tasks.%s", task->name);
-    prem_diag_add(planning->diag, PREM_ERROR, 33, task->place, key,
+    prem_diag_add(planning->diag, PREM_ERROR, 33, task->place,
+                  prem_key("tasks.%s", task->name).text,
                   "ends at %" PRId64 " ns, %" PRId64 " ns after it is due at %" PRId64
                   ": policy '%s' starts every phase by its formula",
                   end_ns[t], end_ns[t] - due_ns, due_ns, planning->policy);

@@ -16,6 +16,7 @@
  * data_gaps.h), all are placed once more, the other one later.
  */
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "schedules/planner/common/data_gaps.h"
@@ -429,11 +430,11 @@ static prem_status set_hyperperiod(const construction *c) {
     draft->hyperperiod_ns = c->schedule->period_lcm_ns;
     if (needed <= draft->hyperperiod_ns)
       return PREM_OK;
-    prem_diag_add(c->planning->diag, PREM_ERROR, 33, c->schedule->tasks[0].place, "tasks",
-                  "no plan found: the tasks that follow jobs of the hyperperiod before (`after` "
-                  "with \"latest\") need one of %.0f ns, the periods make %" PRId64,
-                  (double)needed, draft->hyperperiod_ns);
-    return PREM_ERR_INFEASIBLE;
+    return prem_fail(c->planning->diag, PREM_ERR_INFEASIBLE, 33, c->schedule->tasks[0].place,
+                     "tasks",
+                     "no plan found: the tasks that follow jobs of the hyperperiod before (`after` "
+                     "with \"latest\") need one of %.0f ns, the periods make %" PRId64,
+                     (double)needed, draft->hyperperiod_ns);
   }
   int64_t count = c->first_job[c->schedule->task_count], end_ns = c->planning->warmup_ns;
   for (int64_t q = 0; q < count; ++q)
@@ -528,11 +529,11 @@ static prem_status begin_again(construction *c) {
 }
 
 static prem_status report_crowded(const construction *c) {
-  prem_diag_add(c->planning->diag, PREM_ERROR, 40, c->schedule->tasks[0].place, "tasks",
-                "no plan found: jobs that share arrays could not be kept precedence_ns = %" PRId64
-                " apart; give them `after`, or longer periods",
-                c->gaps->gap_ns);
-  return PREM_ERR_INFEASIBLE;
+  return prem_fail(
+      c->planning->diag, PREM_ERR_INFEASIBLE, 40, c->schedule->tasks[0].place, "tasks",
+      "no plan found: jobs that share arrays could not be kept precedence_ns = %" PRId64
+      " apart; give them `after`, or longer periods",
+      c->gaps->gap_ns);
 }
 
 /* A job that is moved may come too close to another one: that is seen in the next round. */
