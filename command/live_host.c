@@ -21,11 +21,7 @@ void live_host_note(live_host *host, const prem_host_event *event) {
   enum { MAX_EVENTS = 1 << 20 }; /* 64 MiB, more than the phases that there is room for */
   if (!host->options->timeline || host->event_count == MAX_EVENTS)
     return;
-  prem_host_event *grown = prem_grow(host->events, (size_t)host->event_count, sizeof *host->events);
-  if (!grown)
-    return;
-  host->events = grown;
-  host->events[host->event_count++] = *event;
+  (void)PREM_APPEND(host->events, host->event_count, *event);
 }
 
 /* ---- results -------------------------------------------------------------------------------- */

@@ -91,12 +91,8 @@ prem_status prem_disturbed_recount(const prem_schedule *schedule, const prem_tra
 /* ---- what a row says of them ---------------------------------------------------------------- */
 
 bool prem_disturbed_note(prem_disturbed *disturbed, const prem_disturbed_sample *sample) {
-  prem_disturbed_sample *grown =
-      prem_grow(disturbed->samples, (size_t)disturbed->count, sizeof *grown);
-  if (!grown)
+  if (!PREM_APPEND(disturbed->samples, disturbed->count, *sample))
     return false;
-  disturbed->samples = grown;
-  disturbed->samples[disturbed->count++] = *sample;
   if (sample->away_ns > disturbed->longest_away_ns)
     disturbed->longest_away_ns = sample->away_ns;
   if (sample->makespan_ns > disturbed->makespan_max_ns)

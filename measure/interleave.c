@@ -69,12 +69,7 @@ void prem_variant_close(prem_variant *variant) {
 /* ---- folding a trace ------------------------------------------------------------------------ */
 
 static bool add_to_series(prem_series *series, int64_t ns) {
-  int64_t *grown = prem_grow(series->ns, (size_t)series->count, sizeof *grown);
-  if (!grown)
-    return false;
-  series->ns = grown;
-  series->ns[series->count++] = ns;
-  return true;
+  return PREM_APPEND(series->ns, series->count, ns);
 }
 
 /* Instruction caches and address translation are filled by the first tile of each block. */

@@ -6,6 +6,7 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 /* One task's use of one array. */
 typedef struct array_use {
@@ -107,11 +108,8 @@ static void add_edges(prem_predecessors *of, const array_use *uses, int64_t coun
 
 static int compare_edges(const void *left, const void *right) {
   const edge *a = left, *b = right;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->before != b->before)
-    return a->before < b->before ? -1 : 1;
-  return (a->phase > b->phase) - (a->phase < b->phase);
+  return prem_by_numbers((int64_t[]){a->task, a->before, a->phase},
+                         (int64_t[]){b->task, b->before, b->phase}, 3);
 }
 
 static void index_edges(prem_predecessors *of) {
@@ -268,13 +266,7 @@ static int64_t jobs_ended(const prem_predecessors *of, const job_span *spans, in
   int32_t low = 0, high = jobs;
   if (hyperperiod > 0)
     return jobs;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (spans[middle].latest_ns <= within_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, spans[middle].latest_ns <= within_ns);
   return hyperperiod * jobs + low;
 }
 

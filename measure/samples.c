@@ -7,12 +7,7 @@
 #include <stdlib.h>
 
 bool prem_time_list_add(prem_time_list *list, int64_t ns) {
-  int64_t *grown = prem_grow(list->ns, (size_t)list->count, sizeof *grown);
-  if (!grown)
-    return false;
-  list->ns = grown;
-  list->ns[list->count++] = ns;
-  return true;
+  return PREM_APPEND(list->ns, list->count, ns);
 }
 
 void prem_samples_free(prem_samples *samples, int32_t chains) {

@@ -4,6 +4,7 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 #include <stdlib.h>
 
@@ -44,13 +45,7 @@ static const prem_trace_record *walk(const prem_waits *waits, int64_t position) 
 static int64_t position_of(const prem_waits *waits, int64_t index) {
   const uint16_t block = waits->trace->records[index].block;
   int64_t low = waits->first[block], high = waits->first[block + 1];
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (waits->order[middle] < index)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, waits->order[middle] < index);
   return low;
 }
 

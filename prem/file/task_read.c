@@ -51,13 +51,10 @@ static bool add_block(prem_reader *reader, const config_setting_t *setting, prem
   /* one stands there twice, or all are too many: no need to hear the rest */
   if (task->block_count > blocks || reader->table_entries > TABLE_ENTRIES)
     return false;
-  int32_t *grown = prem_grow(task->blocks, (size_t)task->block_count, sizeof *grown);
-  if (!grown) {
+  if (!PREM_APPEND(task->blocks, task->block_count, (int32_t)block)) {
     reader->out_of_memory = true;
     return false;
   }
-  task->blocks = grown;
-  task->blocks[task->block_count++] = (int32_t)block;
   return true;
 }
 
@@ -573,13 +570,10 @@ static void refuse_equal_names(prem_reader *reader, prem_schedule *schedule) {
 /* ---- precedence ----------------------------------------------------------------------------- */
 
 static bool add_after(prem_reader *reader, prem_task *task, const prem_after *after) {
-  prem_after *grown = prem_grow(task->after, (size_t)task->after_count, sizeof *grown);
-  if (!grown) {
+  if (!PREM_APPEND(task->after, task->after_count, *after)) {
     reader->out_of_memory = true;
     return false;
   }
-  task->after = grown;
-  task->after[task->after_count++] = *after;
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -84,13 +85,7 @@ static prem_status list_written(const prem_schedule *schedule, const prem_task *
 
 /* The first of boxes [low, high), equal in the dimensions before `d`, that begins there behind. */
 static int32_t first_behind(const written *w, int32_t low, int32_t high, int d, int64_t behind) {
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (w->boxes[middle].first[d] > behind)
-      high = middle;
-    else
-      low = middle + 1;
-  }
+  PREM_BISECT(low, high, middle, w->boxes[middle].first[d] <= behind);
   return low;
 }
 

@@ -96,12 +96,7 @@ static bool passes_data(const prem_task *from, const prem_task *to) {
 }
 
 static prem_status add_maker(prem_makers *makers, int32_t task) {
-  int32_t *grown = prem_grow(makers->tasks, (size_t)makers->count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  makers->tasks = grown;
-  makers->tasks[makers->count++] = task;
-  return PREM_OK;
+  return PREM_APPEND(makers->tasks, makers->count, task) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 /* What comes before it is found. */
@@ -212,12 +207,7 @@ static void list_inputs(const prem_schedule *schedule, int32_t *first, int32_t *
 }
 
 static prem_status add_passing(passings *out, int32_t from, int32_t to) {
-  passing *grown = prem_grow(out->list, (size_t)out->count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  out->list = grown;
-  out->list[out->count++] = (passing){from, to};
-  return PREM_OK;
+  return PREM_APPEND(out->list, out->count, (passing){from, to}) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 /* In an array that could be left half written: of a state array there is the version before. */

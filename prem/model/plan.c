@@ -31,12 +31,7 @@ enum { MAX_ENTRIES = 1 << 30, MAX_IDLE_BLOCKS = 1 << 24 };
 prem_status prem_plan_add_affine(prem_plan *plan, const prem_affine *affine) {
   if (plan->affine_count == MAX_ENTRIES)
     return PREM_ERR_MEMORY;
-  prem_affine *grown = prem_grow(plan->affine, (size_t)plan->affine_count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  plan->affine = grown;
-  plan->affine[plan->affine_count++] = *affine;
-  return PREM_OK;
+  return PREM_APPEND(plan->affine, plan->affine_count, *affine) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
@@ -61,21 +56,13 @@ prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
 }
 
 prem_status prem_plan_add_closed(prem_plan *plan, int64_t start_ns, int64_t end_ns) {
-  prem_closed_window *grown = prem_grow(plan->closed, (size_t)plan->closed_count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  plan->closed = grown;
-  plan->closed[plan->closed_count++] = (prem_closed_window){start_ns, end_ns};
-  return PREM_OK;
+  return PREM_APPEND(plan->closed, plan->closed_count, (prem_closed_window){start_ns, end_ns})
+             ? PREM_OK
+             : PREM_ERR_MEMORY;
 }
 
 prem_status prem_plan_add_mode(prem_plan *plan, prem_plan *of_mode) {
-  prem_plan **grown = prem_grow(plan->modes, (size_t)plan->mode_count, sizeof(prem_plan *));
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  plan->modes = grown;
-  plan->modes[plan->mode_count++] = of_mode;
-  return PREM_OK;
+  return PREM_APPEND(plan->modes, plan->mode_count, of_mode) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 /* ---- expanding ------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 prem_schedule *prem_schedule_new(void) {
   prem_schedule *schedule = calloc(1, sizeof *schedule);
@@ -151,13 +152,7 @@ int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name)
   if (!by_name) /* there was no memory for it */
     return -1;
   int32_t low = 0, high = schedule->task_count;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (strcmp(schedule->tasks[by_name[middle]].name, name) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, strcmp(schedule->tasks[by_name[middle]].name, name) < 0);
   bool is_found =
       low < schedule->task_count && strcmp(schedule->tasks[by_name[low]].name, name) == 0;
   return is_found ? by_name[low] : -1;

@@ -57,12 +57,7 @@ typedef struct series {
 } series;
 
 static bool append(series *to, int64_t value) {
-  int64_t *values = prem_grow(to->values, (size_t)to->count, sizeof *values);
-  if (!values)
-    return false;
-  to->values = values;
-  to->values[to->count++] = value;
-  return true;
+  return PREM_APPEND(to->values, to->count, value);
 }
 
 /** Sort, and keep each value once: values[i], and upto[i] samples are not longer. */

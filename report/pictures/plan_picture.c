@@ -132,13 +132,7 @@ static void choose_window(excerpt *shown) {
 
 static int64_t first_slot_from(const excerpt *shown, int64_t at_ns) {
   int64_t low = 0, high = shown->slot_count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (shown->slots[middle].planned_ns < at_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, shown->slots[middle].planned_ns < at_ns);
   return low;
 }
 
@@ -256,11 +250,8 @@ static int32_t row_of(const excerpt *shown, const prem_slot *slot) {
 
 static int by_block(const void *a, const void *b) {
   const prem_slot *x = a, *y = b;
-  if (x->block != y->block)
-    return x->block < y->block ? -1 : 1;
-  if (x->planned_ns != y->planned_ns)
-    return x->planned_ns < y->planned_ns ? -1 : 1;
-  return (x->phase > y->phase) - (x->phase < y->phase);
+  return prem_by_numbers((int64_t[]){x->block, x->planned_ns, x->phase},
+                         (int64_t[]){y->block, y->planned_ns, y->phase}, 3);
 }
 
 /** Warm-up is left out: it has no plan. */

@@ -8,6 +8,7 @@
 #include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "runtime/core/early_reads.h"
 #include "runtime/core/recorder.h"
 
@@ -221,24 +222,13 @@ static void count_critical(naming *n) {
 }
 
 static bool add_due(naming *n, const prem_due *due) {
-  prem_due *grown = prem_grow(n->part->due, (size_t)n->count, sizeof *grown);
-  if (!grown)
-    return false;
-  n->part->due = grown;
-  grown[n->count++] = *due;
-  return true;
+  return PREM_APPEND(n->part->due, n->count, *due);
 }
 
 /* The first window that ends behind an instant. */
 static int32_t first_behind(const prem_gate_list *list, int64_t at_ns) {
   int32_t low = 0, high = list->count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (list->windows[middle].end_ns > at_ns)
-      high = middle;
-    else
-      low = middle + 1;
-  }
+  PREM_BISECT(low, high, middle, list->windows[middle].end_ns <= at_ns);
   return low;
 }
 
@@ -273,11 +263,9 @@ static bool note_slot(naming *n, const prem_slot *slot) {
 
 static int by_window(const void *left, const void *right) {
   const prem_due *a = left, *b = right;
-  if (a->window != b->window)
-    return a->window < b->window ? -1 : 1;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  return (a->jobs < b->jobs) - (a->jobs > b->jobs); /* of each task the last job counts */
+  /* of each task the last job counts */
+  return prem_by_numbers((int64_t[]){a->window, a->task, -(int64_t)a->jobs},
+                         (int64_t[]){b->window, b->task, -(int64_t)b->jobs}, 3);
 }
 
 static void sort_due(naming *n) {

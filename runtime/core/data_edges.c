@@ -3,6 +3,7 @@
 #include "runtime/core/data_edges.h"
 
 #include "prem/base/list.h"
+#include "prem/base/sorting.h"
 #include "runtime/core/compilation.h"
 
 #include <stdlib.h>
@@ -97,11 +98,8 @@ static void find_conflicts(ordering *o) {
 
 static int compare_conflicts(const void *left, const void *right) {
   const conflict *a = left, *b = right;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->before != b->before)
-    return a->before < b->before ? -1 : 1;
-  return (a->phase > b->phase) - (a->phase < b->phase);
+  return prem_by_numbers((int64_t[]){a->task, a->before, a->phase},
+                         (int64_t[]){b->task, b->before, b->phase}, 3);
 }
 
 /* Tasks may share several arrays. */
@@ -194,13 +192,7 @@ static void fill_spans(const ordering *o, const prem_slot *slots, int64_t slot_c
 /* How many of these jobs have ended at an instant of the same hyperperiod. */
 static int32_t count_ended(const job_span *spans, int32_t jobs, int64_t at_ns) {
   int32_t low = 0, high = jobs;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (spans[middle].planned_end_ns <= at_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, spans[middle].planned_end_ns <= at_ns);
   return low;
 }
 

@@ -4,6 +4,7 @@
 
 #include "prem/base/fail.h"
 #include "prem/base/list.h"
+#include "prem/base/sorting.h"
 #include "prem/model/modes.h"
 #include "runtime/core/compilation.h"
 #include "runtime/core/data_edges.h"
@@ -129,13 +130,7 @@ static prem_status place_tasks(prem_program *program) {
 
 int32_t prem_block_position(const prem_block_program *block, int32_t task) {
   int32_t low = 0, high = block->task_count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (block->tasks[middle].task < task)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, block->tasks[middle].task < task);
   return low < block->task_count && block->tasks[low].task == task ? block->tasks[low].position
                                                                    : -1;
 }

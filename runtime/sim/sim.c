@@ -1035,12 +1035,8 @@ static prem_status open_task(const prem_program *program, int32_t t, sim_task *o
 }
 
 static prem_status add_successor(sim_task *task, int32_t successor) {
-  int32_t *grown = prem_grow(task->successors, (size_t)task->successor_count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  task->successors = grown;
-  task->successors[task->successor_count++] = successor;
-  return PREM_OK;
+  return PREM_APPEND(task->successors, task->successor_count, successor) ? PREM_OK
+                                                                         : PREM_ERR_MEMORY;
 }
 
 static bool has_successor(const sim_task *task, int32_t successor) {

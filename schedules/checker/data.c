@@ -3,6 +3,7 @@
  * ended that the plan ends before. Who waits has to be told, so the plan must leave time for it. */
 #include "prem/base/fail.h"
 #include "prem/base/list.h"
+#include "prem/base/sorting.h"
 #include "schedules/checker/check.h"
 
 #include <stdio.h>
@@ -41,11 +42,8 @@ typedef struct data_check {
 
 static int by_array(const void *left, const void *right) {
   const port_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  return (int)a->phase - (int)b->phase;
+  return prem_by_numbers((int64_t[]){a->array, a->task, a->phase},
+                         (int64_t[]){b->array, b->task, b->phase}, 3);
 }
 
 static int32_t ports_of(const prem_checker *checker, int32_t t) {
@@ -132,13 +130,8 @@ static void list_conflicts(data_check *data) {
 
 static int by_tasks(const void *left, const void *right) {
   const conflict *a = left, *b = right;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->before != b->before)
-    return a->before < b->before ? -1 : 1;
-  if (a->phase != b->phase)
-    return a->phase < b->phase ? -1 : 1;
-  return (a->array > b->array) - (a->array < b->array);
+  return prem_by_numbers((int64_t[]){a->task, a->before, a->phase, a->array},
+                         (int64_t[]){b->task, b->before, b->phase, b->array}, 4);
 }
 
 /* Tasks that share several arrays are judged by the first of these. */
@@ -296,13 +289,7 @@ static bool span_of(const data_check *data, int32_t t, prem_phase phase, int64_t
 static int64_t first_behind(const data_check *data, int32_t t, int64_t at_ns) {
   const prem_checker *checker = data->checker;
   int64_t low = 0, high = checker->first_job[t + 1] - checker->first_job[t];
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (checker->jobs[checker->first_job[t] + middle].end_ns <= at_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, checker->jobs[checker->first_job[t] + middle].end_ns <= at_ns);
   return low;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "prem/model/versions.h"
 
 static prem_place or_task(prem_place place, const prem_task *task) {
@@ -208,11 +209,8 @@ typedef struct array_use {
 
 static int by_array(const void *left, const void *right) {
   const array_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  return (int)a->writes - (int)b->writes;
+  return prem_by_numbers((int64_t[]){a->array, a->task, a->writes},
+                         (int64_t[]){b->array, b->task, b->writes}, 3);
 }
 
 /* Who comes after whom: the edges of `after`, turned around. */

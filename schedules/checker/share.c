@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What phases share: a block's two units, its buffers, the resources. */
+#include "prem/base/sorting.h"
 #include "schedules/checker/sweep.h"
 
 #include <stdlib.h>
@@ -14,11 +15,8 @@ typedef struct piece {
 
 static int by_unit_and_start(const void *left, const void *right) {
   const piece *a = left, *b = right;
-  if (a->unit != b->unit)
-    return a->unit < b->unit ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return (a->slot > b->slot) - (a->slot < b->slot);
+  return prem_by_numbers((int64_t[]){a->unit, a->start_ns, a->slot},
+                         (int64_t[]){b->unit, b->start_ns, b->slot}, 3);
 }
 
 static int64_t collect_pieces(const prem_checker *checker, piece *pieces) {

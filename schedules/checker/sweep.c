@@ -9,12 +9,7 @@
 #include "prem/base/list.h"
 
 prem_status prem_uses_add(check_uses *uses, const check_use *use) {
-  check_use *grown = prem_grow(uses->use, (size_t)uses->count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  uses->use = grown;
-  uses->use[uses->count++] = *use;
-  return PREM_OK;
+  return PREM_APPEND(uses->use, uses->count, *use) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 void prem_uses_free(check_uses *uses) {

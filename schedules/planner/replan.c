@@ -4,6 +4,7 @@
 
 #include "prem/base/clock.h"
 #include "prem/base/list.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/common/wrap.h"
 #include "schedules/planner/repair/repair.h"
 
@@ -77,13 +78,7 @@ static int by_name(const void *left, const void *right, void *context) {
 
 static int32_t find_task(const prem_schedule *schedule, const int32_t *sorted, const char *name) {
   int32_t low = 0, high = schedule->task_count;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (strcmp(schedule->tasks[sorted[middle]].name, name) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, strcmp(schedule->tasks[sorted[middle]].name, name) < 0);
   bool found = low < schedule->task_count && !strcmp(schedule->tasks[sorted[low]].name, name);
   return found ? sorted[low] : -1;
 }

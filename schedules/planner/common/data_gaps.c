@@ -7,6 +7,7 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 /* ---- who shares what ------------------------------------------------------------------------- */
 
@@ -49,12 +50,7 @@ static prem_phase touching_phase(const prem_schedule *schedule, const array_use 
 }
 
 static bool add_pair(prem_data_gaps *gaps, prem_data_pair pair) {
-  prem_data_pair *grown = prem_grow(gaps->pairs, (size_t)gaps->pair_count, sizeof *grown);
-  if (!grown)
-    return false;
-  gaps->pairs = grown;
-  gaps->pairs[gaps->pair_count++] = pair;
-  return true;
+  return PREM_APPEND(gaps->pairs, gaps->pair_count, pair);
 }
 
 static bool add_uses(prem_data_gaps *gaps, const array_use *use, const array_use *before) {
@@ -79,11 +75,8 @@ static bool add_pairs(prem_data_gaps *gaps, const array_use *uses, int64_t count
 
 static int by_pair(const void *left, const void *right) {
   const prem_data_pair *a = left, *b = right;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->before != b->before)
-    return a->before < b->before ? -1 : 1;
-  return (int)a->phase - (int)b->phase;
+  return prem_by_numbers((int64_t[]){a->task, a->before, a->phase},
+                         (int64_t[]){b->task, b->before, b->phase}, 3);
 }
 
 /* Tasks may share several arrays. */

@@ -9,6 +9,7 @@
  * must have ended by the time that the first one comes again.
  */
 #include "prem/base/clock.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/proof/solver.h"
 
 #include <pthread.h>
@@ -199,11 +200,8 @@ static void add_weight(prem_solver *s, sums *of, Z3_ast on, int32_t weight) {
 
 static int by_group_and_demand(const void *left, const void *right) {
   const user *a = left, *b = right;
-  if (a->group != b->group)
-    return a->group < b->group ? -1 : 1;
-  if (a->hold->demand != b->hold->demand)
-    return a->hold->demand < b->hold->demand ? -1 : 1;
-  return (a->hold > b->hold) - (a->hold < b->hold);
+  return prem_by_numbers((int64_t[]){a->group, a->hold->demand, a->hold},
+                         (int64_t[]){b->group, b->hold->demand, b->hold}, 3);
 }
 
 /* A group takes its largest demand: step by step, what those take that ask for that much. Its users
