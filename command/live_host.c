@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/live_host.h"
 
-#include <stdlib.h>
-
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem report: one page for everything that was measured. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/command.h"

@@ -3,7 +3,6 @@
 #include "measure/kept.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/job_times.h"
 #include "prem/base/numbers.h"

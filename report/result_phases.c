@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/slot_order.h"
 #include "prem/base/csv_quote.h"

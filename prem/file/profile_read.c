@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct profile_entry {
   prem_profile_times phase[PREM_PHASE_COUNT + 1]; /* the last is `joined` */

@@ -2,7 +2,6 @@
 /* Which jobs an overrun concerns, and whether half a result could be read (E048). */
 #include "prem/model/overrun.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,6 @@
 #include "prem/base/fail.h"
 #include "ttprem/kernel.h"
 
-#include <stdio.h>
-
 #include "prem/base/numbers.h"
 
 /* Dimensions of one tile need no index, so that even four dimensions fit a tile index of three. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the host of a live session did, beside the phases: a group of tracks of its own. Numbers of
  * tracks, names and notes lie above those of phases. */
-#include <inttypes.h>
 
 #include "report/traces/perfetto.h"
 #include "ttprem/trace_file.h"

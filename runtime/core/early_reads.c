@@ -2,7 +2,6 @@
 /* Arrays that are read before they are written, and what is made of them. */
 #include "runtime/core/early_reads.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "prem/base/fail.h"

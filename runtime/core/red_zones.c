@@ -3,7 +3,6 @@
 #include "runtime/core/red_zones.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* The cpu backend: opening, running, closing. See cpu.h. */
 #include "runtime/cpu/cpu.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

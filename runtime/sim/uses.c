@@ -4,7 +4,6 @@
 #include "runtime/sim/sim.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "prem/base/numbers.h"
 

@@ -7,7 +7,6 @@
 #include "schedules/checker/check.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "prem/base/numbers.h"
 

@@ -6,7 +6,6 @@
 #include "prem/base/sorting.h"
 #include "schedules/checker/check.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

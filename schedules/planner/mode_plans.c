@@ -7,7 +7,6 @@
 #include "prem/model/copies.h"
 #include "prem/model/modes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "schedules/planner/common/data_gaps.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"

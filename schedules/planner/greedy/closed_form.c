@@ -30,7 +30,6 @@
 #include "schedules/planner/greedy/greedy.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

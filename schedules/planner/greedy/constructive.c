@@ -27,7 +27,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct job {
   int64_t earliest_ns; /* release, warm-up; predecessors are added when it is placed */

@@ -14,7 +14,6 @@
 #include "schedules/planner/proof/refute.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* What small sets are worth, in steps of the refuter. */
 enum { NARROW_STEPS = 30000000, PROBE_STEPS = 300000000 };

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Renewables of a block behind the resources, in the order of prem_renewable_kind. */
 enum { LINES_PER_BLOCK = PREM_RENEWABLE_OUTPUT - PREM_RENEWABLE_RESOURCE };
