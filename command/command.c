@@ -259,14 +259,10 @@ int command_open_schedule(const char *path, const char *profile, const prem_mach
   return status;
 }
 
-/* Policies take given offsets as they are. */
-static bool has_offsets(const prem_schedule *schedule) {
-  return schedule->policy.prefetch_offset_ns > 0 || schedule->policy.writeback_offset_ns > 0;
-}
-
 /* What the checker may have against a plan that is no mistake of the planner's. */
 static const char *plan_remedy(const prem_schedule *schedule, bool is_formula) {
-  if (has_offsets(schedule))
+  /* Policies take given offsets as they are. */
+  if (schedule->policy.prefetch_offset_ns > 0 || schedule->policy.writeback_offset_ns > 0)
     return "give `policy` longer offsets, or none; if that does not help, ";
   if (is_formula)
     return "its policy starts tiles where its formula says, whatever the resources allow: use "

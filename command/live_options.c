@@ -61,11 +61,6 @@ error_t live_options_parse(live_options *live, int key, char *text, struct argp_
   return error;
 }
 
-static void judge_run(const run_options *options, struct argp_state *state) {
-  if (options->live.given)
-    argp_error(state, "--%s is for live sessions: add --live", options->live.given);
-}
-
 static void judge_mode(const measure_options *measure, struct argp_state *state) {
   for (int i = 0; i < measure->mode_count; ++i)
     if (!prem_mode_has_phases(measure->modes[i]))
@@ -77,7 +72,8 @@ void live_options_judge(const run_options *options, struct argp_state *state) {
   const live_options *live = &options->live;
   const measure_options *measure = &options->measure;
   if (!live->is_live) {
-    judge_run(options, state);
+    if (options->live.given)
+      argp_error(state, "--%s is for live sessions: add --live", options->live.given);
     return;
   }
   if (measure->runs_only)

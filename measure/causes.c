@@ -277,11 +277,6 @@ static prem_status open_search(search *all, const prem_schedule *schedule, const
   return PREM_OK;
 }
 
-static void close_search(search *all) {
-  prem_waits_close(&all->waits);
-  PREM_FREE(all->origins, all->of_task, all->list, all->next);
-}
-
 /* Block after block: the records that one looks at lie near those that the next one does. */
 static void judge_records(search *all, int64_t discard, prem_late_causes *causes) {
   enum { AHEAD = 32 }; /* they lie far apart, which the machine does not foresee */
@@ -383,6 +378,7 @@ prem_status prem_find_causes(const prem_schedule *schedule, const prem_trace *tr
     causes[i].widen_ns = prem_max_i64(causes[i].widen_ns, found[i].widen_ns);
   }
   free(found);
-  close_search(&all);
+  prem_waits_close(&all.waits);
+  PREM_FREE(all.origins, all.of_task, all.list, all.next);
   return status;
 }

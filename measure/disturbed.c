@@ -39,11 +39,6 @@ int64_t prem_disturbed_apart(prem_trace *trace) {
 
 /* ---- counts --------------------------------------------------------------------------------- */
 
-static void clear_stats(prem_phase_stats *stats, int32_t task_count) {
-  for (int32_t i = 0; i < task_count * PREM_PHASE_COUNT; ++i)
-    prem_phase_stats_clear(&stats[i]);
-}
-
 /* Windows hold in tt alone. */
 static int64_t window_end_ns(const prem_trace *trace, const prem_slot *slots, int64_t count,
                              const prem_trace_record *record, prem_mode mode) {
@@ -84,7 +79,8 @@ prem_status prem_disturbed_recount(const prem_schedule *schedule, const prem_tra
     memcpy(stats, trace->stats, (size_t)trace->task_count * PREM_PHASE_COUNT * sizeof *stats);
     return PREM_OK;
   }
-  clear_stats(stats, trace->task_count);
+  for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
+    prem_phase_stats_clear(&stats[i]);
   return disturbed == counted ? PREM_OK : count_records(schedule, trace, discard, mode, stats);
 }
 

@@ -177,20 +177,16 @@ static bool add_beside(const turn *now, prem_variant_times *to,
   return room;
 }
 
-static void add_stalls(prem_stalls *to, const prem_stalls *from) {
-  to->watched_ns += from->watched_ns;
-  to->count += from->count;
-  to->sum_ns += from->sum_ns;
-  to->longest_ns = prem_max_i64(to->longest_ns, from->longest_ns);
-}
-
 static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
   (void)run;
   const turn *now = context;
   prem_variant_times *to = &now->variant->observed[mode];
   bool room = true;
   add_counts(now, to, trace);
-  add_stalls(&to->stalls, &trace->stalls);
+  to->stalls.watched_ns += trace->stalls.watched_ns;
+  to->stalls.count += trace->stalls.count;
+  to->stalls.sum_ns += trace->stalls.sum_ns;
+  to->stalls.longest_ns = prem_max_i64(to->stalls.longest_ns, trace->stalls.longest_ns);
   for (int64_t i = 0; i < trace->record_count && room; ++i)
     room = add_record(now, to, trace, &trace->records[i]);
   for (int64_t h = now->discard; h < trace->hyperperiods && room; ++h)

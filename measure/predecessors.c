@@ -112,13 +112,6 @@ static int compare_edges(const void *left, const void *right) {
                          (int64_t[]){b->task, b->before, b->phase}, 3);
 }
 
-static void index_edges(prem_predecessors *of) {
-  for (int64_t i = 0; i < of->edge_count; ++i)
-    ++of->first_edge[of->edges[i].task + 1];
-  for (int32_t t = 0; t < of->schedule->task_count; ++t)
-    of->first_edge[t + 1] += of->first_edge[t];
-}
-
 static prem_status find_edges(prem_predecessors *of) {
   int64_t count;
   array_use *uses = collect_uses(of->schedule, &count);
@@ -130,7 +123,10 @@ static prem_status find_edges(prem_predecessors *of) {
   if (of->edges) {
     add_edges(of, uses, count);
     qsort(of->edges, (size_t)of->edge_count, sizeof *of->edges, compare_edges);
-    index_edges(of);
+    for (int64_t i = 0; i < of->edge_count; ++i)
+      ++of->first_edge[of->edges[i].task + 1];
+    for (int32_t t = 0; t < of->schedule->task_count; ++t)
+      of->first_edge[t + 1] += of->first_edge[t];
   }
   free(uses);
   return of->edges ? PREM_OK : PREM_ERR_MEMORY;

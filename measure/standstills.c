@@ -38,12 +38,6 @@ static int64_t last_end_ns(const prem_trace *trace) {
   return last_ns;
 }
 
-static void add_standstill(prem_standstills *standstills, int64_t length_ns, int64_t min_ns) {
-  const prem_standstills found = {.count = 1, .longest_ns = length_ns, .sum_ns = length_ns};
-  if (found.sum_ns >= min_ns)
-    prem_standstills_merge(standstills, &found);
-}
-
 static void find_standstills(const bin *bins, size_t count, int64_t bin_ns, int64_t min_ns,
                              prem_standstills *standstills) {
   int64_t under_way = 0, quiet_ns = 0;
@@ -52,7 +46,9 @@ static void find_standstills(const bin *bins, size_t count, int64_t bin_ns, int6
       quiet_ns += under_way > 0 ? bin_ns : 0;
       continue;
     }
-    add_standstill(standstills, quiet_ns, min_ns);
+    const prem_standstills found = {.count = 1, .longest_ns = quiet_ns, .sum_ns = quiet_ns};
+    if (found.sum_ns >= min_ns)
+      prem_standstills_merge(standstills, &found);
     quiet_ns = 0;
     under_way += bins[i].begun - bins[i].ended;
   }

@@ -53,10 +53,6 @@ static void order_boxes(box *boxes, int32_t count) {
     }
 }
 
-static void free_written(written *w) {
-  PREM_FREE(w->boxes, w->end, w->position, w->found);
-}
-
 static prem_status list_written(const prem_schedule *schedule, const prem_task *before,
                                 int32_t port, written *w) {
   const size_t positions = (size_t)before->block_count, blocks = (size_t)schedule->platform.blocks;
@@ -215,7 +211,7 @@ bool prem_judge_by_block(const prem_schedule *schedule, prem_status *status, pre
   for (int32_t t = 0; t < schedule->task_count; ++t)
     good &= judge_task(&j, &schedule->tasks[t]);
   for (int32_t i = 0; j.written && i < schedule->task_count * PREM_MAX_PORTS; ++i)
-    free_written(&j.written[i]);
+    PREM_FREE(j.written[i].boxes, j.written[i].end, j.written[i].position, j.written[i].found);
   free(j.written);
   *status = j.status;
   return good;

@@ -82,14 +82,6 @@ static void free_copy(prem_task *task) {
     free(task->phase[p].demand);
 }
 
-/* Its result has to be there when it is copied. */
-static void end_writer_sooner(const prem_schedule *schedule, const prem_live_port *port,
-                              prem_task *tasks) {
-  for (int32_t t = 0; port->is_output && t < schedule->task_count; ++t)
-    if (prem_task_uses(&tasks[t], port->array, PREM_OUT))
-      tasks[t].publish_ns = port->publish_ns - port->copy.wcet_ns;
-}
-
 static prem_status add_tasks(const prem_schedule *schedule, prem_schedule *to) {
   const size_t own = (size_t)schedule->task_count;
   to->tasks = calloc(own + (size_t)prem_copy_count(schedule), sizeof *to->tasks);
@@ -100,7 +92,10 @@ static prem_status add_tasks(const prem_schedule *schedule, prem_schedule *to) {
     const prem_live_port *port = &schedule->live[i];
     if (!port->copy.exists)
       continue;
-    end_writer_sooner(schedule, port, to->tasks);
+    /* Its result has to be there when it is copied. */
+    for (int32_t t = 0; port->is_output && t < schedule->task_count; ++t)
+      if (prem_task_uses(&to->tasks[t], port->array, PREM_OUT))
+        to->tasks[t].publish_ns = port->publish_ns - port->copy.wcet_ns;
     if (make_task(schedule, port, to->platform.blocks++, &to->tasks[to->task_count++]))
       return PREM_ERR_MEMORY;
   }

@@ -94,10 +94,6 @@ static bool passes_data(const prem_task *from, const prem_task *to) {
   return false;
 }
 
-static prem_status add_maker(prem_makers *makers, int32_t task) {
-  return PREM_APPEND(makers->tasks, makers->count, task) ? PREM_OK : PREM_ERR_MEMORY;
-}
-
 /* What comes before it is found. */
 static prem_status find_makers(finding *f, int32_t task) {
   const prem_schedule *schedule = f->schedule;
@@ -109,7 +105,7 @@ static prem_status find_makers(finding *f, int32_t task) {
        ++from)
     if (f->is_before[from] && f->found->concerns[from] &&
         passes_data(&schedule->tasks[from], &schedule->tasks[task]))
-      status = add_maker(makers, from);
+      status = PREM_APPEND(makers->tasks, makers->count, from) ? PREM_OK : PREM_ERR_MEMORY;
   f->found->concerns[task] = makers->count > 0 || prem_leaves_out_jobs(&schedule->tasks[task]) ||
                              schedule->tasks[task].off != 0;
   return status;
@@ -205,10 +201,6 @@ static void list_inputs(const prem_schedule *schedule, int32_t *first, int32_t *
       }
 }
 
-static prem_status add_passing(passings *out, int32_t from, int32_t to) {
-  return PREM_APPEND(out->list, out->count, (passing){from, to}) ? PREM_OK : PREM_ERR_MEMORY;
-}
-
 /* In an array that could be left half written: of a state array there is the version before. */
 static prem_status find_passings(const prem_schedule *schedule, const prem_overruns *overruns,
                                  passings *out) {
@@ -228,7 +220,9 @@ static prem_status find_passings(const prem_schedule *schedule, const prem_overr
       out->is_read[from] |= input >= 0;
       for (; !status && input >= 0 && !prem_array_is_state(&schedule->arrays[task->arrays[p]]);
            input = next[input])
-        status = add_passing(out, from, input / PREM_MAX_PORTS);
+        status = PREM_APPEND(out->list, out->count, (passing){from, input / PREM_MAX_PORTS})
+                     ? PREM_OK
+                     : PREM_ERR_MEMORY;
     }
   free(first);
   free(next);

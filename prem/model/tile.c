@@ -205,10 +205,6 @@ static bool sharing_new(sharing *s, const prem_schedule *schedule) {
   return s->followers && s->order && s->depth && s->height && s->bytes && s->beside;
 }
 
-static void sharing_free(sharing *s) {
-  PREM_FREE(s->followers, s->order, s->depth, s->height, s->bytes, s->beside);
-}
-
 /* Of a task in error nobody knows what it follows, or reads. */
 static int32_t edges_of(const prem_task *task) {
   return task->broken ? 0 : task->after_count;
@@ -291,7 +287,7 @@ prem_status prem_tile_share(prem_schedule *schedule) {
     const double tiles = round(blocks * (pct > 0 ? pct : 100) / 100);
     own->tile_blocks[t] = (int32_t)fmin(fmax(tiles, 1), INT32_MAX);
   }
-  sharing_free(&s);
+  PREM_FREE(s.followers, s.order, s.depth, s.height, s.bytes, s.beside);
   return has_memory ? PREM_OK : PREM_ERR_MEMORY;
 }
 

@@ -476,13 +476,6 @@ static prem_status convert(converter *work) {
   return chose && work->kept == 0 ? refuse_choice(work) : PREM_OK;
 }
 
-static void free_room(converter *work) {
-  for (int32_t block = 0; work->blocks && block <= PREM_MAX_BLOCKS; ++block)
-    free(work->blocks[block]);
-  PREM_FREE((void *)work->blocks, work->ahead, work->named, work->tasks.names, work->tasks.slots);
-  prem_csv_close(&work->csv);
-}
-
 prem_status prem_trace_convert(FILE *in, const char *name, const prem_trace_options *options,
                                FILE *out, prem_diag *diag) {
   converter work = {
@@ -496,6 +489,9 @@ prem_status prem_trace_convert(FILE *in, const char *name, const prem_trace_opti
   prem_csv_open(&work.csv, in, name, diag);
   work.csv.stop = options->stop;
   prem_status status = work.ahead && work.blocks ? convert(&work) : PREM_ERR_MEMORY;
-  free_room(&work);
+  for (int32_t block = 0; work.blocks && block <= PREM_MAX_BLOCKS; ++block)
+    free(work.blocks[block]);
+  PREM_FREE((void *)work.blocks, work.ahead, work.named, work.tasks.names, work.tasks.slots);
+  prem_csv_close(&work.csv);
   return status;
 }

@@ -221,10 +221,6 @@ static void count_critical(naming *n) {
   }
 }
 
-static bool add_due(naming *n, const prem_due *due) {
-  return PREM_APPEND(n->part->due, n->count, *due);
-}
-
 /* The first window that ends behind an instant. */
 static int32_t first_behind(const prem_gate_list *list, int64_t at_ns) {
   int32_t low = 0, high = list->count;
@@ -254,7 +250,8 @@ static bool note_slot(naming *n, const prem_slot *slot) {
         n->first_ns[due.window] = from_ns;
         part->closed_for[due.window] = due.task;
       }
-      if (part->closed.windows[due.window].start_ns >= n->warm_ns && !add_due(n, &due))
+      if (part->closed.windows[due.window].start_ns >= n->warm_ns &&
+          !PREM_APPEND(n->part->due, n->count, due))
         return false;
     }
   }

@@ -281,12 +281,6 @@ static prem_status add_version_edges(prem_program *program) {
   return status;
 }
 
-static void free_ordering(ordering *o) {
-  for (int32_t t = 0; o->spans && t < o->program->schedule->task_count; ++t)
-    free(o->spans[t]);
-  PREM_FREE(o->spans, o->uses, o->conflicts);
-}
-
 prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *slots,
                                         int64_t slot_count) {
   ordering o = {.program = program};
@@ -298,6 +292,8 @@ prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *
     for (int64_t i = 0; !status && i < o.conflict_count; ++i)
       status = add_edge(&o, &o.conflicts[i]);
   }
-  free_ordering(&o);
+  for (int32_t t = 0; o.spans && t < o.program->schedule->task_count; ++t)
+    free(o.spans[t]);
+  PREM_FREE(o.spans, o.uses, o.conflicts);
   return status ? status : add_version_edges(program);
 }

@@ -42,11 +42,6 @@ static bool is_ordered(const entry *entries, int64_t count) {
   return true;
 }
 
-static void order_entries(entry *entries, int64_t count) {
-  if (!is_ordered(entries, count))
-    qsort(entries, (size_t)count, sizeof *entries, compare_entries);
-}
-
 static prem_status bucket_entries(prem_compilation *c, int64_t slot_count) {
   c->first_entry = calloc((size_t)c->program->block_count + 2, sizeof *c->first_entry);
   if (!c->first_entry)
@@ -328,13 +323,6 @@ static void flag_records(const prem_compilation *c) {
 
 /* ---- putting it together -------------------------------------------------------------------- */
 
-static void leave_block(prem_compilation *c) {
-  PREM_FREE(c->order, c->tiles, c->job_seen);
-  c->order = NULL;
-  c->tiles = NULL;
-  c->job_seen = NULL;
-}
-
 static prem_status compile_block(prem_compilation *c, int32_t b) {
   c->block_index = b;
   c->block = &c->program->blocks[b];
@@ -343,7 +331,8 @@ static prem_status compile_block(prem_compilation *c, int32_t b) {
   if (count > INT32_MAX)
     return refuse(c, 20, "more phases than a table holds");
   shift_warmup(c, entries, count);
-  order_entries(entries, count);
+  if (!is_ordered(entries, count))
+    qsort(entries, (size_t)count, sizeof *entries, compare_entries);
   prem_status status = fill_tables(c, entries, count);
   if (!status)
     status = judge_spread(c);
@@ -370,7 +359,10 @@ static prem_status compile_blocks(prem_compilation *c, int64_t slot_count) {
   prem_status status = bucket_entries(c, slot_count);
   for (int32_t b = 0; !status && b < c->program->block_count; ++b) {
     status = compile_block(c, b);
-    leave_block(c);
+    PREM_FREE(c->order, c->tiles, c->job_seen);
+    c->order = NULL;
+    c->tiles = NULL;
+    c->job_seen = NULL;
   }
   return status;
 }

@@ -72,11 +72,6 @@ static void add_blocks(prem_cpu *cpu) {
   }
 }
 
-static void add_tasks(prem_cpu *cpu) {
-  for (int32_t t = 0; t < cpu->program->schedule->task_count; ++t)
-    add_thread(cpu, t, cpu->program->tasks[t].jobs);
-}
-
 static prem_status new_threads(prem_cpu *cpu, bool untiled) {
   const int32_t count =
       untiled ? cpu->program->schedule->task_count : count_working_blocks(cpu->program);
@@ -84,7 +79,8 @@ static prem_status new_threads(prem_cpu *cpu, bool untiled) {
   if (!cpu->blocks)
     return PREM_ERR_MEMORY;
   if (untiled)
-    add_tasks(cpu);
+    for (int32_t t = 0; t < cpu->program->schedule->task_count; ++t)
+      add_thread(cpu, t, cpu->program->tasks[t].jobs);
   else
     add_blocks(cpu);
   cpu->run_thread = untiled ? prem_cpu_run_task : prem_cpu_run_block;

@@ -430,13 +430,6 @@ static int32_t unit_at_gate(const simulator *beside, int32_t b) {
                   prem_is_gated(beside->keepers->part, compute->record));
 }
 
-/* Who waits at the gate asks again: the window may be over. */
-static void look_at_gates(simulator *beside, int64_t now_ns) {
-  for (int32_t b = 0; b < beside->program->block_count; ++b)
-    if (beside->keepers[b].waits_since_ns >= 0)
-      set_unit(beside, unit_at_gate(beside, b), UNIT_SCHEDULED, SIM_START(now_ns));
-}
-
 /* The job has ended on one more block; on all of them: successors may start. */
 static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
   sim_task *task = &sim->tasks[t];
@@ -447,7 +440,9 @@ static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
   ++task->lowest;
   sim->is_courier_due = true;
   if (sim->beside)
-    look_at_gates(sim->beside, now_ns);
+    for (int32_t b = 0; b < sim->beside->program->block_count; ++b)
+      if (sim->beside->keepers[b].waits_since_ns >= 0)
+        set_unit(sim->beside, unit_at_gate(sim->beside, b), UNIT_SCHEDULED, SIM_START(now_ns));
   for (int32_t i = 0; i < sim->program->tasks[t].active_blocks; ++i)
     task->at_lowest += task->done[i] == task->lowest;
   for (int32_t i = 0; i < task->successor_count; ++i) {
@@ -717,10 +712,6 @@ static prem_status tell_failure(const simulator *sim, prem_diag *diag) {
                          &failure->stray, diag);
 }
 
-static bool is_stopped(const simulator *sim) {
-  return sim->request->stop && *sim->request->stop;
-}
-
 /* The one of two simulators where something happens next; the critical tasks' at the same instant.
  */
 static simulator *next_of(simulator *sim) {
@@ -741,7 +732,7 @@ static prem_status work(simulator *sim, int64_t *end_ns, prem_diag *diag) {
     for (int32_t u = 0; u < one->unit_count; ++u)
       wake(one, u, 0);
   while (goes_on(sim)) {
-    if (is_stopped(sim))
+    if (sim->request->stop && *sim->request->stop)
       return PREM_ERR_INTERRUPTED;
     simulator *one = sim;
     for (int i = 0; i < EVENTS_BETWEEN_POLLS && goes_on(sim) && !one->is_aborted; ++i) {
@@ -927,16 +918,13 @@ static void settle(simulator *sim) {
   }
 }
 
-static uint64_t next_event_key(const simulator *sim) {
-  return sim->courier && !sim->is_aborted ? sim_clock_next(&sim->clock).key : SIM_NEVER;
-}
-
 /* Time passes here alone, from one instant at which something happens to the next. */
 static bool live_wait(void *state, bool (*is_met)(void *of), void *of, int64_t until_ns) {
   simulator *sim = state;
   until_ns = prem_min_i64(until_ns, PREM_MAX_NS);
   while (!is_met(of)) {
-    const uint64_t key = next_event_key(sim);
+    const uint64_t key =
+        sim->courier && !sim->is_aborted ? sim_clock_next(&sim->clock).key : SIM_NEVER;
     if (key == SIM_NEVER || (int64_t)(key >> 1) > until_ns) {
       sim->now_ns = prem_max_i64(sim->now_ns, until_ns);
       return false;
@@ -1034,11 +1022,6 @@ static prem_status open_task(const prem_program *program, int32_t t, sim_task *o
   return out->done ? PREM_OK : PREM_ERR_MEMORY;
 }
 
-static prem_status add_successor(sim_task *task, int32_t successor) {
-  return PREM_APPEND(task->successors, task->successor_count, successor) ? PREM_OK
-                                                                         : PREM_ERR_MEMORY;
-}
-
 static bool has_successor(const sim_task *task, int32_t successor) {
   for (int32_t i = 0; i < task->successor_count; ++i)
     if (task->successors[i] == successor)
@@ -1052,9 +1035,8 @@ static prem_status find_successors(simulator *sim, const prem_program *plan) {
     for (int32_t a = 0; a < plan->tasks[t].edge_count; ++a) {
       sim_task *before = &sim->tasks[plan->tasks[t].after[a].task];
       const bool is_there = plan != sim->program && has_successor(before, t);
-      prem_status status = is_there ? PREM_OK : add_successor(before, t);
-      if (status)
-        return status;
+      if (!is_there && !PREM_APPEND(before->successors, before->successor_count, t))
+        return PREM_ERR_MEMORY;
     }
   return PREM_OK;
 }

@@ -374,11 +374,6 @@ static prem_status collect_resource(const prem_checker *checker, int32_t resourc
   return PREM_OK;
 }
 
-static void share_one_supply(check_uses *uses) {
-  for (int64_t i = 0; i < uses->count; ++i)
-    uses->use[i].group = 0;
-}
-
 prem_status prem_check_shares(const prem_checker *checker) {
   const prem_platform *platform = &checker->schedule->platform;
   prem_status status = PREM_OK;
@@ -390,7 +385,8 @@ prem_status prem_check_shares(const prem_checker *checker) {
     check_uses uses = {0};
     status = collect_resource(checker, r, &uses);
     if (!supply.per_task)
-      share_one_supply(&uses);
+      for (int64_t i = 0; i < uses.count; ++i)
+        uses.use[i].group = 0;
     if (status == PREM_OK)
       status = prem_check_sweep(checker, &uses, &supply);
     prem_uses_free(&uses);

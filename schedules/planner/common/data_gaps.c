@@ -228,19 +228,15 @@ static int64_t touch_ns(const prem_data_span *span, prem_phase phase) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* So many hyperperiods before its own is the job of a one-shot task that another one waits for; 0:
- * in the same, where `after` says so. */
-static int32_t hyperperiods_before(const prem_data_pair *pair) {
-  return pair->needed_jobs ? 1 - pair->needed_jobs[0] : 1;
-}
-
 prem_wide prem_data_gaps_length_ns(const prem_data_gaps *gaps) {
   prem_wide length_ns = 0;
   for (int64_t i = 0; i < gaps->pair_count; ++i) {
     const prem_data_pair *pair = &gaps->pairs[i];
     const prem_data_span *before = &gaps->spans[gaps->first_job[pair->before]];
     const int64_t at_ns = touch_ns(&gaps->spans[gaps->first_job[pair->task]], pair->phase);
-    const int32_t times = hyperperiods_before(pair);
+    /* So many hyperperiods before its own is the job of a one-shot task that another one waits for;
+     * 0: in the same, where `after` says so. */
+    const int32_t times = pair->needed_jobs ? 1 - pair->needed_jobs[0] : 1;
     if (before->end_ns < 0 || at_ns == PREM_MAX_NS || times < 1)
       continue;
     prem_wide needed_ns = (prem_wide)before->end_ns + gaps->gap_ns - at_ns;
@@ -295,10 +291,6 @@ static int64_t end_of_jobs_ns(const prem_data_gaps *gaps, int64_t jobs, int64_t 
   return gaps->ends_ns[count - 1 - hyperperiod * jobs] + hyperperiod * hyperperiod_ns;
 }
 
-static int64_t first_start_ns(const prem_data_span *span) {
-  return touch_ns(span, PREM_PREFETCH);
-}
-
 int64_t prem_data_gaps_short(const prem_data_gaps *gaps, int64_t hyperperiod_ns,
                              int64_t *later_ns) {
   int64_t found = 0;
@@ -319,7 +311,7 @@ int64_t prem_data_gaps_short(const prem_data_gaps *gaps, int64_t hyperperiod_ns,
       if (missing_ns <= 0)
         continue;
       ++found;
-      const prem_wide from_ns = (prem_wide)first_start_ns(&gaps->spans[q]) + missing_ns;
+      const prem_wide from_ns = (prem_wide)touch_ns(&gaps->spans[q], PREM_PREFETCH) + missing_ns;
       if (later_ns && from_ns > later_ns[q])
         later_ns[q] = from_ns < PREM_MAX_NS ? (int64_t)from_ns : PREM_MAX_NS;
     }

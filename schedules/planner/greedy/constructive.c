@@ -554,13 +554,6 @@ static prem_status place_apart(construction *c) {
   return status;
 }
 
-static void release(construction *c) {
-  if (c->placer.schedule)
-    prem_placer_close(&c->placer);
-  PREM_FREE(c->order, c->first_job, c->jobs, c->sequence, c->piped, c->later_ns, c->late);
-  prem_data_gaps_free(c->gaps);
-}
-
 static prem_status construct(const prem_planning *planning, prem_repair *repair, int32_t depth,
                              prem_draft *out) {
   const prem_schedule *schedule = planning->schedule;
@@ -579,7 +572,10 @@ static prem_status construct(const prem_planning *planning, prem_repair *repair,
       status = status ? status : hyperperiod;
     }
   }
-  release(&c);
+  if (c.placer.schedule)
+    prem_placer_close(&c.placer);
+  PREM_FREE(c.order, c.first_job, c.jobs, c.sequence, c.piped, c.later_ns, c.late);
+  prem_data_gaps_free(c.gaps);
   return status;
 }
 

@@ -70,11 +70,6 @@ static void bound_renewables(bounding *b) {
   }
 }
 
-static void bound_paths(bounding *b) {
-  for (int32_t n = 0; n < b->rules.node_count; ++n)
-    b->bound = (int64_t)prem_max_wide(b->bound, (prem_wide)b->head[n] + b->tail[n]);
-}
-
 /* ---- jobs of many tiles --------------------------------------------------------------------- */
 
 /** What one job asks of a renewable. */
@@ -254,7 +249,8 @@ bool prem_planning_lower_bound(const prem_planning *planning, int64_t *out_ns) {
   if (!start(planning, &b))
     return false;
   b.bound = planning->warmup_ns;
-  bound_paths(&b);
+  for (int32_t n = 0; n < b.rules.node_count; ++n)
+    b.bound = (int64_t)prem_max_wide(b.bound, (prem_wide)b.head[n] + b.tail[n]);
   bound_renewables(&b);
   bound_small(&b, (prem_effort){.steps = NARROW_STEPS}, INT64_MAX);
   *out_ns = on_grid(planning, b.bound);

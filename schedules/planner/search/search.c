@@ -126,12 +126,6 @@ static prem_cost make_forward(search *s, const int64_t *key, bool waiting, int64
   return cost;
 }
 
-static void make_backward(search *s, const int64_t *key, prem_cost cost, int64_t *start) {
-  prem_status status = prem_decode_backward(s->decoder, key, cost, start);
-  s->status = s->status ? s->status : status;
-  ++s->steps;
-}
-
 static bool helps(prem_cost now, prem_cost before) {
   return now.violation < before.violation ||
          (now.violation == before.violation &&
@@ -146,7 +140,9 @@ static prem_cost justify(search *s, int64_t *start, prem_cost cost) {
     for (int32_t a = 0; a < s->model->count; ++a)
       s->key[a] = -start[a] - s->model->activities[a].length;
     memcpy(s->spare, start, schedule_bytes(s));
-    make_backward(s, s->key, cost, s->spare);
+    prem_status status = prem_decode_backward(s->decoder, s->key, cost, s->spare);
+    s->status = s->status ? s->status : status;
+    ++s->steps;
     prem_cost now = make_forward(s, s->spare, false, s->spare);
     if (prem_cost_less(cost, now))
       return cost;
