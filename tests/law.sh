@@ -38,7 +38,7 @@ runtime/cuda/host        | include prem/base prem/model runtime/core runtime/cud
 runtime/cuda/baselines   | include prem/base prem/model kernels runtime/core runtime/cuda/device runtime/cuda/host |
 runtime/cuda             | include prem/base prem/model runtime/core runtime/cuda/* |
 runtime/session          | include prem/base prem/model runtime/core runtime/sim runtime/cpu runtime/cuda | prem/file kernels
-measure                  | include prem/base | prem/model runtime/core runtime/session
+measure                  | include prem/base prem/model/conflicts.h | prem/model runtime/core runtime/session
 report/traces            | include prem/base | prem/model
 report/pictures          | include prem/base measure | prem/model
 report/findings          | include prem/base measure report report/pictures |

@@ -2,22 +2,11 @@
 /* Which jobs must not overtake which, for the sake of an array that they share. */
 #include "runtime/core/data_edges.h"
 
-#include "prem/base/list.h"
 #include "prem/base/sorting.h"
+#include "prem/model/conflicts.h"
 #include "runtime/core/compilation.h"
 
 #include <stdlib.h>
-
-/* One task's use of one array. */
-typedef struct array_use {
-  int32_t array, task;
-  bool writes;
-} array_use;
-
-/* The phases of `task` from `phase` on must not overtake jobs of `before`. */
-typedef struct conflict {
-  int32_t task, before, phase;
-} conflict;
 
 /* When a job is at work, in the plan. */
 typedef struct job_span {
@@ -27,105 +16,10 @@ typedef struct job_span {
 
 typedef struct ordering {
   prem_program *program;
-  array_use *uses;
-  int64_t use_count;
-  conflict *conflicts;
+  prem_conflict *conflicts;
   int64_t conflict_count;
   job_span **spans; /* [task]; NULL: has no part in a conflict */
 } ordering;
-
-/* ---- who shares what ------------------------------------------------------------------------- */
-
-static int compare_uses(const void *left, const void *right) {
-  const array_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  return (a->task > b->task) - (a->task < b->task);
-}
-
-static prem_status collect_uses(ordering *o) {
-  const prem_schedule *schedule = o->program->schedule;
-  size_t ports = 0;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    ports += schedule->tasks[t].definition ? (size_t)schedule->tasks[t].definition->port_count : 0;
-  o->uses = malloc((ports + 1) * sizeof *o->uses);
-  if (!o->uses)
-    return PREM_ERR_MEMORY;
-  for (int32_t t = 0; t < schedule->task_count; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-      if (!prem_is_versioned(&o->program->versions, task->arrays[p]))
-        o->uses[o->use_count++] =
-            (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
-  }
-  qsort(o->uses, (size_t)o->use_count, sizeof *o->uses, compare_uses);
-  return PREM_OK;
-}
-
-/* The phase in which a task touches an array. */
-static int32_t touching_phase(const ordering *o, const array_use *use) {
-  if (o->program->schedule->tasks[use->task].definition->compatible)
-    return PREM_COMPUTE;
-  return use->writes ? PREM_WRITEBACK : PREM_PREFETCH;
-}
-
-static void add_conflict(ordering *o, const array_use *use, const array_use *before) {
-  if (o->conflicts)
-    o->conflicts[o->conflict_count] = (conflict){use->task, before->task, touching_phase(o, use)};
-  ++o->conflict_count;
-}
-
-/* Each writer of an array against all its other users; without room for them they are counted. */
-static void add_conflicts(ordering *o, const array_use *uses, int64_t count) {
-  for (int64_t w = 0; w < count; ++w)
-    for (int64_t u = 0; uses[w].writes && u < count; ++u) {
-      if (uses[u].task == uses[w].task)
-        continue;
-      add_conflict(o, &uses[w], &uses[u]);
-      if (!uses[u].writes)
-        add_conflict(o, &uses[u], &uses[w]);
-    }
-}
-
-static void find_conflicts(ordering *o) {
-  o->conflict_count = 0;
-  for (int64_t first = 0, next; first < o->use_count; first = next) {
-    for (next = first; next < o->use_count && o->uses[next].array == o->uses[first].array;)
-      ++next;
-    add_conflicts(o, &o->uses[first], next - first);
-  }
-}
-
-static int compare_conflicts(const void *left, const void *right) {
-  const conflict *a = left, *b = right;
-  return prem_by_numbers((int64_t[]){a->task, a->before, a->phase},
-                         (int64_t[]){b->task, b->before, b->phase}, 3);
-}
-
-/* Tasks may share several arrays. */
-static void say_once(ordering *o) {
-  int64_t kept = 0;
-  for (int64_t i = 0; i < o->conflict_count; ++i)
-    if (i == 0 || compare_conflicts(&o->conflicts[i], &o->conflicts[kept - 1]) != 0)
-      o->conflicts[kept++] = o->conflicts[i];
-  o->conflict_count = kept;
-}
-
-static prem_status collect_conflicts(ordering *o) {
-  prem_status status = collect_uses(o);
-  if (status)
-    return status;
-  find_conflicts(o);
-  if (o->conflict_count == 0)
-    return PREM_OK;
-  o->conflicts = malloc((size_t)o->conflict_count * sizeof *o->conflicts);
-  if (!o->conflicts)
-    return PREM_ERR_MEMORY;
-  find_conflicts(o);
-  qsort(o->conflicts, (size_t)o->conflict_count, sizeof *o->conflicts, compare_conflicts);
-  say_once(o);
-  return PREM_OK;
-}
 
 /* ---- when the plan has them at work ---------------------------------------------------------- */
 
@@ -233,13 +127,13 @@ static prem_status append_edge(prem_task_program *task, const prem_dependency *e
   return PREM_OK;
 }
 
-static prem_status add_edge(const ordering *o, const conflict *between) {
+static prem_status add_edge(const ordering *o, const prem_conflict *between) {
   prem_task_program *task = &o->program->tasks[between->task];
   if (prem_task_is_off(o->program, between->task))
     return PREM_OK;
   prem_dependency edge = {
       .task = between->before,
-      .phase = between->phase,
+      .phase = (int32_t)between->phase,
       .by_block = prem_tasks_are_by_block(o->program->schedule, between->task, between->before),
       .needed_jobs = malloc((size_t)task->jobs * sizeof *edge.needed_jobs)};
   if (!edge.needed_jobs)
@@ -284,7 +178,8 @@ static prem_status add_version_edges(prem_program *program) {
 prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *slots,
                                         int64_t slot_count) {
   ordering o = {.program = program};
-  prem_status status = collect_conflicts(&o);
+  prem_status status =
+      prem_conflicts_new(program->schedule, &program->versions, &o.conflicts, &o.conflict_count);
   if (!status && o.conflict_count > 0) {
     status = make_spans(&o);
     if (!status)
@@ -294,6 +189,7 @@ prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *
   }
   for (int32_t t = 0; o.spans && t < o.program->schedule->task_count; ++t)
     free(o.spans[t]);
-  PREM_FREE(o.spans, o.uses, o.conflicts);
+  free(o.spans);
+  free(o.conflicts);
   return status ? status : add_version_edges(program);
 }

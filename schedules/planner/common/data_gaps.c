@@ -6,88 +6,9 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
-#include "prem/base/sorting.h"
+#include "prem/model/conflicts.h"
 
 /* ---- who shares what ------------------------------------------------------------------------- */
-
-/* One task's use of one array. */
-typedef struct array_use {
-  int32_t array, task;
-  bool writes;
-} array_use;
-
-static int by_array(const void *left, const void *right) {
-  const array_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  return (a->task > b->task) - (a->task < b->task);
-}
-
-static array_use *list_uses(const prem_schedule *schedule, const prem_versions *versions,
-                            int64_t *count) {
-  size_t ports = 0;
-  *count = 0;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    ports += schedule->tasks[t].definition ? (size_t)schedule->tasks[t].definition->port_count : 0;
-  array_use *uses = malloc((ports + 1) * sizeof *uses);
-  for (int32_t t = 0; t < schedule->task_count && uses; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-      if (!prem_is_versioned(versions, task->arrays[p]))
-        uses[(*count)++] =
-            (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
-  }
-  if (uses)
-    qsort(uses, (size_t)*count, sizeof *uses, by_array);
-  return uses;
-}
-
-static prem_phase touching_phase(const prem_schedule *schedule, const array_use *use) {
-  if (schedule->tasks[use->task].definition->compatible)
-    return PREM_COMPUTE;
-  return use->writes ? PREM_WRITEBACK : PREM_PREFETCH;
-}
-
-static bool add_pair(prem_data_gaps *gaps, prem_data_pair pair) {
-  return PREM_APPEND(gaps->pairs, gaps->pair_count, pair);
-}
-
-static bool add_uses(prem_data_gaps *gaps, const array_use *use, const array_use *before) {
-  return add_pair(gaps, (prem_data_pair){.task = use->task,
-                                         .before = before->task,
-                                         .phase = touching_phase(gaps->schedule, use)});
-}
-
-/* Each writer of an array and all its other users, both ways. */
-static bool add_pairs(prem_data_gaps *gaps, const array_use *uses, int64_t count) {
-  for (int64_t w = 0; w < count; ++w)
-    for (int64_t u = 0; uses[w].writes && u < count; ++u) {
-      if (uses[u].task == uses[w].task ||
-          prem_tasks_are_by_block(gaps->schedule, uses[u].task, uses[w].task))
-        continue;
-      if (!add_uses(gaps, &uses[w], &uses[u]) ||
-          (!uses[u].writes && !add_uses(gaps, &uses[u], &uses[w])))
-        return false;
-    }
-  return true;
-}
-
-static int by_pair(const void *left, const void *right) {
-  const prem_data_pair *a = left, *b = right;
-  return prem_by_numbers((int64_t[]){a->task, a->before, a->phase},
-                         (int64_t[]){b->task, b->before, b->phase}, 3);
-}
-
-/* Tasks may share several arrays. */
-static void say_once(prem_data_gaps *gaps) {
-  int64_t kept = 0;
-  if (gaps->pair_count > 0)
-    qsort(gaps->pairs, (size_t)gaps->pair_count, sizeof *gaps->pairs, by_pair);
-  for (int64_t i = 0; i < gaps->pair_count; ++i)
-    if (i == 0 || by_pair(&gaps->pairs[i], &gaps->pairs[kept - 1]) != 0)
-      gaps->pairs[kept++] = gaps->pairs[i];
-  gaps->pair_count = kept;
-}
 
 /* Does `after` say the same, job by job? Planners keep that anyway. */
 static bool is_said(const prem_schedule *schedule, const prem_version_edge *edge) {
@@ -103,25 +24,27 @@ static bool add_versions(prem_data_gaps *gaps, const prem_versions *versions) {
   for (int32_t i = 0; i < gaps->edge_count && added; ++i) {
     const prem_version_edge *edge = &gaps->edges[i];
     if (!is_said(gaps->schedule, edge))
-      added = add_pair(gaps, (prem_data_pair){.task = edge->task,
-                                              .before = edge->before,
-                                              .phase = edge->phase,
-                                              .needed_jobs = edge->needed_jobs});
+      added = PREM_APPEND(gaps->pairs, gaps->pair_count,
+                          (prem_data_pair){.task = edge->task,
+                                           .before = edge->before,
+                                           .phase = edge->phase,
+                                           .needed_jobs = edge->needed_jobs});
   }
   return added;
 }
 
 static bool find_pairs(prem_data_gaps *gaps, const prem_versions *versions) {
+  prem_conflict *conflicts;
   int64_t count;
-  array_use *uses = list_uses(gaps->schedule, versions, &count);
-  bool found = uses;
-  for (int64_t first = 0, next; first < count && found; first = next) {
-    for (next = first; next < count && uses[next].array == uses[first].array;)
-      ++next;
-    found = add_pairs(gaps, uses + first, next - first);
+  bool found = !prem_conflicts_new(gaps->schedule, versions, &conflicts, &count);
+  for (int64_t i = 0; i < count && found; ++i) {
+    const prem_conflict *c = &conflicts[i];
+    if (!prem_tasks_are_by_block(gaps->schedule, c->task, c->before))
+      found =
+          PREM_APPEND(gaps->pairs, gaps->pair_count,
+                      (prem_data_pair){.task = c->task, .before = c->before, .phase = c->phase});
   }
-  free(uses);
-  say_once(gaps);
+  free(conflicts);
   return found && add_versions(gaps, versions);
 }
 
