@@ -40,3 +40,18 @@ static inline json_t *text(const char *bytes) {
   free(ascii);
   return value;
 }
+
+/** 0 and more; below there is no such number. */
+static inline json_t *integer_if_known(int64_t value) {
+  return value >= 0 ? integer(value) : json_null();
+}
+
+/** A list of `count` pieces, each of which `piece` makes of `of` and its number. */
+static inline json_t *list_of(int64_t count, json_t *(*piece)(const void *of, int64_t number),
+                              const void *of) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int64_t i = 0; i < count; ++i)
+    whole &= json_array_append_new(list, piece(of, i)) == 0;
+  return finished(list, whole);
+}
