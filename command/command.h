@@ -56,6 +56,10 @@ void command_show(const char *text, FILE *file);
 void command_print_wrapped(const char *head, const char *text);
 /** All problems, one line each; notes and warnings unless --quiet. */
 void command_print_diag(const prem_diag *diag);
+/** The first of two exit statuses that says something. */
+static inline int command_join_status(int first, int second) {
+  return first == COMMAND_DONE ? second : first;
+}
 /** The exit status that a library status stands for. */
 int command_exit_status(prem_status status);
 

@@ -175,10 +175,6 @@ static void tell_gaps(const live_host *host) {
                  clocks.questions, clocks.gaps, clocks.gap_max_ns / 1000);
 }
 
-static int join_status(int first, int second) {
-  return first == COMMAND_DONE ? second : first;
-}
-
 /* ---- the session ---------------------------------------------------------------------------- */
 
 static int run(live_host *host, const prem_machine *machine) {
@@ -189,11 +185,11 @@ static int run(live_host *host, const prem_machine *machine) {
   host->diag = NULL;
   if (!has_run)
     return status;
-  status = join_status(status, live_show_all(host));
+  status = command_join_status(status, live_show_all(host));
   tell_gaps(host);
-  status = join_status(status, judge_end(host));
-  status = join_status(status, judge_strict(host));
-  status = join_status(status, judge_break(host, machine));
+  status = command_join_status(status, judge_end(host));
+  status = command_join_status(status, judge_strict(host));
+  status = command_join_status(status, judge_break(host, machine));
   return command_stop && (status == COMMAND_DONE || status == COMMAND_BROKE) ? COMMAND_INTERRUPTED
                                                                              : status;
 }

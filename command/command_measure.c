@@ -392,11 +392,6 @@ static prem_status write_trace(void *context, const prem_trace *trace, prem_mode
 
 /* ---- after the run -------------------------------------------------------------------------- */
 
-/* The first of two exit statuses that says something. */
-static int join_status(int first, int second) {
-  return first == COMMAND_DONE ? second : first;
-}
-
 static void tell_wrong(const prem_row *row, const prem_schedule *schedule) {
   const prem_verdict *verdict = &row->verdict;
   const char *array = verdict->array >= 0 && verdict->array < schedule->array_count
@@ -434,7 +429,7 @@ static int judge_jobs(const prem_row *row, bool strict) {
                   row->stalls.watched_ns > 0 ? "the GPU stood still in"
                                              : "the operating system took a core away from",
                   (double)row->disturbed.longest_away_ns / 1e6);
-    status = join_status(status, COMMAND_UNAVAILABLE);
+    status = command_join_status(status, COMMAND_UNAVAILABLE);
   }
   return status;
 }
@@ -479,9 +474,9 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
                       apart->late_releases, apart->overruns);
       status = COMMAND_INVALID;
     }
-    status = join_status(status, judge_jobs(row, strict));
-    status = join_status(status, judge_gate(row, strict));
-    status = join_status(status, judge_partial(row, strict));
+    status = command_join_status(status, judge_jobs(row, strict));
+    status = command_join_status(status, judge_gate(row, strict));
+    status = command_join_status(status, judge_partial(row, strict));
   }
   return status;
 }
@@ -531,7 +526,7 @@ static int draw_result(const measure_options *options, const prem_schedule *sche
     const char *path = options->pictures[i];
     prem_diag *diag = prem_diag_new();
     const prem_status drawn = prem_result_draw(result, schedule, path, &command_stop, diag);
-    status = join_status(status, sampling_failed(drawn, diag, path));
+    status = command_join_status(status, sampling_failed(drawn, diag, path));
   }
   return status;
 }
@@ -578,17 +573,18 @@ static int measure(const measure_options *options, prem_compare_options *compare
     ended = PREM_OK; /* of the file's modes, those that are not possible here are left out */
   int status = sampling_failed(ended, diag, schedule->name);
   if (options->trace && !command_output_commit(&sink.output))
-    status = join_status(status, COMMAND_INVALID);
+    status = command_join_status(status, COMMAND_INVALID);
   if (options->late_log && !command_output_commit(&sink.late))
-    status = join_status(status, COMMAND_INVALID);
+    status = command_join_status(status, COMMAND_INVALID);
   if (result) {
-    status = join_status(status, write_result(options, schedule, result));
-    status = join_status(status, judge_rows(result, whole, options->strict));
-    status = join_status(status, judge_break(result, schedule));
+    status = command_join_status(status, write_result(options, schedule, result));
+    status = command_join_status(status, judge_rows(result, whole, options->strict));
+    status = command_join_status(status, judge_break(result, schedule));
     /* After a failure of the machine the session is good for closing only. */
     if (ended != PREM_ERR_MACHINE && made_outputs(result) && !options->no_save)
-      status = join_status(status, save_arrays(options, session));
-    status = join_status(status, draw_result(options, schedule, result)); /* it may take long */
+      status = command_join_status(status, save_arrays(options, session));
+    status =
+        command_join_status(status, draw_result(options, schedule, result)); /* it may take long */
   }
   prem_result_free(result);
   return status;

@@ -81,10 +81,6 @@ void live_show_second(live_host *host, int64_t at_ns) {
 
 /* ---- in the end ----------------------------------------------------------------------------- */
 
-static int join_status(int first, int second) {
-  return first == COMMAND_DONE ? second : first;
-}
-
 static int write_histogram(const live_host *host) {
   command_output output;
   if (!host->options->histogram)
@@ -169,11 +165,11 @@ int live_show_all(live_host *host) {
   fflush(file);
   renew_metrics(host);
   int status = host->has_lost_metrics ? COMMAND_INVALID : COMMAND_DONE;
-  status = join_status(status, write_histogram(host));
+  status = command_join_status(status, write_histogram(host));
   if (host->trace)
     prem_trace_sort(host->trace);
-  status = join_status(status, write_trace(host));
-  status = join_status(status, write_timeline(host));
+  status = command_join_status(status, write_trace(host));
+  status = command_join_status(status, write_timeline(host));
   tell_room(host);
   return status;
 }

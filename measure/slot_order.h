@@ -4,18 +4,20 @@
 
 #include <stdlib.h>
 
+#include "prem/base/sorting.h"
 #include "ttprem/trace.h"
 
 /** For qsort(): by task, job, tile and phase. */
 static inline int prem_slot_order(const void *a, const void *b) {
   const prem_slot *x = a, *y = b;
-  if (x->task != y->task)
-    return x->task < y->task ? -1 : 1;
-  if (x->job != y->job)
-    return x->job < y->job ? -1 : 1;
-  if (x->tile != y->tile)
-    return x->tile < y->tile ? -1 : 1;
-  return (x->phase > y->phase) - (x->phase < y->phase);
+  return prem_by_numbers((int64_t[]){x->task, x->job, x->tile, x->phase},
+                         (int64_t[]){y->task, y->job, y->tile, y->phase}, 4);
+}
+
+/** Are they phases of one tile, of one job? */
+static inline bool prem_is_one_tile(const prem_trace_record *a, const prem_trace_record *b) {
+  return a->task == b->task && a->job == b->job && a->tile == b->tile &&
+         a->hyperperiod == b->hyperperiod;
 }
 
 /** Of slots in that order; NULL: it is not among them. */

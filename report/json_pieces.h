@@ -21,6 +21,11 @@ static inline json_t *finished(json_t *value, bool whole) {
   return NULL;
 }
 
+/** A member that is a text; NULL: it is none. */
+static inline const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
+
 static inline json_t *integer(int64_t value) {
   return json_integer((json_int_t)value);
 }

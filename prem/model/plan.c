@@ -226,25 +226,17 @@ static bool starts_in_range(const prem_affine *run, int64_t j, span repeats, int
   return true;
 }
 
-/* The phase that a job begins with. */
-static prem_phase first_phase(const prem_task *task) {
-  int phase = PREM_PREFETCH;
-  while (phase < PREM_WRITEBACK && !task->phase[phase].exists)
-    ++phase;
-  return (prem_phase)phase;
-}
-
 static prem_status count_job_run(expansion *e, const prem_affine *run, const char *key,
                                  prem_wide *slots) {
   const prem_task *task = &e->schedule->tasks[run->task];
   const int32_t warmup = warmup_tiles_of(e->plan, task);
   const prem_wide last_job = (prem_wide)run->job + run->jobs - 1;
-  if (run->phase != first_phase(task))
+  if (run->phase != prem_first_phase(task))
     return prem_fail(
         e->diag, PREM_ERR_INVALID, 29, place_of(e->plan, run->place), key,
         "a chain of the whole job begins with its first phase: of task '%s' that is the "
         "%s",
-        task->name, prem_phase_name(first_phase(task)));
+        task->name, prem_phase_name(prem_first_phase(task)));
   for (int32_t j = 0; j < run->count; ++j) {
     const int32_t position = run->first_block + j;
     const prem_wide bound = prem_job_chain_bound(e->schedule, task, position, warmup);

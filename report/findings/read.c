@@ -9,6 +9,7 @@
 
 #include "prem/base/fail.h"
 #include "report/findings/parts.h"
+#include "report/json_pieces.h"
 #include "ttprem/text.h"
 
 static const char schema[] = "ttprem.findings/1";
@@ -21,10 +22,6 @@ static prem_status PREM_PRINTF(4, 5)
   vsnprintf(reason, sizeof reason, format, arguments);
   va_end(arguments);
   return prem_fail(diag, PREM_ERR_PARSE, 0, (prem_place){.file = path}, key, "%s", reason);
-}
-
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
 }
 
 static bool add_cell(prem_table *table, const json_t *cell) {

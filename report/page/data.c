@@ -22,10 +22,6 @@ static const json_t *rows_of(const json_t *result) {
   return json_object_get(result, "rows");
 }
 
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
-}
-
 /** The number of the row with this label; -1: none. */
 static int64_t find_row(const json_t *result, const char *label) {
   size_t index;

@@ -79,10 +79,6 @@ typedef struct layout {
   int lane, lanes, head, height;
 } layout;
 
-static int64_t slot_end_ns(const prem_slot *slot) {
-  return slot->planned_ns + slot->length_ns;
-}
-
 /* ---- what to show --------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b) {

@@ -4,6 +4,7 @@
 
 #include "prem/base/fail.h"
 #include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 #include "prem/model/modes.h"
 #include "runtime/core/compilation.h"
@@ -92,10 +93,6 @@ static prem_status compile_tasks(prem_program *program, prem_diag *diag) {
   return PREM_OK;
 }
 
-static int32_t max_i32(int32_t a, int32_t b) {
-  return a > b ? a : b;
-}
-
 /* Only where there is work: a table of all blocks and tasks could be thousands of times as large.
  */
 static prem_status place_tasks(prem_program *program) {
@@ -121,8 +118,8 @@ static prem_status place_tasks(prem_program *program) {
       prem_block_program *block = &program->blocks[task->blocks[position]];
       program->block_tasks[block->tasks - program->block_tasks + block->task_count++] =
           (prem_block_task){t, position};
-      block->in_bytes = max_i32(block->in_bytes, task->in_bytes);
-      block->out_bytes = max_i32(block->out_bytes, task->out_bytes);
+      block->in_bytes = prem_max_i32(block->in_bytes, task->in_bytes);
+      block->out_bytes = prem_max_i32(block->out_bytes, task->out_bytes);
     }
   }
   return PREM_OK;

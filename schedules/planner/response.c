@@ -441,19 +441,12 @@ static prem_status search(response *r, const prem_search_limits *limits, bool *o
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-static prem_phase first_phase(const prem_task *task) {
-  int phase = PREM_PREFETCH;
-  while (phase < PREM_WRITEBACK && !task->phase[phase].exists)
-    ++phase;
-  return (prem_phase)phase;
-}
-
 /* The next run of a job: equal steps from block to block. */
 static int64_t run_of(const response *r, int64_t i, prem_affine *run) {
   const piece *first = &r->pieces[i];
   const prem_task *task = &r->schedule->tasks[first->task];
   *run = (prem_affine){.task = first->task,
-                       .phase = first_phase(task),
+                       .phase = prem_first_phase(task),
                        .chain = PREM_CHAIN_JOB,
                        .first_block = first->position,
                        .count = first->count,

@@ -106,11 +106,6 @@ static void add_arcs(prem_solver *s) {
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
-static bool same_tile(const prem_rules *rules, const prem_hold *a, const prem_hold *b) {
-  const prem_node *x = &rules->nodes[a->first], *y = &rules->nodes[b->first];
-  return x->task == y->task && x->job == y->job && x->tile == y->tile;
-}
-
 /* Can hold a end, at the latest, after b has begun at the earliest, `shift` later? */
 static bool may_reach(const prem_solver *s, const prem_hold *a, const prem_hold *b, int64_t shift) {
   return s->last[a->last] + a->length > s->first[b->first] + shift;
@@ -131,7 +126,7 @@ static Z3_ast ends_before(const prem_solver *s, const prem_hold *a, const prem_h
 
 /* The phases of a tile are in order anyway. */
 static void keep_pair_apart(prem_solver *s, const prem_hold *a, const prem_hold *b) {
-  if (may_overlap(s, a, b) && !same_tile(s->rules, a, b)) {
+  if (may_overlap(s, a, b) && !prem_rules_same_tile(s->rules, a, b)) {
     Z3_ast orders[] = {ends_before(s, a, b, 0), ends_before(s, b, a, 0)};
     require_either(s, 2, orders);
   }
