@@ -149,13 +149,6 @@ static int write_timeline(const live_host *host) {
   return status;
 }
 
-static void tell_room(const live_host *host) {
-  if (host->trace && host->trace->lost > 0)
-    command_note("the trace has the first %" PRId64 " phases; %" PRId64
-                 " more found no room and are in the counts alone",
-                 host->trace->record_count, host->trace->lost);
-}
-
 int live_show_all(live_host *host) {
   FILE *file = live_show_file(host);
   if (host->has_line)
@@ -170,6 +163,9 @@ int live_show_all(live_host *host) {
     prem_trace_sort(host->trace);
   status = command_join_status(status, write_trace(host));
   status = command_join_status(status, write_timeline(host));
-  tell_room(host);
+  if (host->trace && host->trace->lost > 0)
+    command_note("the trace has the first %" PRId64 " phases; %" PRId64
+                 " more found no room and are in the counts alone",
+                 host->trace->record_count, host->trace->lost);
   return status;
 }

@@ -36,14 +36,6 @@ static void collect_run(const prem_trace *trace, int32_t blocks, block_facts *fa
   }
 }
 
-static void collect_facts(const prem_result *result, const prem_schedule *schedule,
-                          block_facts *facts) {
-  prem_kept_run kept[PREM_MAX_KEPT];
-  for (int32_t i = 0; i < result->row_count; ++i)
-    for (int32_t k = prem_row_kept(&result->rows[i], kept); k > 0; --k)
-      collect_run(kept[k - 1].trace, schedule->platform.blocks, facts);
-}
-
 /** The block with the worst lateness above the limit that is not chosen yet; -1: none. */
 static int32_t latest_block(const prem_phases *phases, const block_facts *facts) {
   int32_t worst = -1;
@@ -127,7 +119,10 @@ prem_status prem_phases_choose(const prem_result *result, const prem_schedule *s
   out->chosen = calloc(blocks, sizeof *out->chosen);
   prem_status status = facts.count && facts.worst_ns && out->chosen ? PREM_OK : PREM_ERR_MEMORY;
   if (status == PREM_OK) {
-    collect_facts(result, schedule, &facts);
+    prem_kept_run kept[PREM_MAX_KEPT];
+    for (int32_t i = 0; i < result->row_count; ++i)
+      for (int32_t k = prem_row_kept(&result->rows[i], kept); k > 0; --k)
+        collect_run(kept[k - 1].trace, schedule->platform.blocks, &facts);
     choose_blocks(out, &facts);
     status = collect_slots(out, diag);
   }

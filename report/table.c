@@ -819,13 +819,6 @@ static void print_indented(const char *words, FILE *file) {
   prem_wrap(words, strlen(words), 2, 2, file);
 }
 
-static void print_left_out(const prem_result *result, FILE *file) {
-  for (int32_t i = 0; i < result->left_out_count; ++i) {
-    fprintf(file, "%s: LEFT OUT\n", prem_mode_name(result->left_out[i].mode));
-    print_indented(result->left_out[i].reason, file);
-  }
-}
-
 static void print_footer(const prem_result *result, FILE *file) {
   fputc('\n', file);
   for (int32_t i = 0; i < result->row_count; ++i) {
@@ -837,7 +830,10 @@ static void print_footer(const prem_result *result, FILE *file) {
     print_gate_overruns(&result->rows[i], file);
   }
   print_launch_search(result, file);
-  print_left_out(result, file);
+  for (int32_t i = 0; i < result->left_out_count; ++i) {
+    fprintf(file, "%s: LEFT OUT\n", prem_mode_name(result->left_out[i].mode));
+    print_indented(result->left_out[i].reason, file);
+  }
   for (int32_t i = 0; i < result->row_count; ++i)
     print_doubts(&result->rows[i], file);
   if (result->interrupted)

@@ -32,12 +32,6 @@ static bool lcm_of(prem_reader *reader, bool best_effort, int64_t *lcm_ns) {
   return !above;
 }
 
-static void find_hyperperiod(prem_reader *reader) {
-  int64_t critical_ns = 0, best_effort_ns = 0;
-  if (lcm_of(reader, false, &critical_ns) && lcm_of(reader, true, &best_effort_ns))
-    reader->schedule->period_lcm_ns = critical_ns;
-}
-
 /* What the file and its profiles leave open. */
 static void complete_phase(prem_phase_spec *phase) {
   if (phase->busy_ns == 0 || phase->wcet_ns == 0)
@@ -149,7 +143,9 @@ static void find_cycles(prem_reader *reader) {
 
 void prem_read_relations(prem_reader *reader) {
   complete_times(reader);
-  find_hyperperiod(reader);
+  int64_t critical_ns = 0, best_effort_ns = 0;
+  if (lcm_of(reader, false, &critical_ns) && lcm_of(reader, true, &best_effort_ns))
+    reader->schedule->period_lcm_ns = critical_ns;
   judge_sums(reader);
   find_cycles(reader);
   prem_schedule_fits(reader->schedule, reader->diag);

@@ -239,14 +239,6 @@ static void write_text(FILE *file, const char *bytes) {
       fputc(*bytes, file);
 }
 
-/** Of the charts that the page carries. */
-static void write_notice(FILE *file) {
-  const prem_asset notice = prem_report_notice();
-  fputs("<style>\n/* The charts of this page are drawn by uPlot.\n\n", file);
-  fwrite(notice.bytes, 1, notice.count, file);
-  fputs("\n*/\n</style>\n", file);
-}
-
 /** The policy forbids everything that would need a network. False: not all is there. */
 static bool write_page(FILE *file, const prem_report *report) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -257,7 +249,11 @@ static bool write_page(FILE *file, const prem_report *report) {
         file);
   write_text(file, title_of(report));
   fputs(" - ttprem report</title>\n", file);
-  write_notice(file);
+  /* Of the charts that the page carries. */
+  const prem_asset notice = prem_report_notice();
+  fputs("<style>\n/* The charts of this page are drawn by uPlot.\n\n", file);
+  fwrite(notice.bytes, 1, notice.count, file);
+  fputs("\n*/\n</style>\n", file);
   for (int i = 0; i < PREM_REPORT_STYLES; ++i)
     write_asset(file, "style", prem_report_style(i));
   fprintf(file,

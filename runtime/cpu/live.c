@@ -189,12 +189,6 @@ static prem_status start_thread(prem_cpu_live *live, prem_diag *diag) {
                    "cannot start a thread: %s", strerror(error));
 }
 
-static void count_jobs_from(prem_cpu *cpu, int64_t hyperperiod) {
-  for (int32_t t = 0; t < cpu->program->schedule->task_count; ++t)
-    for (int32_t p = 0; p < cpu->program->tasks[t].active_blocks; ++p)
-      atomic_store(&cpu->jobs_done[t][p].value, hyperperiod * cpu->program->tasks[t].jobs);
-}
-
 static prem_status make_room(prem_cpu_live *live, const prem_live_request *request,
                              prem_diag *diag) {
   prem_status status = prem_cpu_set_up(live->cpu, &request->cpu, diag);
@@ -218,7 +212,10 @@ static prem_status launch(prem_cpu_live *live, const prem_live_request *request,
   prem_cpu_reset_run(cpu, &live->request, courier->trace, live->recorders);
   cpu->courier = courier;
   cpu->oversubscribed = cpu->block_count + 2 > cores; /* the courier and the host */
-  count_jobs_from(cpu, courier->first_hyperperiod);
+  for (int32_t t = 0; t < cpu->program->schedule->task_count; ++t)
+    for (int32_t p = 0; p < cpu->program->tasks[t].active_blocks; ++p)
+      atomic_store(&cpu->jobs_done[t][p].value,
+                   courier->first_hyperperiod * cpu->program->tasks[t].jobs);
   status = become_resident(live, diag);
   if (status != PREM_OK)
     return status;

@@ -344,13 +344,6 @@ static int32_t collect_chain(const prem_checker *checker, int32_t head, int32_t 
   return count;
 }
 
-/* A demand above the capacity by itself is reported as such (E043). */
-static void drop_impossible(hold *holds, int32_t count, int32_t capacity) {
-  for (int32_t k = 0; k < count; ++k)
-    if (holds[k].demand > capacity)
-      holds[k].demand = 0;
-}
-
 static prem_status collect_resource(const prem_checker *checker, int32_t resource,
                                     check_uses *uses) {
   const prem_resource *r = &checker->schedule->platform.resources[resource];
@@ -365,7 +358,10 @@ static prem_status collect_resource(const prem_checker *checker, int32_t resourc
       status = add_job_chain(checker, uses, i, end, resource);
     } else {
       const int32_t count = collect_chain(checker, i, resource, holds);
-      drop_impossible(holds, count, r->capacity);
+      /* A demand above the capacity by itself is reported as such (E043). */
+      for (int32_t k = 0; k < count; ++k)
+        if (holds[k].demand > r->capacity)
+          holds[k].demand = 0;
       status = add_chain(checker, uses, holds, count);
     }
     if (status != PREM_OK)

@@ -202,13 +202,6 @@ static int64_t span_of(const search *s) {
   return max > min ? max - min : 1;
 }
 
-/* Latest start first, more or less: with noise of up to `noise` of the range. */
-static void key_by_latest_start(search *s, double noise) {
-  int64_t range = (int64_t)((double)span_of(s) * noise) + 1;
-  for (int32_t a = 0; a < s->model->count; ++a)
-    s->key[a] = -tail_steps(s, a) + prem_random_below(&s->random, range);
-}
-
 static int by_key(const void *left, const void *right, void *context) {
   const int64_t *key = context;
   int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
@@ -279,7 +272,10 @@ static prem_cost make_by_rule(search *s, int32_t number, int64_t *start) {
   static const double noises[] = {0, 0.05, 0.1, 0.2, 0.4, 1};
   if (s->pooled && number % 2 == 0)
     return make_by_share(s, start);
-  key_by_latest_start(s, noises[number % 6]);
+  /* Latest start first, more or less: with noise of up to `noise` of the range. */
+  int64_t range = (int64_t)((double)span_of(s) * noises[number % 6]) + 1;
+  for (int32_t a = 0; a < s->model->count; ++a)
+    s->key[a] = -tail_steps(s, a) + prem_random_below(&s->random, range);
   return justify(s, start, make_forward(s, s->key, number % 4 == 1, start));
 }
 
@@ -701,13 +697,6 @@ static void find_bound(search *s) {
     s->bound_ns = given_ns;
 }
 
-static void read_draft(const prem_model *model, const prem_draft *draft, int64_t *start) {
-  for (int32_t a = 0; a < model->count; ++a)
-    start[a] = model->placement[a] < 0
-                   ? 0
-                   : draft->placements[model->placement[a]].start_ns / model->grid_ns;
-}
-
 /** A tile of the draft: its first placement. */
 typedef struct tile_ref {
   const prem_placement *placed;
@@ -805,7 +794,10 @@ static void run(search *s, const prem_planning *planning, prem_draft *draft,
   find_bound(s);
   if (s->status)
     return;
-  read_draft(s->model, draft, s->child);
+  for (int32_t a = 0; a < s->model->count; ++a)
+    s->child[a] = s->model->placement[a] < 0
+                      ? 0
+                      : draft->placements[s->model->placement[a]].start_ns / s->model->grid_ns;
   prem_cost begin = prem_model_cost(s->model, s->child);
   s->best.cost = (prem_cost){INT64_MAX, INT64_MAX};
   keep_best(s, s->child, begin);
