@@ -64,6 +64,14 @@ void command_error(const char *format, ...) {
   va_end(arguments);
 }
 
+int command_fail(int status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  say(format, arguments);
+  va_end(arguments);
+  return status;
+}
+
 void command_note(const char *format, ...) {
   if (command_quiet)
     return;
@@ -382,8 +390,7 @@ static int refuse_unknown(const char *name) {
   char names[128] = "auto";
   for (const char *const *known = command_backends; *known; ++known)
     append_name(names, sizeof names, *known);
-  command_error("unknown backend '%s'; there are: %s", name, names);
-  return COMMAND_USAGE;
+  return command_fail(COMMAND_USAGE, "unknown backend '%s'; there are: %s", name, names);
 }
 
 prem_status command_probe_backend(const char *name, const prem_backend **out, prem_machine *machine,
@@ -415,8 +422,7 @@ static int find_best(const prem_backend **out, prem_machine *machine) {
       used +=
           (size_t)snprintf(passed_over + used, sizeof passed_over - used, "; %s: %s", *known, why);
   }
-  command_error("no backend is available%s", passed_over);
-  return COMMAND_UNAVAILABLE;
+  return command_fail(COMMAND_UNAVAILABLE, "no backend is available%s", passed_over);
 }
 
 int command_find_backend(const char *name, const prem_backend **out, prem_machine *machine) {

@@ -133,10 +133,10 @@ static int write_timeline(const live_host *host) {
   if (!path)
     return COMMAND_DONE;
   FILE *phases = tmpfile();
-  if (!phases) {
-    command_error("cannot write %s: no temporary file for the phases (TMPDIR, or /tmp)", path);
-    return COMMAND_INVALID;
-  }
+  if (!phases)
+    return command_fail(COMMAND_INVALID,
+                        "cannot write %s: no temporary file for the phases (TMPDIR, or /tmp)",
+                        path);
   int status = COMMAND_INVALID;
   if (command_output_open(&output, path)) {
     prem_diag *diag = prem_diag_new();

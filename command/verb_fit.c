@@ -260,10 +260,9 @@ static int finish(const fit_options *options, const prem_schedule *schedule,
                  fit->best + 1, fit->count, best->late, best->releases, fit->why,
                  schedule->platform.late_ns, options->output);
   }
-  if (fit->interrupted) {
-    command_error("%s: interrupted; the best plan so far is written", options->common.file);
-    return COMMAND_INTERRUPTED;
-  }
+  if (fit->interrupted)
+    return command_fail(COMMAND_INTERRUPTED, "%s: interrupted; the best plan so far is written",
+                        options->common.file);
   return status;
 }
 

@@ -263,10 +263,8 @@ static int import_plan(prem_schedule *schedule, const char *path, prem_plan_repo
   FILE *file = is_stdin ? stdin : fopen(path, "re");
   prem_plan *plan = NULL;
   *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN, .method = "import"};
-  if (!file) {
-    command_error("cannot read %s: %s", path, strerror(errno));
-    return COMMAND_INVALID;
-  }
+  if (!file)
+    return command_fail(COMMAND_INVALID, "cannot read %s: %s", path, strerror(errno));
   const double began_s = prem_host_clock_s();
   prem_status status = prem_plan_read_csv(schedule, file, is_stdin ? "stdin" : path, &plan, diag);
   if (!is_stdin)
@@ -437,10 +435,9 @@ static int plan_file(plan_options *options) {
 int verb_plan(int argc, char **argv) {
   plan_options options = {0};
   command_parse(&argp, argc, argv, &options);
-  if (options.search.policy && !policy_exists(options.search.policy)) {
-    command_error("unknown policy '%s'; `ttprem list` shows them", options.search.policy);
-    return COMMAND_USAGE;
-  }
+  if (options.search.policy && !policy_exists(options.search.policy))
+    return command_fail(COMMAND_USAGE, "unknown policy '%s'; `ttprem list` shows them",
+                        options.search.policy);
   const char *const outputs[OUTPUTS] = {options.output, options.json, options.picture, options.csv};
   for (int i = 0; i < OUTPUTS; ++i)
     if (!command_output_check(outputs[i]))
