@@ -29,14 +29,6 @@ static int64_t parse_limit(struct argp_state *state, const char *text) {
 
 enum { OUTPUTS = 4 };
 
-/* FILE may be planned in its place. */
-static void refuse_outputs_in_one_place(const plan_options *options, struct argp_state *state) {
-  const char *const outputs[OUTPUTS] = {options->json, options->picture, options->csv,
-                                        options->output};
-  command_check_outputs(state, options->file, outputs, OUTPUTS - 1);
-  command_check_outputs(state, options->from, outputs, OUTPUTS);
-}
-
 static void judge_import(const plan_options *options, struct argp_state *state) {
   if (options->from && (options->keep || options->limited || options->searches))
     argp_error(state, "--import takes the plan as it is: leave --keep, --policy, --time-limit, "
@@ -70,7 +62,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_SUCCESS:
     if (!options->output && !options->csv)
       options->output = "-";
-    refuse_outputs_in_one_place(options, state);
+    /* FILE may be planned in its place. */
+    const char *const outputs[OUTPUTS] = {options->json, options->picture, options->csv,
+                                          options->output};
+    command_check_outputs(state, options->file, outputs, OUTPUTS - 1);
+    command_check_outputs(state, options->from, outputs, OUTPUTS);
     judge_import(options, state);
     if (options->keep && options->search.policy && strcmp(options->search.policy, "auto"))
       argp_error(state,

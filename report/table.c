@@ -91,14 +91,10 @@ static int task_width(const prem_result *result) {
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
-static int64_t response_spread(const prem_task_result *task) {
-  return task->response_ns.max - task->response_ns.min;
-}
-
 static int64_t worst_spread(const prem_row *row) {
   int64_t worst = 0;
   for (int32_t t = 0; t < row->task_count; ++t)
-    worst = prem_max_i64(worst, response_spread(&row->tasks[t]));
+    worst = prem_max_i64(worst, row->tasks[t].response_ns.max - row->tasks[t].response_ns.min);
   return worst;
 }
 

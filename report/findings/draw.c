@@ -332,12 +332,6 @@ static int drawing_height(const chart_panel *panel) {
 
 /* ---- pieces of the script ------------------------------------------------------------------- */
 
-static void write_value(FILE *script, const prem_value *value) {
-  char text[200];
-  prem_value_format(value, text, sizeof text);
-  prem_write_quoted(script, text);
-}
-
 static void write_tic_label(FILE *script, const prem_value *value) {
   char text[200];
   prem_value_format(value, text, sizeof text);
@@ -475,7 +469,10 @@ static void write_series_title(FILE *script, const chart_panel *panel, int64_t s
     return;
   }
   fputs(" title ", script);
-  write_value(script, first_with(panel->table, panel->series, panel->series_of, s));
+  char text[200];
+  prem_value_format(first_with(panel->table, panel->series, panel->series_of, s), text,
+                    sizeof text);
+  prem_write_quoted(script, text);
 }
 
 static void plot_band(FILE *script, const chart_panel *panel, int64_t s) {

@@ -144,10 +144,6 @@ static int64_t longest_job_ns(const prem_schedule *schedule) {
   return longest_ns;
 }
 
-static int64_t job_release_ns(const prem_task *task, int64_t job) {
-  return job * task->period_ns + task->release_ns;
-}
-
 /** The release behind which most phases begin within `span_ns`. */
 static int64_t busiest_release_ns(const excerpt *shown, const prem_schedule *schedule,
                                   int64_t span_ns) {
@@ -156,7 +152,8 @@ static int64_t busiest_release_ns(const excerpt *shown, const prem_schedule *sch
     const prem_task *task = &schedule->tasks[t];
     const int64_t jobs = task->period_ns > 0 ? prem_task_jobs(schedule, task) : 0;
     for (int64_t j = 0; j < prem_min_i64(jobs, MAX_CANDIDATES); ++j) {
-      const int64_t from_ns = prem_min_i64(job_release_ns(task, j), shown->length_ns - span_ns);
+      const int64_t from_ns =
+          prem_min_i64(j * task->period_ns + task->release_ns, shown->length_ns - span_ns);
       const int64_t inside =
           first_slot_from(shown, from_ns + span_ns) - first_slot_from(shown, from_ns);
       if (inside < max || (inside == max && from_ns >= best_ns))

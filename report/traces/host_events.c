@@ -12,10 +12,6 @@ enum { NOTE_FRAME = 64, NOTE_AGE, NOTE_SHOWN_LATE };
 static const char *const names[PREM_HOST_DEEDS] = {"wait for a buffer", "submit", "shown",
                                                    "wait for a result", "release"};
 
-static bool is_slice(prem_host_deed deed) {
-  return deed == PREM_HOST_ACQUIRED || deed == PREM_HOST_WAITED;
-}
-
 static void begin_host(const prem_schedule *schedule, FILE *out) {
   prem_perfetto_group(out, HOST_TRACK, "host");
   for (int32_t s = 0; s < schedule->live_count; ++s) {
@@ -41,7 +37,7 @@ static void write_event(const prem_host_event *event, int64_t zero_ns, FILE *out
     if (event->age_ns != INT64_MIN)
       notes[count++] = (prem_perfetto_note){NOTE_AGE, event->age_ns};
   }
-  if (is_slice(event->deed))
+  if (event->deed == PREM_HOST_ACQUIRED || event->deed == PREM_HOST_WAITED)
     prem_perfetto_slice(out, track, name, event->begin_ns - zero_ns, event->end_ns - zero_ns, notes,
                         count);
   else

@@ -766,13 +766,6 @@ static void ask_to_stop(prem_live *live, bool drain) {
   }
 }
 
-static prem_status finish(prem_live *live, prem_diag *diag) {
-  if (!live->has_finished)
-    live->outcome = prem_live_engine_of(live)->finish(live->state, diag);
-  live->has_finished = true;
-  return live->outcome;
-}
-
 static prem_status stop(prem_live *live, bool drain, int64_t until_ns, bool (*is_met)(void *of),
                         prem_diag *diag) {
   if (!atomic_load(&live->has_started)) {
@@ -785,7 +778,10 @@ static prem_status stop(prem_live *live, bool drain, int64_t until_ns, bool (*is
     if (!prem_live_is_over(live))
       return is_in_time ? PREM_ERR_ENDED : PREM_ERR_TIMEOUT;
   }
-  return finish(live, diag);
+  if (!live->has_finished)
+    live->outcome = prem_live_engine_of(live)->finish(live->state, diag);
+  live->has_finished = true;
+  return live->outcome;
 }
 
 prem_status prem_live_stop(prem_live *live, bool drain, int64_t until_ns, prem_diag *diag) {

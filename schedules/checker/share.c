@@ -116,14 +116,6 @@ static int64_t job_of(const prem_checker *checker, int32_t slot) {
   return checker->first_job[s->task] + s->job;
 }
 
-/* The first piece of each job that has such a phase, of those on a block. */
-static void find_beginnings(const prem_checker *checker, const piece *pieces, int64_t count,
-                            prem_phase phase, int64_t *first) {
-  for (int64_t i = count - 1; i >= 0; --i)
-    if (half_of(checker, &pieces[i], phase) >= 0)
-      first[job_of(checker, half_of(checker, &pieces[i], phase))] = i;
-}
-
 /* Of the job's last tile on the block: planners leave the gap behind that one, in whatever order
  * tiles come. */
 static bool ends_job(const prem_checker *checker, int32_t slot) {
@@ -163,7 +155,10 @@ static void check_prefetches(const prem_checker *checker, const piece *before, c
 static void check_job_ends(const prem_checker *checker, const piece *pieces, int64_t count,
                            prem_phase phase, int64_t *first) {
   const piece *before = NULL;
-  find_beginnings(checker, pieces, count, phase, first);
+  /* The first piece of each job that has such a phase, of those on a block. */
+  for (int64_t i = count - 1; i >= 0; --i)
+    if (half_of(checker, &pieces[i], phase) >= 0)
+      first[job_of(checker, half_of(checker, &pieces[i], phase))] = i;
   for (int64_t i = 0; i < count; ++i) {
     const int32_t slot = half_of(checker, &pieces[i], phase);
     if (slot < 0)

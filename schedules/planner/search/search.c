@@ -298,13 +298,6 @@ static int32_t append(search *s, const int32_t *list, int32_t placed, int32_t un
   return placed;
 }
 
-static void mutate(search *s) {
-  int64_t reach = 4 * (s->model->count / 8 + 2);
-  for (int32_t a = 0; a < s->model->count; ++a)
-    if (prem_random_below(&s->random, 20) == 0)
-      s->key[a] += prem_random_below(&s->random, 2 * reach) - reach;
-}
-
 /* The order of a new schedule. */
 static void cross_keys(search *s) {
   const member *mother = pick_member(s), *father = pick_member(s);
@@ -326,7 +319,10 @@ static void cross_keys(search *s) {
 
 static bool cross(search *s) {
   cross_keys(s);
-  mutate(s);
+  int64_t reach = 4 * (s->model->count / 8 + 2);
+  for (int32_t a = 0; a < s->model->count; ++a)
+    if (prem_random_below(&s->random, 20) == 0)
+      s->key[a] += prem_random_below(&s->random, 2 * reach) - reach;
   prem_cost cost = make_forward(s, s->key, false, s->child);
   return join_members(s, s->child, justify(s, s->child, cost));
 }
