@@ -34,11 +34,8 @@ static inline const prem_slot *prem_slot_find(const prem_slot *slots, int64_t co
 static inline int prem_record_order(const void *left, const void *right) {
   const prem_trace_record *a = *(const prem_trace_record *const *)left,
                           *b = *(const prem_trace_record *const *)right;
-  if (a->block != b->block)
-    return a->block < b->block ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+  return prem_by_numbers((int64_t[]){a->block, a->start_ns, a->end_ns},
+                         (int64_t[]){b->block, b->start_ns, b->end_ns}, 3);
 }
 
 /** All records in that order, to be freed; NULL when out of memory. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "prem/base/list.h"
+#include "prem/base/sorting.h"
 
 prem_status prem_uses_add(check_uses *uses, const check_use *use) {
   return PREM_APPEND(uses->use, uses->count, *use) ? PREM_OK : PREM_ERR_MEMORY;
@@ -19,13 +20,8 @@ void prem_uses_free(check_uses *uses) {
 /* At one instant first what goes on, then what begins: the latter is to blame for an excess. */
 static int by_group_and_start(const void *left, const void *right) {
   const check_use *a = left, *b = right;
-  if (a->group != b->group)
-    return a->group < b->group ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->continues != b->continues)
-    return a->continues ? -1 : 1;
-  return (a->acquire > b->acquire) - (a->acquire < b->acquire);
+  return prem_by_numbers((int64_t[]){a->group, a->start_ns, !a->continues, a->acquire},
+                         (int64_t[]){b->group, b->start_ns, !b->continues, b->acquire}, 4);
 }
 
 static void sort_uses(check_uses *uses) {

@@ -203,15 +203,8 @@ static bool is_removed(const prem_planning *planning, const prem_old_plan *old,
 static int by_phase(const void *left, const void *right, void *slots) {
   const int64_t i = *(const int64_t *)left, k = *(const int64_t *)right;
   const prem_slot *a = (const prem_slot *)slots + i, *b = (const prem_slot *)slots + k;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->job != b->job)
-    return a->job < b->job ? -1 : 1;
-  if (a->tile != b->tile)
-    return a->tile < b->tile ? -1 : 1;
-  if (a->phase != b->phase)
-    return a->phase < b->phase ? -1 : 1;
-  return (i > k) - (i < k);
+  return prem_by_numbers((int64_t[]){a->task, a->job, a->tile, a->phase, i},
+                         (int64_t[]){b->task, b->job, b->tile, b->phase, k}, 5);
 }
 
 /* A plan that is not legal may have a phase twice: which are there again? NULL: no memory. */

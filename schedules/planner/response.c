@@ -16,6 +16,7 @@
 #include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/random.h"
+#include "prem/base/sorting.h"
 #include "prem/model/job_chain.h"
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/common/placing.h"
@@ -136,13 +137,8 @@ static int by_urgency(const void *left, const void *right, void *context) {
   const piece *pieces = context;
   const int32_t x = *(const int32_t *)left, y = *(const int32_t *)right;
   const piece *a = &pieces[x], *b = &pieces[y];
-  if (a->urgency_ns != b->urgency_ns)
-    return a->urgency_ns < b->urgency_ns ? -1 : 1;
-  if (a->depth != b->depth)
-    return a->depth < b->depth ? -1 : 1;
-  if (a->rank != b->rank)
-    return a->rank < b->rank ? -1 : 1;
-  return (x > y) - (x < y);
+  return prem_by_numbers((int64_t[]){a->urgency_ns, a->depth, a->rank, x},
+                         (int64_t[]){b->urgency_ns, b->depth, b->rank, y}, 4);
 }
 
 static void add_pieces(response *r, int32_t t, int32_t job, int64_t urgency_ns, int32_t depth) {

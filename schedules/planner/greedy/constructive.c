@@ -19,6 +19,7 @@
 #include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/greedy/pipeline.h"
@@ -159,11 +160,8 @@ static int by_latest_finish(const void *left, const void *right, void *context) 
   const construction *c = context;
   int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
   const job *a = &c->jobs[x], *b = &c->jobs[y];
-  if (a->finish_ns != b->finish_ns)
-    return a->finish_ns < b->finish_ns ? -1 : 1;
-  if (a->earliest_ns != b->earliest_ns)
-    return a->earliest_ns < b->earliest_ns ? -1 : 1;
-  return (x > y) - (x < y);
+  return prem_by_numbers((int64_t[]){a->finish_ns, a->earliest_ns, x},
+                         (int64_t[]){b->finish_ns, b->earliest_ns, y}, 3);
 }
 
 static prem_status list_jobs(construction *c) {

@@ -20,6 +20,7 @@
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/search/decode.h"
 #include "schedules/planner/search/graph.h"
 
@@ -702,13 +703,9 @@ typedef struct tile_ref {
 } tile_ref;
 
 static int by_block(const tile_ref *a, const tile_ref *b) {
-  if (a->placed->task != b->placed->task)
-    return a->placed->task < b->placed->task ? -1 : 1;
-  if (a->placed->job != b->placed->job)
-    return a->placed->job < b->placed->job ? -1 : 1;
-  if (a->position != b->position)
-    return a->position < b->position ? -1 : 1;
-  return (a->placed->count > b->placed->count) - (a->placed->count < b->placed->count);
+  const prem_placement *x = a->placed, *y = b->placed;
+  return prem_by_numbers((int64_t[]){x->task, x->job, a->position, x->count},
+                         (int64_t[]){y->task, y->job, b->position, y->count}, 4);
 }
 
 static int by_block_and_tile(const void *left, const void *right) {
