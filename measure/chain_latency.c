@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 
 enum { NOT_KNOWN = -2, NO_DATA = -1 }; /* instead of the number of a job */
@@ -58,8 +59,7 @@ static void find_begins(launch *run) {
       continue;
     int64_t *begin_ns = &run->begin_ns[record->hyperperiod * trace->job_count +
                                        trace->first_job[record->task] + record->job];
-    if (record->start_ns < *begin_ns)
-      *begin_ns = record->start_ns;
+    *begin_ns = prem_min_i64(*begin_ns, record->start_ns);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "measure/slot_order.h"
 #include "prem/base/list.h"
+#include "prem/base/numbers.h"
 
 int64_t prem_disturbed_in(const prem_trace *trace, int64_t hyperperiod) {
   int64_t count = 0;
@@ -89,8 +90,7 @@ prem_status prem_disturbed_recount(const prem_schedule *schedule, const prem_tra
 bool prem_disturbed_note(prem_disturbed *disturbed, const prem_disturbed_sample *sample) {
   if (!PREM_APPEND(disturbed->samples, disturbed->count, *sample))
     return false;
-  if (sample->away_ns > disturbed->longest_away_ns)
-    disturbed->longest_away_ns = sample->away_ns;
+  disturbed->longest_away_ns = prem_max_i64(disturbed->longest_away_ns, sample->away_ns);
   if (sample->makespan_ns > disturbed->makespan_max_ns)
     disturbed->makespan_max_ns = sample->makespan_ns;
   return true;

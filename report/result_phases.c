@@ -7,6 +7,7 @@
 
 #include "measure/slot_order.h"
 #include "prem/base/csv_quote.h"
+#include "prem/base/numbers.h"
 
 enum { MAX_PHASES = 20000, MAX_BLOCKS = 64 };
 
@@ -31,8 +32,7 @@ static void collect_run(const prem_trace *trace, int32_t blocks, block_facts *fa
     if (record->release_ns == PREM_NO_RELEASE)
       continue;
     int64_t lateness_ns = record->start_ns - record->release_ns;
-    if (lateness_ns > facts->worst_ns[record->block])
-      facts->worst_ns[record->block] = lateness_ns;
+    facts->worst_ns[record->block] = prem_max_i64(facts->worst_ns[record->block], lateness_ns);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "prem/model/private.h"
 
 /* ---- when they come ------------------------------------------------------------------------- */
@@ -29,8 +30,7 @@ int64_t prem_copy_start_ns(const prem_schedule *schedule, const prem_live_port *
       continue;
     if (task->period_ns > 0 && (*period_ns == 0 || task->period_ns < *period_ns))
       *period_ns = task->period_ns;
-    if (task->release_ns < release_ns)
-      release_ns = task->release_ns;
+    release_ns = prem_min_i64(release_ns, task->release_ns);
   }
   if (port->is_output)
     return release_ns + port->publish_ns - port->copy.wcet_ns;

@@ -192,8 +192,7 @@ static span repeats_inside(prem_wide tile, int64_t step, int64_t repeat, int64_t
     last = floor_div(tile, -(prem_wide)step);
   }
   span inside = {clamp(first, repeat), clamp(last + 1, repeat)};
-  if (inside.end < inside.first)
-    inside.end = inside.first;
+  inside.end = prem_max_i64(inside.end, inside.first);
   return inside;
 }
 

@@ -2,6 +2,7 @@
 /* Which jobs must not overtake which, for the sake of an array that they share. */
 #include "runtime/core/data_edges.h"
 
+#include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 #include "prem/model/conflicts.h"
 #include "runtime/core/compilation.h"
@@ -50,8 +51,7 @@ static prem_status make_spans(ordering *o) {
 static void widen_span(job_span *span, const prem_slot *slot) {
   const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->planned_ns;
   for (int p = 0; p <= slot->phase; ++p)
-    if (begin_ns < span->planned_ns[p])
-      span->planned_ns[p] = begin_ns;
+    span->planned_ns[p] = prem_min_i64(span->planned_ns[p], begin_ns);
   if (slot->planned_ns + slot->length_ns > span->planned_end_ns)
     span->planned_end_ns = slot->planned_ns + slot->length_ns;
 }

@@ -208,8 +208,7 @@ static prem_status make_room(sim_share *share) {
 static int fraction_bits_for(const sim_share *share) {
   int64_t longest_ns = 0;
   for (int32_t u = 0; u < share->use_count; ++u)
-    if (share->uses[u].busy_ns > longest_ns)
-      longest_ns = share->uses[u].busy_ns;
+    longest_ns = prem_max_i64(longest_ns, share->uses[u].busy_ns);
   int bits = MAX_FRACTION_BITS;
   while (bits > 0 && longest_ns > INT64_MAX >> (bits + 1))
     --bits;

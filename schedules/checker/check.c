@@ -4,6 +4,7 @@
 
 #include "prem/base/fail.h"
 #include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "prem/model/copies.h"
 #include "prem/model/modes.h"
 
@@ -347,8 +348,7 @@ static prem_checker checker_of(const prem_schedule *schedule, const prem_machine
                           .switches = prem_schedule_has_mode_plans(schedule),
                           .mode = -1,
                           .prefix = "plan"};
-  if (machine->precedence_ns > checker.precedence_ns)
-    checker.precedence_ns = machine->precedence_ns;
+  checker.precedence_ns = prem_max_i64(checker.precedence_ns, machine->precedence_ns);
   checker.hyperperiod_ns = checker.periodic ? schedule->period_lcm_ns
                            : plan           ? plan->hyperperiod_ns
                                             : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What phases share: a block's two units, its buffers, the resources. */
+#include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 #include "schedules/checker/sweep.h"
 
@@ -240,8 +241,7 @@ static hold hold_of(const prem_checker *checker, int32_t slot, int32_t resource)
   } else if (partner >= 0) {
     const prem_phase_spec *other = spec_of(checker, partner);
     busy_ns += other->busy_ns;
-    if (other->demand[resource] > demand)
-      demand = other->demand[resource];
+    demand = prem_max_i32(demand, other->demand[resource]);
   }
   return (hold){s->planned_ns + busy_ns, demand, slot};
 }
@@ -299,8 +299,7 @@ static prem_status add_job_chain(const prem_checker *checker, check_uses *uses, 
     hold *most = &of_unit[checker->slots[i].phase == PREM_COMPUTE];
     if (held.demand == 0 || held.demand > capacity) /* E043 */
       continue;
-    if (held.end_ns > most->end_ns)
-      most->end_ns = held.end_ns;
+    most->end_ns = prem_max_i64(most->end_ns, held.end_ns);
     if (held.demand > most->demand)
       most->demand = held.demand;
     most->slot = i;

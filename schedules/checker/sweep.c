@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 
 prem_status prem_uses_add(check_uses *uses, const check_use *use) {
@@ -145,8 +146,7 @@ static prem_status put_parts(heap *active, int64_t *from_ns, const check_use *ar
     prem_status status = add_part(parts, top, *from_ns, to_ns);
     if (status != PREM_OK)
       return status;
-    if (*from_ns < to_ns)
-      *from_ns = to_ns;
+    *from_ns = prem_max_i64(*from_ns, to_ns);
     if (cut)
       return PREM_OK;
     heap_pop(active);
@@ -326,8 +326,7 @@ static void begin_use(sweep *s, int64_t index) {
     s->peak = s->used;
   }
   s->end_ns = INT64_MAX;
-  if (s->used > s->peak)
-    s->peak = s->used;
+  s->peak = prem_max_i64(s->peak, s->used);
 }
 
 static void run_sweep(sweep *s, const check_uses *uses, int64_t *index) {

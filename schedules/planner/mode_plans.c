@@ -4,6 +4,7 @@
 
 #include "prem/base/clock.h"
 #include "prem/base/fail.h"
+#include "prem/base/numbers.h"
 #include "prem/model/copies.h"
 #include "prem/model/modes.h"
 
@@ -115,8 +116,7 @@ static prem_status plan_mode(mode_planning *all, int32_t mode, prem_plan *file_p
 /* Hyperperiods of one-shot tasks are as long as their longest plan. */
 static void make_equally_long(prem_plan *plan) {
   for (int32_t m = 0; m < plan->mode_count; ++m)
-    if (plan->modes[m]->hyperperiod_ns > plan->hyperperiod_ns)
-      plan->hyperperiod_ns = plan->modes[m]->hyperperiod_ns;
+    plan->hyperperiod_ns = prem_max_i64(plan->hyperperiod_ns, plan->modes[m]->hyperperiod_ns);
   for (int32_t m = 0; m < plan->mode_count; ++m) {
     plan->modes[m]->hyperperiod_ns = plan->hyperperiod_ns;
     plan->modes[m]->clock_step_ns = plan->clock_step_ns;

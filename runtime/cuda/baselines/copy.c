@@ -26,8 +26,7 @@ static cudaError_t choose_part(int64_t half_bytes, int64_t *part_bytes, int64_t 
   cudaError_t error;
   CUDA_TRY(cudaMemGetInfo(&room, &all));
   int64_t max_bytes = (int64_t)room / 4;
-  if (max_bytes > MAX_BYTES)
-    max_bytes = MAX_BYTES;
+  max_bytes = prem_min_i64(max_bytes, MAX_BYTES);
   if (max_bytes < PIECE_BYTES)
     return cudaErrorMemoryAllocation;
   *parts = (half_bytes + max_bytes - 1) / max_bytes;

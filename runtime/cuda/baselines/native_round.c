@@ -4,6 +4,7 @@
 
 #include "prem/base/clock.h"
 #include "prem/base/fail.h"
+#include "prem/base/numbers.h"
 #include "runtime/cuda/baselines/native_round.h"
 
 enum {
@@ -154,8 +155,7 @@ cudaError_t prem_native_queue_job(const prem_native *native, const prem_native_r
 static int64_t last_release_ns(const prem_untiled_order *order) {
   int64_t last_ns = 0;
   for (int64_t number = 0; number < order->job_count; ++number)
-    if (order->jobs[number].release_ns > last_ns)
-      last_ns = order->jobs[number].release_ns;
+    last_ns = prem_max_i64(last_ns, order->jobs[number].release_ns);
   return last_ns;
 }
 
@@ -288,8 +288,7 @@ static int64_t end_of(const prem_native *native, int64_t number) {
   for (int slot = 0; slot < PREM_NATIVE_SLOTS; ++slot) {
     const int64_t end_ns =
         native->ends_seen[number * PREM_NATIVE_END_WORDS + slot * PREM_NATIVE_SLOT_STRIDE];
-    if (end_ns > last_ns)
-      last_ns = end_ns;
+    last_ns = prem_max_i64(last_ns, end_ns);
   }
   return last_ns;
 }

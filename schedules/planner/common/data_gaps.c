@@ -122,8 +122,7 @@ void prem_data_gaps_clear(prem_data_gaps *gaps) {
 void prem_data_gaps_note(prem_data_gaps *gaps, int32_t task, int32_t job, prem_phase phase,
                          int64_t start_ns, int64_t end_ns) {
   prem_data_span *span = &gaps->spans[gaps->first_job[task] + job];
-  if (start_ns < span->first_ns[phase])
-    span->first_ns[phase] = start_ns;
+  span->first_ns[phase] = prem_min_i64(span->first_ns[phase], start_ns);
   if (end_ns > span->end_ns)
     span->end_ns = end_ns;
 }
@@ -193,8 +192,7 @@ static int64_t last_end_ns(const prem_data_gaps *gaps, int64_t jobs, int64_t hyp
                            int64_t at_ns) {
   const int64_t *ends_ns = gaps->ends_ns;
   int64_t hyperperiod = prem_div_floor(at_ns - ends_ns[0], hyperperiod_ns);
-  if (hyperperiod > 0)
-    hyperperiod = 0;
+  hyperperiod = prem_min_i64(hyperperiod, 0);
   const int64_t shift_ns = hyperperiod * hyperperiod_ns;
   int64_t low = 0, high = jobs;
   while (high - low > 1) {

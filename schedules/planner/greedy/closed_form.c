@@ -303,8 +303,7 @@ static prem_status judge_ends(const prem_planning *planning, prem_plan *plan) {
     if (slots[i].flags & PREM_SLOT_WARMUP)
       continue;
     int64_t end = slots[i].planned_ns + slots[i].length_ns;
-    if (end > end_ns[slots[i].task])
-      end_ns[slots[i].task] = end;
+    end_ns[slots[i].task] = prem_max_i64(end_ns[slots[i].task], end);
     if (end > last_ns)
       last_ns = end;
   }

@@ -231,8 +231,7 @@ static void note_phase(const construction *c, const prem_round *r, prem_phase ph
   if (c->gaps)
     prem_data_gaps_note(c->gaps, of->task, of->number, phase, start_ns,
                         start_ns + r->length_ns[phase]);
-  if (start_ns < of->first_ns)
-    of->first_ns = start_ns;
+  of->first_ns = prem_min_i64(of->first_ns, start_ns);
   of->end_ns = prem_max_i64(of->end_ns, start_ns + r->length_ns[phase]);
   of->last_start_ns = prem_max_i64(of->last_start_ns, start_ns);
 }

@@ -145,8 +145,7 @@ static bool place(pipeline *p, prem_round *r, const prem_task *as, prem_phase ph
   if (!prem_planning_in_range(p->placer->planning, end_ns))
     return false;
   *status = prem_placer_use_phase(p->placer, r, phase, 1);
-  if (start_ns < p->span->first_ns)
-    p->span->first_ns = start_ns;
+  p->span->first_ns = prem_min_i64(p->span->first_ns, start_ns);
   p->span->last_start_ns = prem_max_i64(p->span->last_start_ns, start_ns);
   p->span->end_ns = prem_max_i64(p->span->end_ns, start_ns + r->length_ns[phase]);
   return *status == PREM_OK;

@@ -316,8 +316,7 @@ static bool place(prem_decoder *d, heap *ready, int32_t a) {
   give_buffers(d, ready, a, start + activity->length);
   for (int32_t k = d->side->first_arc[a]; k < d->side->first_arc[a + 1]; ++k) {
     const prem_arc *arc = &d->side->arcs[k];
-    if (start + arc->gap > d->from[arc->to])
-      d->from[arc->to] = start + arc->gap;
+    d->from[arc->to] = prem_max_i64(d->from[arc->to], start + arc->gap);
     if (--d->arcs_left[arc->to] == 0)
       offer(d, ready, arc->to, -1);
   }
@@ -396,8 +395,7 @@ prem_status prem_decode_backward(prem_decoder *d, const int64_t *key, prem_cost 
   const prem_model *model = d->model;
   int64_t end = 0;
   for (int32_t a = 0; a < model->count; ++a)
-    if (start[a] + model->activities[a].length > end)
-      end = start[a] + model->activities[a].length;
+    end = prem_max_i64(end, start[a] + model->activities[a].length);
   d->from_end = true;
   d->relative = false;
   for (int32_t a = 0; a < model->count; ++a)
