@@ -10,27 +10,22 @@
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
+#include "prem/base/sorting.h"
 
 enum { MOST = 1 << 20 }; /* of those that are made here */
 
 static bool add(command_arrivals *to, const prem_arrival *arrival) {
-  prem_arrival *grown = prem_grow(to->list, (size_t)to->count, sizeof *grown);
-  if (!grown) {
+  if (!PREM_APPEND(to->list, to->count, *arrival)) {
     command_error("--errands: %s", prem_status_text(PREM_ERR_MEMORY));
     return false;
   }
-  to->list = grown;
-  to->list[to->count++] = *arrival;
   return true;
 }
 
 static int by_time(const void *left, const void *right) {
   const prem_arrival *a = left, *b = right;
-  if (a->at_ns != b->at_ns)
-    return a->at_ns < b->at_ns ? -1 : 1;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  return (a->first_tile > b->first_tile) - (a->first_tile < b->first_tile);
+  return prem_by_numbers((int64_t[]){a->at_ns, a->task, a->first_tile},
+                         (int64_t[]){b->at_ns, b->task, b->first_tile}, 3);
 }
 
 /* ---- by the model ---------------------------------------------------------------------------- */

@@ -64,6 +64,14 @@ void command_error(const char *format, ...) {
   va_end(arguments);
 }
 
+int command_fail(int status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  say(format, arguments);
+  va_end(arguments);
+  return status;
+}
+
 void command_note(const char *format, ...) {
   if (command_quiet)
     return;
@@ -259,14 +267,10 @@ int command_open_schedule(const char *path, const char *profile, const prem_mach
   return status;
 }
 
-/* Policies take given offsets as they are. */
-static bool has_offsets(const prem_schedule *schedule) {
-  return schedule->policy.prefetch_offset_ns > 0 || schedule->policy.writeback_offset_ns > 0;
-}
-
 /* What the checker may have against a plan that is no mistake of the planner's. */
 static const char *plan_remedy(const prem_schedule *schedule, bool is_formula) {
-  if (has_offsets(schedule))
+  /* Policies take given offsets as they are. */
+  if (schedule->policy.prefetch_offset_ns > 0 || schedule->policy.writeback_offset_ns > 0)
     return "give `policy` longer offsets, or none; if that does not help, ";
   if (is_formula)
     return "its policy starts tiles where its formula says, whatever the resources allow: use "
@@ -386,8 +390,7 @@ static int refuse_unknown(const char *name) {
   char names[128] = "auto";
   for (const char *const *known = command_backends; *known; ++known)
     append_name(names, sizeof names, *known);
-  command_error("unknown backend '%s'; there are: %s", name, names);
-  return COMMAND_USAGE;
+  return command_fail(COMMAND_USAGE, "unknown backend '%s'; there are: %s", name, names);
 }
 
 prem_status command_probe_backend(const char *name, const prem_backend **out, prem_machine *machine,
@@ -419,8 +422,7 @@ static int find_best(const prem_backend **out, prem_machine *machine) {
       used +=
           (size_t)snprintf(passed_over + used, sizeof passed_over - used, "; %s: %s", *known, why);
   }
-  command_error("no backend is available%s", passed_over);
-  return COMMAND_UNAVAILABLE;
+  return command_fail(COMMAND_UNAVAILABLE, "no backend is available%s", passed_over);
 }
 
 int command_find_backend(const char *name, const prem_backend **out, prem_machine *machine) {

@@ -45,7 +45,9 @@ extern const struct argp_child command_common_children[];
 
 /** "ttprem: ..." */
 void command_error(const char *format, ...) PREM_PRINTF(1, 2);
-/** The same, unless --quiet. */
+/** The same; returns the exit status. */
+int command_fail(int status, const char *format, ...) PREM_PRINTF(2, 3);
+/** As command_error(), unless --quiet. */
 void command_note(const char *format, ...) PREM_PRINTF(1, 2);
 /** A list of all verbs, NULL at its end, gives the one that may have been meant. */
 void command_unknown_verb(const char *verb, const char *const *verbs);
@@ -56,6 +58,10 @@ void command_show(const char *text, FILE *file);
 void command_print_wrapped(const char *head, const char *text);
 /** All problems, one line each; notes and warnings unless --quiet. */
 void command_print_diag(const prem_diag *diag);
+/** The first of two exit statuses that says something. */
+static inline int command_join_status(int first, int second) {
+  return first == COMMAND_DONE ? second : first;
+}
 /** The exit status that a library status stands for. */
 int command_exit_status(prem_status status);
 

@@ -3,15 +3,12 @@
 
 #include "report/json_pieces.h"
 
-static const char *severity_name(prem_severity severity) {
-  static const char *const names[] = {"note", "warning", "error"};
-  return names[severity];
-}
-
-static json_t *problem_json(const prem_problem *problem) {
+static json_t *problem_json(const void *diag, int64_t number) {
+  static const char *const severities[] = {"note", "warning", "error"};
+  const prem_problem *problem = prem_diag_at(diag, (size_t)number);
   json_t *object = json_object();
   char code[16];
-  bool whole = put(object, "severity", text(severity_name(problem->severity)));
+  bool whole = put(object, "severity", text(severities[problem->severity]));
   if (problem->code > 0) {
     snprintf(code, sizeof code, "E%03d", problem->code);
     whole &= put(object, "code", text(code));
@@ -27,11 +24,7 @@ static json_t *problem_json(const prem_problem *problem) {
 }
 
 json_t *command_problems_json(const prem_diag *diag) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (size_t i = 0; i < prem_diag_count(diag); ++i)
-    whole &= json_array_append_new(list, problem_json(prem_diag_at(diag, i))) == 0;
-  return finished(list, whole);
+  return list_of((int64_t)prem_diag_count(diag), problem_json, diag);
 }
 
 /* How long errands take at most. */

@@ -14,10 +14,11 @@ enum { MAX_INTERVAL_S = 1000000 };
 static int refuse_schedule(const prem_schedule *schedule) {
   if (schedule->live_count > 0)
     return COMMAND_DONE;
-  command_error("%s: --live needs a group `live`, which names the arrays that a host fills and "
-                "reads; ttprem-schedule(5) has its keys",
-                schedule->path);
-  return COMMAND_INVALID;
+  return command_fail(
+      COMMAND_INVALID,
+      "%s: --live needs a group `live`, which names the arrays that a host fills and "
+      "reads; ttprem-schedule(5) has its keys",
+      schedule->path);
 }
 
 static void append_name(char *list, size_t bytes, const char *name) {
@@ -36,9 +37,8 @@ static int refuse_rates(const live_options *options, const prem_schedule *schedu
       is_known |= stream && !strcmp(stream, schedule->arrays[schedule->live[s].array].name);
     if (is_known)
       continue;
-    command_error("--rate: %s has no live input '%s'; there are: %s", schedule->path, stream,
-                  *inputs ? inputs : "none");
-    return COMMAND_USAGE;
+    return command_fail(COMMAND_USAGE, "--rate: %s has no live input '%s'; there are: %s",
+                        schedule->path, stream, *inputs ? inputs : "none");
   }
   return COMMAND_DONE;
 }
@@ -161,9 +161,9 @@ static int judge_strict(const live_host *host) {
     late += host->tally->streams[s].counts.late;
   if (!host->measure->strict || (late == 0 && host->tally->state.overruns == 0))
     return COMMAND_DONE;
-  command_error("%s: %" PRIu64 " late results and %" PRId64 " deadline misses (--strict)",
-                prem_mode_name(host->tally->mode), late, host->tally->state.overruns);
-  return COMMAND_INVALID;
+  return command_fail(COMMAND_INVALID,
+                      "%s: %" PRIu64 " late results and %" PRId64 " deadline misses (--strict)",
+                      prem_mode_name(host->tally->mode), late, host->tally->state.overruns);
 }
 
 static void tell_gaps(const live_host *host) {
@@ -173,10 +173,6 @@ static void tell_gaps(const live_host *host) {
     command_note("something else had the GPU: of %" PRId64 " questions to it %" PRId64
                  " lay there for 500 us or more, one for %" PRId64 " us",
                  clocks.questions, clocks.gaps, clocks.gap_max_ns / 1000);
-}
-
-static int join_status(int first, int second) {
-  return first == COMMAND_DONE ? second : first;
 }
 
 /* ---- the session ---------------------------------------------------------------------------- */
@@ -189,11 +185,11 @@ static int run(live_host *host, const prem_machine *machine) {
   host->diag = NULL;
   if (!has_run)
     return status;
-  status = join_status(status, live_show_all(host));
+  status = command_join_status(status, live_show_all(host));
   tell_gaps(host);
-  status = join_status(status, judge_end(host));
-  status = join_status(status, judge_strict(host));
-  status = join_status(status, judge_break(host, machine));
+  status = command_join_status(status, judge_end(host));
+  status = command_join_status(status, judge_strict(host));
+  status = command_join_status(status, judge_break(host, machine));
   return command_stop && (status == COMMAND_DONE || status == COMMAND_BROKE) ? COMMAND_INTERRUPTED
                                                                              : status;
 }

@@ -154,9 +154,8 @@ static int choose_modes(const measure_options *options, const prem_schedule *sch
     if (prem_backend_has_mode(backend, modes[i])) {
       compare->modes[compare->mode_count++] = modes[i];
     } else if (named) {
-      command_error("mode %s is not available on backend %s", prem_mode_name(modes[i]),
-                    prem_backend_name(backend));
-      return COMMAND_UNAVAILABLE;
+      return command_fail(COMMAND_UNAVAILABLE, "mode %s is not available on backend %s",
+                          prem_mode_name(modes[i]), prem_backend_name(backend));
     } else {
       command_note("mode %s is left out: not available on backend %s", prem_mode_name(modes[i]),
                    prem_backend_name(backend));
@@ -164,9 +163,9 @@ static int choose_modes(const measure_options *options, const prem_schedule *sch
   }
   if (compare->mode_count)
     return COMMAND_DONE;
-  command_error("backend %s has none of the file's modes; name others with --modes",
-                prem_backend_name(backend));
-  return COMMAND_UNAVAILABLE;
+  return command_fail(COMMAND_UNAVAILABLE,
+                      "backend %s has none of the file's modes; name others with --modes",
+                      prem_backend_name(backend));
 }
 
 static bool has_gnuplot(void) {
@@ -249,20 +248,19 @@ static int judge_places(const measure_options *options, const prem_schedule *sch
 int measure_set_up_cpu(const measure_options *options, const prem_backend *backend,
                        prem_cpu_setup *out) {
   const bool asked = options->core_count > 0 || options->fifo_priority > 0 || options->lock_memory;
-  if (asked && strcmp(prem_backend_name(backend), "cpu") != 0) {
-    command_error("--cores, --fifo and --lock-memory are for backend cpu, and this is %s",
-                  prem_backend_name(backend));
-    return COMMAND_USAGE;
-  }
+  if (asked && strcmp(prem_backend_name(backend), "cpu") != 0)
+    return command_fail(COMMAND_USAGE,
+                        "--cores, --fifo and --lock-memory are for backend cpu, and this is %s",
+                        prem_backend_name(backend));
   *out = (prem_cpu_setup){.cores = options->core_count > 0 ? options->cores : NULL,
                           .core_count = options->core_count,
                           .fifo_priority = options->fifo_priority};
-  if (options->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
-    command_error("--lock-memory: %s; it takes CAP_IPC_LOCK, or a limit above what the process "
-                  "uses (`ulimit -l`, memlock in limits.conf)",
-                  strerror(errno));
-    return COMMAND_UNAVAILABLE;
-  }
+  if (options->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+    return command_fail(
+        COMMAND_UNAVAILABLE,
+        "--lock-memory: %s; it takes CAP_IPC_LOCK, or a limit above what the process "
+        "uses (`ulimit -l`, memlock in limits.conf)",
+        strerror(errno));
   return COMMAND_DONE;
 }
 
@@ -392,11 +390,6 @@ static prem_status write_trace(void *context, const prem_trace *trace, prem_mode
 
 /* ---- after the run -------------------------------------------------------------------------- */
 
-/* The first of two exit statuses that says something. */
-static int join_status(int first, int second) {
-  return first == COMMAND_DONE ? second : first;
-}
-
 static void tell_wrong(const prem_row *row, const prem_schedule *schedule) {
   const prem_verdict *verdict = &row->verdict;
   const char *array = verdict->array >= 0 && verdict->array < schedule->array_count
@@ -434,7 +427,7 @@ static int judge_jobs(const prem_row *row, bool strict) {
                   row->stalls.watched_ns > 0 ? "the GPU stood still in"
                                              : "the operating system took a core away from",
                   (double)row->disturbed.longest_away_ns / 1e6);
-    status = join_status(status, COMMAND_UNAVAILABLE);
+    status = command_join_status(status, COMMAND_UNAVAILABLE);
   }
   return status;
 }
@@ -445,18 +438,19 @@ static int judge_gate(const prem_row *row, bool strict) {
     overruns += row->best_effort[t].counts.overruns;
   if (!strict || overruns == 0)
     return COMMAND_DONE;
-  command_error("%s: %" PRId64 " best-effort phases went on into closed windows (--strict)",
-                row->label, overruns);
-  return COMMAND_INVALID;
+  return command_fail(COMMAND_INVALID,
+                      "%s: %" PRId64 " best-effort phases went on into closed windows (--strict)",
+                      row->label, overruns);
 }
 
 static int judge_partial(const prem_row *row, bool strict) {
   if (!strict || !prem_row_is_partial(row))
     return COMMAND_DONE;
-  command_error("%s: outputs of best-effort tasks were never verified: no launch lasted until each "
-                "of their blocks had done all of its tiles once (--strict)",
-                row->label);
-  return COMMAND_INVALID;
+  return command_fail(
+      COMMAND_INVALID,
+      "%s: outputs of best-effort tasks were never verified: no launch lasted until each "
+      "of their blocks had done all of its tiles once (--strict)",
+      row->label);
 }
 
 /* What the rows alone say about success. */
@@ -479,9 +473,9 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
                       apart->late_releases, apart->overruns);
       status = COMMAND_INVALID;
     }
-    status = join_status(status, judge_jobs(row, strict));
-    status = join_status(status, judge_gate(row, strict));
-    status = join_status(status, judge_partial(row, strict));
+    status = command_join_status(status, judge_jobs(row, strict));
+    status = command_join_status(status, judge_gate(row, strict));
+    status = command_join_status(status, judge_partial(row, strict));
   }
   return status;
 }
@@ -499,10 +493,10 @@ static int judge_break(const prem_result *result, const prem_schedule *schedule)
              broke->block, broke->job, broke->tile, broke->planned_ns, broke->run);
   else
     snprintf(place, sizeof place, "its raw record is lost; the latest of its launch");
-  command_error("%s: a release came %" PRId64 " ns late (--break %" PRId64 "): %s of '%s', %s",
-                prem_mode_name(broke->mode), broke->lateness_ns, result->break_ns,
-                prem_phase_name(broke->phase), schedule->tasks[broke->task].name, place);
-  return COMMAND_BROKE;
+  return command_fail(
+      COMMAND_BROKE, "%s: a release came %" PRId64 " ns late (--break %" PRId64 "): %s of '%s', %s",
+      prem_mode_name(broke->mode), broke->lateness_ns, result->break_ns,
+      prem_phase_name(broke->phase), schedule->tasks[broke->task].name, place);
 }
 
 static int write_result(const measure_options *options, const prem_schedule *schedule,
@@ -531,7 +525,7 @@ static int draw_result(const measure_options *options, const prem_schedule *sche
     const char *path = options->pictures[i];
     prem_diag *diag = prem_diag_new();
     const prem_status drawn = prem_result_draw(result, schedule, path, &command_stop, diag);
-    status = join_status(status, sampling_failed(drawn, diag, path));
+    status = command_join_status(status, sampling_failed(drawn, diag, path));
   }
   return status;
 }
@@ -578,17 +572,18 @@ static int measure(const measure_options *options, prem_compare_options *compare
     ended = PREM_OK; /* of the file's modes, those that are not possible here are left out */
   int status = sampling_failed(ended, diag, schedule->name);
   if (options->trace && !command_output_commit(&sink.output))
-    status = join_status(status, COMMAND_INVALID);
+    status = command_join_status(status, COMMAND_INVALID);
   if (options->late_log && !command_output_commit(&sink.late))
-    status = join_status(status, COMMAND_INVALID);
+    status = command_join_status(status, COMMAND_INVALID);
   if (result) {
-    status = join_status(status, write_result(options, schedule, result));
-    status = join_status(status, judge_rows(result, whole, options->strict));
-    status = join_status(status, judge_break(result, schedule));
+    status = command_join_status(status, write_result(options, schedule, result));
+    status = command_join_status(status, judge_rows(result, whole, options->strict));
+    status = command_join_status(status, judge_break(result, schedule));
     /* After a failure of the machine the session is good for closing only. */
     if (ended != PREM_ERR_MACHINE && made_outputs(result) && !options->no_save)
-      status = join_status(status, save_arrays(options, session));
-    status = join_status(status, draw_result(options, schedule, result)); /* it may take long */
+      status = command_join_status(status, save_arrays(options, session));
+    status =
+        command_join_status(status, draw_result(options, schedule, result)); /* it may take long */
   }
   prem_result_free(result);
   return status;

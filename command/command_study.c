@@ -45,11 +45,9 @@ const struct argp study_argp = {.options = command_options[OPTIONS_OBSERVING],
 
 static int judge_classes(const study_options *options, const prem_schedule *schedule) {
   for (int32_t t = 0; options->no_best_effort && t < schedule->task_count; ++t)
-    if (schedule->tasks[t].best_effort) {
-      command_error("%s: task '%s' is best effort: %s", options->file, schedule->tasks[t].name,
-                    options->no_best_effort);
-      return COMMAND_INVALID;
-    }
+    if (schedule->tasks[t].best_effort)
+      return command_fail(COMMAND_INVALID, "%s: task '%s' is best effort: %s", options->file,
+                          schedule->tasks[t].name, options->no_best_effort);
   return COMMAND_DONE;
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/live_host.h"
 
-#include <stdlib.h>
-
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
@@ -21,11 +19,7 @@ void live_host_note(live_host *host, const prem_host_event *event) {
   enum { MAX_EVENTS = 1 << 20 }; /* 64 MiB, more than the phases that there is room for */
   if (!host->options->timeline || host->event_count == MAX_EVENTS)
     return;
-  prem_host_event *grown = prem_grow(host->events, (size_t)host->event_count, sizeof *host->events);
-  if (!grown)
-    return;
-  host->events = grown;
-  host->events[host->event_count++] = *event;
+  (void)PREM_APPEND(host->events, host->event_count, *event);
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -153,10 +147,6 @@ static void serve(live_host *host) {
   }
 }
 
-static bool is_hurried(const live_host *host) {
-  return command_stop || host->has_lost_reader;
-}
-
 /* What is there is worked off, and waited for; what takes too long is left. */
 static prem_status stop(live_host *host) {
   const int64_t began_ns = prem_live_now_ns(host->live);
@@ -164,7 +154,8 @@ static prem_status stop(live_host *host) {
   prem_status status = prem_live_stop(host->live, true, 0, host->diag);
   while (status == PREM_ERR_TIMEOUT) {
     const int64_t now_ns = prem_live_now_ns(host->live);
-    const int64_t until_ns = began_ns + (is_hurried(host) ? HURRIED_DRAIN_NS : drain_ns);
+    const int64_t until_ns =
+        began_ns + (command_stop || host->has_lost_reader ? HURRIED_DRAIN_NS : drain_ns);
     if (now_ns >= until_ns)
       break;
     take_results(host);

@@ -61,23 +61,12 @@ error_t live_options_parse(live_options *live, int key, char *text, struct argp_
   return error;
 }
 
-static void judge_run(const run_options *options, struct argp_state *state) {
-  if (options->live.given)
-    argp_error(state, "--%s is for live sessions: add --live", options->live.given);
-}
-
-static void judge_mode(const measure_options *measure, struct argp_state *state) {
-  for (int i = 0; i < measure->mode_count; ++i)
-    if (!prem_mode_has_phases(measure->modes[i]))
-      argp_error(state, "--mode %s: a live session runs in tt, free or lock",
-                 prem_mode_name(measure->modes[i]));
-}
-
 void live_options_judge(const run_options *options, struct argp_state *state) {
   const live_options *live = &options->live;
   const measure_options *measure = &options->measure;
   if (!live->is_live) {
-    judge_run(options, state);
+    if (options->live.given)
+      argp_error(state, "--%s is for live sessions: add --live", options->live.given);
     return;
   }
   if (measure->runs_only)
@@ -85,7 +74,10 @@ void live_options_judge(const run_options *options, struct argp_state *state) {
                "--%s is for runs, not for live sessions; leave it out (--duration or --frames say "
                "how long, --metrics and --histogram what is written)",
                measure->runs_only);
-  judge_mode(measure, state);
+  for (int i = 0; i < measure->mode_count; ++i)
+    if (!prem_mode_has_phases(measure->modes[i]))
+      argp_error(state, "--mode %s: a live session runs in tt, free or lock",
+                 prem_mode_name(measure->modes[i]));
   if (!strcmp(measure->backend, "sim") && live->frames == 0 && !(measure->sampling.duration_s > 0))
     argp_error(state,
                "--live: time on sim passes at once; say how long, by --duration or --frames");

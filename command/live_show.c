@@ -81,10 +81,6 @@ void live_show_second(live_host *host, int64_t at_ns) {
 
 /* ---- in the end ----------------------------------------------------------------------------- */
 
-static int join_status(int first, int second) {
-  return first == COMMAND_DONE ? second : first;
-}
-
 static int write_histogram(const live_host *host) {
   command_output output;
   if (!host->options->histogram)
@@ -137,10 +133,10 @@ static int write_timeline(const live_host *host) {
   if (!path)
     return COMMAND_DONE;
   FILE *phases = tmpfile();
-  if (!phases) {
-    command_error("cannot write %s: no temporary file for the phases (TMPDIR, or /tmp)", path);
-    return COMMAND_INVALID;
-  }
+  if (!phases)
+    return command_fail(COMMAND_INVALID,
+                        "cannot write %s: no temporary file for the phases (TMPDIR, or /tmp)",
+                        path);
   int status = COMMAND_INVALID;
   if (command_output_open(&output, path)) {
     prem_diag *diag = prem_diag_new();
@@ -153,13 +149,6 @@ static int write_timeline(const live_host *host) {
   return status;
 }
 
-static void tell_room(const live_host *host) {
-  if (host->trace && host->trace->lost > 0)
-    command_note("the trace has the first %" PRId64 " phases; %" PRId64
-                 " more found no room and are in the counts alone",
-                 host->trace->record_count, host->trace->lost);
-}
-
 int live_show_all(live_host *host) {
   FILE *file = live_show_file(host);
   if (host->has_line)
@@ -169,11 +158,14 @@ int live_show_all(live_host *host) {
   fflush(file);
   renew_metrics(host);
   int status = host->has_lost_metrics ? COMMAND_INVALID : COMMAND_DONE;
-  status = join_status(status, write_histogram(host));
+  status = command_join_status(status, write_histogram(host));
   if (host->trace)
     prem_trace_sort(host->trace);
-  status = join_status(status, write_trace(host));
-  status = join_status(status, write_timeline(host));
-  tell_room(host);
+  status = command_join_status(status, write_trace(host));
+  status = command_join_status(status, write_timeline(host));
+  if (host->trace && host->trace->lost > 0)
+    command_note("the trace has the first %" PRId64 " phases; %" PRId64
+                 " more found no room and are in the counts alone",
+                 host->trace->record_count, host->trace->lost);
   return status;
 }

@@ -4,12 +4,6 @@
 
 #include "command/command_measure.h"
 
-static void parse_modes(measure_options *options, struct argp_state *state, char *list) {
-  options->mode_count = 0;
-  for (char *name; (name = strsep(&list, ","));)
-    measure_add_mode(options, state, name);
-}
-
 static error_t parse(int key, char *text, struct argp_state *state) {
   measure_options *options = state->input;
   switch (key) {
@@ -17,7 +11,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     state->child_inputs[0] = options;
     return 0;
   case 'm':
-    parse_modes(options, state, text);
+    options->mode_count = 0;
+    for (char *name; (name = strsep(&text, ","));)
+      measure_add_mode(options, state, name);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;

@@ -109,6 +109,5 @@ int verb_explain(int argc, char **argv) {
   const long number = strtol(digits, &end, 10);
   if (isdigit((unsigned char)*digits) && !*end && explain(number))
     return COMMAND_DONE;
-  command_error("there is no code '%s'; `ttprem explain` lists them", code);
-  return COMMAND_USAGE;
+  return command_fail(COMMAND_USAGE, "there is no code '%s'; `ttprem explain` lists them", code);
 }

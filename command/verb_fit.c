@@ -176,13 +176,6 @@ static bool may_write(const fit_options *options, const prem_schedule *schedule)
          command_keep_apart(schedule, &(command_outputs){&options->common.json, 1, NULL});
 }
 
-/* Times that are going to be measured are not judged. */
-static void forget_times(prem_schedule *schedule) {
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      schedule->tasks[t].phase[p].wcet_ns = schedule->tasks[t].phase[p].busy_ns = 0;
-}
-
 static prem_status load_schedule(const fit_options *options, bool is_sim,
                                  const prem_machine *machine, prem_schedule **out,
                                  prem_diag *diag) {
@@ -191,7 +184,10 @@ static prem_status load_schedule(const fit_options *options, bool is_sim,
   if (status == PREM_OK) {
     prem_schedule_set_plan(*out, NULL);
     if (!is_sim) {
-      forget_times(*out);
+      /* Times that are going to be measured are not judged. */
+      for (int32_t t = 0; t < (*out)->task_count; ++t)
+        for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+          (*out)->tasks[t].phase[p].wcet_ns = (*out)->tasks[t].phase[p].busy_ns = 0;
       study_serve_always(*out);
     }
     status = prem_schedule_bind(*out, prem_registry_builtin(), diag);
@@ -267,10 +263,9 @@ static int finish(const fit_options *options, const prem_schedule *schedule,
                  fit->best + 1, fit->count, best->late, best->releases, fit->why,
                  schedule->platform.late_ns, options->output);
   }
-  if (fit->interrupted) {
-    command_error("%s: interrupted; the best plan so far is written", options->common.file);
-    return COMMAND_INTERRUPTED;
-  }
+  if (fit->interrupted)
+    return command_fail(COMMAND_INTERRUPTED, "%s: interrupted; the best plan so far is written",
+                        options->common.file);
   return status;
 }
 

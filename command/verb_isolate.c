@@ -91,10 +91,8 @@ static const struct argp argp = {
 static int report(const isolate_options *options, const prem_isolation *isolation,
                   const prem_schedule *schedule, const prem_machine *machine) {
   prem_findings *findings = prem_isolation_findings(isolation, schedule);
-  if (!findings) {
-    command_error("%s", prem_status_text(PREM_ERR_MEMORY));
-    return COMMAND_INVALID;
-  }
+  if (!findings)
+    return command_fail(COMMAND_INVALID, "%s", prem_status_text(PREM_ERR_MEMORY));
   int status = study_report(&options->common, findings, machine, false);
   if (!isolation->valid)
     command_note("the certificate is marked invalid: %s", isolation->disturbed);
@@ -113,15 +111,16 @@ static int judge_modes(const isolate_options *options, const prem_isolate_option
     has_tt |= isolate->modes[i] == PREM_MODE_TT;
     if (isolate->modes[i] != PREM_MODE_LOCK && isolate->modes[i] != PREM_MODE_COPY)
       continue;
-    command_error("%s: mode %s runs no best-effort tasks; name tt, and others beside it",
-                  options->common.file, prem_mode_name(isolate->modes[i]));
-    return COMMAND_UNAVAILABLE;
+    return command_fail(COMMAND_UNAVAILABLE,
+                        "%s: mode %s runs no best-effort tasks; name tt, and others beside it",
+                        options->common.file, prem_mode_name(isolate->modes[i]));
   }
   if (has_tt)
     return COMMAND_DONE;
-  command_error("%s: only mode tt has the gate that is asked about; name tt, and others beside it",
-                options->common.file);
-  return COMMAND_UNAVAILABLE;
+  return command_fail(
+      COMMAND_UNAVAILABLE,
+      "%s: only mode tt has the gate that is asked about; name tt, and others beside it",
+      options->common.file);
 }
 
 static int report_load(const isolate_options *options, const prem_load_isolation *isolation,
@@ -158,25 +157,23 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
   isolate.sampling =
       sampling_choose(&options->common.sampling, options->common.scenario_given, schedule, backend);
   for (int i = 0; i < isolate.mode_count; ++i)
-    if (!prem_backend_has_mode(backend, isolate.modes[i])) {
-      command_error("mode %s is not available on backend %s", prem_mode_name(isolate.modes[i]),
-                    prem_backend_name(backend));
-      return COMMAND_UNAVAILABLE;
-    }
+    if (!prem_backend_has_mode(backend, isolate.modes[i]))
+      return command_fail(COMMAND_UNAVAILABLE, "mode %s is not available on backend %s",
+                          prem_mode_name(isolate.modes[i]), prem_backend_name(backend));
   if (options->sentinel && strcmp(prem_backend_name(backend), "cuda") != 0)
     command_note("--sentinel: backend %s has none, takes no notice", prem_backend_name(backend));
   const bool beside_load = prem_schedule_has_best_effort(schedule);
-  if (beside_load && options->hostile) {
-    command_error("%s: best-effort tasks are the company, so there are no hostile ones; leave "
-                  "--hostile out",
-                  options->common.file);
-    return COMMAND_USAGE;
-  }
-  if (!beside_load && options->companies) {
-    command_error("%s: there are no best-effort tasks that could be company; leave --companies out",
-                  options->common.file);
-    return COMMAND_USAGE;
-  }
+  if (beside_load && options->hostile)
+    return command_fail(
+        COMMAND_USAGE,
+        "%s: best-effort tasks are the company, so there are no hostile ones; leave "
+        "--hostile out",
+        options->common.file);
+  if (!beside_load && options->companies)
+    return command_fail(
+        COMMAND_USAGE,
+        "%s: there are no best-effort tasks that could be company; leave --companies out",
+        options->common.file);
   int status = beside_load ? judge_modes(options, &isolate) : COMMAND_DONE;
   if (status != COMMAND_DONE)
     return status;

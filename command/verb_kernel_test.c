@@ -137,10 +137,8 @@ static int test_header(const kernel_test *test, const char *header) {
   char folder[PATH_MAX];
   const char *temporary = getenv("TMPDIR");
   snprintf(folder, sizeof folder, "%s/ttprem-XXXXXX", temporary ? temporary : "/tmp");
-  if (!mkdtemp(folder)) {
-    command_error("%s: %s", folder, strerror(errno));
-    return COMMAND_INVALID;
-  }
+  if (!mkdtemp(folder))
+    return command_fail(COMMAND_INVALID, "%s: %s", folder, strerror(errno));
   command_catch_signals();
   int status = compile(test->name, header, folder);
   if (status == COMMAND_DONE && !command_stop)

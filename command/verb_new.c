@@ -121,14 +121,11 @@ static bool each_file(const new_options *options, const char *folder, bool take_
 static int make_folder(const new_options *options) {
   char folder[] = ".ttprem-new-XXXXXX";
   struct stat facts;
-  if (lstat(options->name, &facts) == 0) {
-    command_error("'%s' is there already; choose another name, or remove it", options->name);
-    return COMMAND_INVALID;
-  }
-  if (!mkdtemp(folder)) {
-    command_error("%s: %s", options->name, strerror(errno));
-    return COMMAND_INVALID;
-  }
+  if (lstat(options->name, &facts) == 0)
+    return command_fail(COMMAND_INVALID, "'%s' is there already; choose another name, or remove it",
+                        options->name);
+  if (!mkdtemp(folder))
+    return command_fail(COMMAND_INVALID, "%s: %s", options->name, strerror(errno));
   const mode_t mask = umask(0);
   umask(mask);
   if (each_file(options, folder, false) && chmod(folder, 0777 & ~mask) == 0 &&

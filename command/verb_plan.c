@@ -29,14 +29,6 @@ static int64_t parse_limit(struct argp_state *state, const char *text) {
 
 enum { OUTPUTS = 4 };
 
-/* FILE may be planned in its place. */
-static void refuse_outputs_in_one_place(const plan_options *options, struct argp_state *state) {
-  const char *const outputs[OUTPUTS] = {options->json, options->picture, options->csv,
-                                        options->output};
-  command_check_outputs(state, options->file, outputs, OUTPUTS - 1);
-  command_check_outputs(state, options->from, outputs, OUTPUTS);
-}
-
 static void judge_import(const plan_options *options, struct argp_state *state) {
   if (options->from && (options->keep || options->limited || options->searches))
     argp_error(state, "--import takes the plan as it is: leave --keep, --policy, --time-limit, "
@@ -70,7 +62,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_SUCCESS:
     if (!options->output && !options->csv)
       options->output = "-";
-    refuse_outputs_in_one_place(options, state);
+    /* FILE may be planned in its place. */
+    const char *const outputs[OUTPUTS] = {options->json, options->picture, options->csv,
+                                          options->output};
+    command_check_outputs(state, options->file, outputs, OUTPUTS - 1);
+    command_check_outputs(state, options->from, outputs, OUTPUTS);
     judge_import(options, state);
     if (options->keep && options->search.policy && strcmp(options->search.policy, "auto"))
       argp_error(state,
@@ -263,10 +259,8 @@ static int import_plan(prem_schedule *schedule, const char *path, prem_plan_repo
   FILE *file = is_stdin ? stdin : fopen(path, "re");
   prem_plan *plan = NULL;
   *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN, .method = "import"};
-  if (!file) {
-    command_error("cannot read %s: %s", path, strerror(errno));
-    return COMMAND_INVALID;
-  }
+  if (!file)
+    return command_fail(COMMAND_INVALID, "cannot read %s: %s", path, strerror(errno));
   const double began_s = prem_host_clock_s();
   prem_status status = prem_plan_read_csv(schedule, file, is_stdin ? "stdin" : path, &plan, diag);
   if (!is_stdin)
@@ -437,10 +431,9 @@ static int plan_file(plan_options *options) {
 int verb_plan(int argc, char **argv) {
   plan_options options = {0};
   command_parse(&argp, argc, argv, &options);
-  if (options.search.policy && !policy_exists(options.search.policy)) {
-    command_error("unknown policy '%s'; `ttprem list` shows them", options.search.policy);
-    return COMMAND_USAGE;
-  }
+  if (options.search.policy && !policy_exists(options.search.policy))
+    return command_fail(COMMAND_USAGE, "unknown policy '%s'; `ttprem list` shows them",
+                        options.search.policy);
   const char *const outputs[OUTPUTS] = {options.output, options.json, options.picture, options.csv};
   for (int i = 0; i < OUTPUTS; ++i)
     if (!command_output_check(outputs[i]))

@@ -127,17 +127,15 @@ static int write_profile(const profile_options *options, const prem_profile *pro
     study_report(&options->common, profile->findings, &profile->machine, stdout_taken);
     return COMMAND_INTERRUPTED;
   }
-  if (!profile->output_ok) {
-    command_error("%s: wrong output; nothing is written", name);
-    return COMMAND_INVALID;
-  }
-  if (profile->none_counted) {
-    command_error("%s: of %" PRId64 " runs all were disturbed: the operating system took a core "
-                  "away; no profile is written; measure on a quieter machine, or "
-                  "--with-disturbed; see docs/timing-method.md, 'Disturbed jobs'",
-                  name, profile->disturbed_runs);
-    return COMMAND_UNAVAILABLE;
-  }
+  if (!profile->output_ok)
+    return command_fail(COMMAND_INVALID, "%s: wrong output; nothing is written", name);
+  if (profile->none_counted)
+    return command_fail(COMMAND_UNAVAILABLE,
+                        "%s: of %" PRId64
+                        " runs all were disturbed: the operating system took a core "
+                        "away; no profile is written; measure on a quieter machine, or "
+                        "--with-disturbed; see docs/timing-method.md, 'Disturbed jobs'",
+                        name, profile->disturbed_runs);
   if (!profile->valid)
     command_note("the profile is marked invalid: %s", profile->disturbed);
   advise(options, profile);
@@ -210,10 +208,10 @@ static bool may_write(const char *output, const prem_schedule *schedule) {
 int verb_profile(int argc, char **argv) {
   profile_options options = {.common = STUDY_DEFAULTS};
   command_parse(&argp, argc, argv, &options);
-  if (strcmp(options.common.backend, "sim") == 0) {
-    command_error("the simulator takes its times from the file: there is nothing to measure on it");
-    return COMMAND_USAGE;
-  }
+  if (strcmp(options.common.backend, "sim") == 0)
+    return command_fail(
+        COMMAND_USAGE,
+        "the simulator takes its times from the file: there is nothing to measure on it");
   const prem_backend *backend = NULL;
   prem_machine machine;
   prem_schedule *schedule = NULL;

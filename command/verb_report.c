@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem report: one page for everything that was measured. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "command/command.h"
@@ -74,10 +73,8 @@ int verb_report(int argc, char **argv) {
   report_options options = {0};
   command_parse(&argp, argc, argv, &options);
   prem_report *report = prem_report_new();
-  if (!report) {
-    command_error("%s", prem_status_text(PREM_ERR_MEMORY));
-    return COMMAND_INVALID;
-  }
+  if (!report)
+    return command_fail(COMMAND_INVALID, "%s", prem_status_text(PREM_ERR_MEMORY));
   int status = COMMAND_DONE;
   for (int i = 0; i < options.path_count; ++i)
     if (add(report, options.paths[i]) != COMMAND_DONE)

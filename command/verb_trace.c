@@ -86,10 +86,8 @@ int verb_trace(int argc, char **argv) {
   if (!strcmp(options.path, "-"))
     return convert(&options, stdin, "stdin");
   FILE *in = fopen(options.path, "rb");
-  if (!in) {
-    command_error("cannot read %s: %s", options.path, strerror(errno));
-    return COMMAND_INVALID;
-  }
+  if (!in)
+    return command_fail(COMMAND_INVALID, "cannot read %s: %s", options.path, strerror(errno));
   int status = convert(&options, in, options.path);
   fclose(in);
   return status;

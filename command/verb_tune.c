@@ -232,10 +232,8 @@ static int report(const tuning *all, const prem_tune_search *searches, int32_t c
   char limits[256];
   say_limits(all->options, limits, sizeof limits);
   prem_findings *findings = prem_tune_findings(all->schedule, searches, count, limits);
-  if (!findings) {
-    command_error("%s", prem_status_text(PREM_ERR_MEMORY));
-    return COMMAND_INVALID;
-  }
+  if (!findings)
+    return command_fail(COMMAND_INVALID, "%s", prem_status_text(PREM_ERR_MEMORY));
   const bool stdout_taken = all->options->output && !strcmp(all->options->output, "-");
   if (command_stop)
     prem_findings_incomplete(findings);
@@ -304,14 +302,13 @@ static int take_base(tuning *all) {
         stderr);
     return COMMAND_INVALID;
   }
-  if (offset_ns < MIN_UNITS * grid_ns) {
-    command_error("%s: the starts of the plan have no offset in common (they are multiples of "
-                  "%" PRId64 " ns, of at least %" PRId64
-                  " they should be): write a policy tile_... "
-                  "or phase_..., or a plan of equal steps",
-                  all->schedule->path, offset_ns, MIN_UNITS * grid_ns);
-    return COMMAND_INVALID;
-  }
+  if (offset_ns < MIN_UNITS * grid_ns)
+    return command_fail(
+        COMMAND_INVALID,
+        "%s: the starts of the plan have no offset in common (they are multiples of "
+        "%" PRId64 " ns, of at least %" PRId64 " they should be): write a policy tile_... "
+        "or phase_..., or a plan of equal steps",
+        all->schedule->path, offset_ns, MIN_UNITS * grid_ns);
   const prem_status status =
       prem_plan_stretch(all->schedule, plan, offset_ns, &all->base, all->diag);
   if (status != PREM_OK)

@@ -82,15 +82,9 @@ static const uint32_t blend_port_types[] = {PREM_TYPE_BIT(PREM_F32),
 PREM_COMPUTE_ENTRY(blend)
 
 static const prem_kernel blend_kernel = {
-    .name = "blend",
+    PREM_KERNEL_OF(blend, blend_ports),
     .summary = "a + rate (0.5) * (b - a), b f32 or u8; tile as the arrays' rank",
     .version = 1,
-    .params_bytes = sizeof(blend_params),
-    .ports = blend_ports,
-    .port_count = 3,
-    .bind = blend_bind,
-    .compute = blend_entry,
-    .reference = blend_reference,
     .port_types = blend_port_types,
 };
 

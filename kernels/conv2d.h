@@ -177,40 +177,17 @@ static prem_status conv2d_bind(prem_bind *bind) {
   return prem_arg_floats(bind, "coefficients", params->coefficients, 9);
 }
 
-PREM_CLONES static void conv2d_reference(const void *params, const prem_array_view *arrays) {
+static void conv2d_reference(const void *params, const prem_array_view *arrays) {
   const float *k = ((const conv2d_params *)params)->coefficients;
-  const prem_array_view in = arrays[0], out = arrays[1];
-  const int64_t border = (in.shape[2] - out.shape[2]) / 2; /* 1 where it is left out */
-  for (int64_t row = 0; row < out.shape[2]; ++row)
-    for (int64_t column = 0; column < out.shape[3]; ++column) {
-      float sum = 0.0F;
-      for (int64_t i = 0; i < 9; ++i) {
-        const int64_t y = row + border + i / 3 - 1, x = column + border + i % 3 - 1;
-        const bool inside = y >= 0 && y < in.shape[2] && x >= 0 && x < in.shape[3];
-        const float value = inside ? ((const float *)in.data)[y * in.shape[3] + x] : 0.0F;
-        sum = i == 0 ? k[i] * value : fmaf(k[i], value, sum);
-      }
-      ((float *)out.data)[row * out.shape[3] + column] = sum;
-    }
+  convolution_reference(k, 3, 3, arrays);
 }
-
-static const prem_port conv2d_ports[] = {
-    {"in", PREM_IN, PREM_F32},
-    {"out", PREM_OUT, PREM_F32},
-};
 
 PREM_COMPUTE_ENTRY(conv2d)
 
 static const prem_kernel conv2d_kernel = {
-    .name = "conv2d",
+    PREM_KERNEL_OF(conv2d, convolution_ports),
     .summary = "3 x 3 convolution of an image; coefficients = [9 numbers]; tile = [rows, columns]",
     .version = 2,
-    .params_bytes = sizeof(conv2d_params),
-    .ports = conv2d_ports,
-    .port_count = 2,
-    .bind = conv2d_bind,
-    .compute = conv2d_entry,
-    .reference = conv2d_reference,
 };
 
 #endif

@@ -167,42 +167,17 @@ static prem_status conv2d_7x7_bind(prem_bind *bind) {
   return status == PREM_OK ? convolution_bind(bind, "conv2d_7x7", CONV2D_7X7_SIDE / 2) : status;
 }
 
-PREM_CLONES static void conv2d_7x7_reference(const void *params, const prem_array_view *arrays) {
+static void conv2d_7x7_reference(const void *params, const prem_array_view *arrays) {
   const float *k = ((const conv2d_7x7_params *)params)->coefficients;
-  const prem_array_view in = arrays[0], out = arrays[1];
-  const int64_t side = CONV2D_7X7_SIDE, reach = side / 2;
-  const int64_t border = (in.shape[2] - out.shape[2]) / 2; /* `reach` where it is left out */
-  for (int64_t row = 0; row < out.shape[2]; ++row)
-    for (int64_t column = 0; column < out.shape[3]; ++column) {
-      float sum = 0.0F;
-      for (int64_t i = 0; i < side * side; ++i) {
-        const int64_t y = row + border + i / side - reach, x = column + border + i % side - reach;
-        const bool inside = y >= 0 && y < in.shape[2] && x >= 0 && x < in.shape[3];
-        const float value = inside ? ((const float *)in.data)[y * in.shape[3] + x] : 0.0F;
-        const float weight = k[i / side * CONV2D_7X7_PITCH + i % side];
-        sum = i == 0 ? weight * value : fmaf(weight, value, sum);
-      }
-      ((float *)out.data)[row * out.shape[3] + column] = sum;
-    }
+  convolution_reference(k, CONV2D_7X7_SIDE, CONV2D_7X7_PITCH, arrays);
 }
-
-static const prem_port conv2d_7x7_ports[] = {
-    {"in", PREM_IN, PREM_F32},
-    {"out", PREM_OUT, PREM_F32},
-};
 
 PREM_COMPUTE_ENTRY(conv2d_7x7)
 
 static const prem_kernel conv2d_7x7_kernel = {
-    .name = "conv2d_7x7",
+    PREM_KERNEL_OF(conv2d_7x7, convolution_ports),
     .summary = "7 x 7 convolution of an image; coefficients = [49 numbers]; tile = [rows, columns]",
     .version = 2,
-    .params_bytes = sizeof(conv2d_7x7_params),
-    .ports = conv2d_7x7_ports,
-    .port_count = 2,
-    .bind = conv2d_7x7_bind,
-    .compute = conv2d_7x7_entry,
-    .reference = conv2d_7x7_reference,
 };
 
 #endif

@@ -81,16 +81,10 @@ static const prem_port conv2d_u8_ports[] = {
 PREM_COMPUTE_ENTRY(conv2d_u8)
 
 static const prem_kernel conv2d_u8_kernel = {
-    .name = "conv2d_u8",
+    PREM_KERNEL_OF(conv2d_u8, conv2d_u8_ports),
     .summary = "3 x 3 convolution of bytes, saturated; coefficients = [9 numbers], offset (0); "
                "tile = [rows, columns]",
     .version = 1,
-    .params_bytes = sizeof(conv2d_u8_params),
-    .ports = conv2d_u8_ports,
-    .port_count = 2,
-    .bind = conv2d_u8_bind,
-    .compute = conv2d_u8_entry,
-    .reference = conv2d_u8_reference,
 };
 
 #endif

@@ -112,15 +112,9 @@ static const uint32_t convert_port_types[] = {CONVERT_PORT_TYPES, CONVERT_PORT_T
 PREM_COMPUTE_ENTRY(convert)
 
 static const prem_kernel convert_kernel = {
-    .name = "convert",
+    PREM_KERNEL_OF(convert, convert_ports),
     .summary = "u8, u16, i32, f16 or bf16 as f32, or f32 as one of them; tile as the arrays' rank",
     .version = 1,
-    .params_bytes = sizeof(convert_params),
-    .ports = convert_ports,
-    .port_count = 2,
-    .bind = convert_bind,
-    .compute = convert_entry,
-    .reference = convert_reference,
     .port_types = convert_port_types,
 };
 

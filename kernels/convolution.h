@@ -2,9 +2,36 @@
 /** What convolutions of all sizes share: how their images are cut into tiles. */
 #pragma once
 
+#include <math.h>
+
 #include "ttprem/kernel.h"
 
 #if PREM_HOST
+
+static const prem_port convolution_ports[] = {
+    {"in", PREM_IN, PREM_F32},
+    {"out", PREM_OUT, PREM_F32},
+};
+
+/* `side` x `side` coefficients, rows of which are `pitch` apart. */
+PREM_CLONES static inline void convolution_reference(const float *k, int64_t side, int64_t pitch,
+                                                     const prem_array_view *arrays) {
+  const prem_array_view in = arrays[0], out = arrays[1];
+  const int64_t reach = side / 2;
+  const int64_t border = (in.shape[2] - out.shape[2]) / 2; /* `reach` where it is left out */
+  for (int64_t row = 0; row < out.shape[2]; ++row)
+    for (int64_t column = 0; column < out.shape[3]; ++column) {
+      float sum = 0.0F;
+      for (int64_t i = 0; i < side * side; ++i) {
+        const int64_t y = row + border + i / side - reach, x = column + border + i % side - reach;
+        const bool inside = y >= 0 && y < in.shape[2] && x >= 0 && x < in.shape[3];
+        const float value = inside ? ((const float *)in.data)[y * in.shape[3] + x] : 0.0F;
+        const float weight = k[i / side * pitch + i % side];
+        sum = i == 0 ? weight * value : fmaf(weight, value, sum);
+      }
+      ((float *)out.data)[row * out.shape[3] + column] = sum;
+    }
+}
 
 /* The output's shape, and how far its windows of the input reach over the edge. */
 static inline prem_status convolution_shape(prem_bind *bind, const char *name, int32_t reach,

@@ -3,8 +3,6 @@
  * the references. */
 #pragma once
 
-#include <stdio.h>
-
 #include "kernels/kcf.h"
 #include "ttprem/fft.h"
 

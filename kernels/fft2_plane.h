@@ -32,16 +32,10 @@ static prem_status fft2_plane_bind(prem_bind *bind) {
 PREM_COMPUTE_ENTRY(fft2_plane)
 
 static const prem_kernel fft2_plane_kernel = {
-    .name = "fft2_plane",
+    PREM_KERNEL_OF(fft2_plane, fft_ports),
     .summary = "Fourier transform of each plane, 16, 32 or 64 points a side; inverse (0); tile as "
                "the arrays' rank",
     .version = 2,
-    .params_bytes = sizeof(fft2_plane_params),
-    .ports = fft_ports,
-    .port_count = 2,
-    .bind = fft2_plane_bind,
-    .compute = fft2_plane_entry,
-    .reference = fft2_plane_reference,
 };
 
 #endif

@@ -26,16 +26,10 @@ static prem_status fft_columns_bind(prem_bind *bind) {
 PREM_COMPUTE_ENTRY(fft_columns)
 
 static const prem_kernel fft_columns_kernel = {
-    .name = "fft_columns",
+    PREM_KERNEL_OF(fft_columns, fft_ports),
     .summary =
         "Fourier transform of each column, 16 to 512 points; inverse (0); tile as the arrays' rank",
     .version = 1,
-    .params_bytes = sizeof(fft_columns_params),
-    .ports = fft_ports,
-    .port_count = 2,
-    .bind = fft_columns_bind,
-    .compute = fft_columns_entry,
-    .reference = fft_columns_reference,
 };
 
 #endif

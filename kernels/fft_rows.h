@@ -40,16 +40,10 @@ static prem_status fft_rows_bind(prem_bind *bind) {
 PREM_COMPUTE_ENTRY(fft_rows)
 
 static const prem_kernel fft_rows_kernel = {
-    .name = "fft_rows",
+    PREM_KERNEL_OF(fft_rows, fft_ports),
     .summary =
         "Fourier transform of each row, 16 to 512 points; inverse (0); tile as the arrays' rank",
     .version = 1,
-    .params_bytes = sizeof(fft_rows_params),
-    .ports = fft_ports,
-    .port_count = 2,
-    .bind = fft_rows_bind,
-    .compute = fft_rows_entry,
-    .reference = fft_rows_reference,
 };
 
 #endif

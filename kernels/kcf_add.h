@@ -7,20 +7,5 @@
 typedef kcf_no_params kcf_add_params;
 
 KCF_OF_TWO(kcf_add, kcf_sum(a, b))
-
-#if PREM_HOST
-
-PREM_COMPUTE_ENTRY(kcf_add)
-
-static const prem_kernel kcf_add_kernel = {
-    .name = "kcf_add",
-    .summary = "out = a + b, complex, element by element; tile = [of the arrays' dimensions]",
-    .version = 1,
-    .ports = kcf_ports_of_two,
-    .port_count = 3,
-    .bind = kcf_bind_of_two,
-    .compute = kcf_add_entry,
-    .reference = kcf_add_reference,
-};
-
-#endif
+KCF_KERNEL(kcf_add, kcf_ports_of_two, kcf_bind_of_two, 0, 1,
+           "out = a + b, complex, element by element; tile = [of the arrays' dimensions]")

@@ -13,21 +13,5 @@ PREM_FN prem_c64 kcf_add_constant_element(float constant, prem_c64 a) {
 }
 
 KCF_OF_ONE(kcf_add_constant, kcf_add_constant_element(params.constant, a))
-
-#if PREM_HOST
-
-PREM_COMPUTE_ENTRY(kcf_add_constant)
-
-static const prem_kernel kcf_add_constant_kernel = {
-    .name = "kcf_add_constant",
-    .summary = "out = in + constant (1) in the real part; tile = [of the array's dimensions]",
-    .version = 1,
-    .params_bytes = sizeof(kcf_add_constant_params),
-    .ports = kcf_ports_of_one,
-    .port_count = 2,
-    .bind = kcf_bind_constant,
-    .compute = kcf_add_constant_entry,
-    .reference = kcf_add_constant_reference,
-};
-
-#endif
+KCF_KERNEL(kcf_add_constant, kcf_ports_of_one, kcf_bind_constant, sizeof(kcf_add_constant_params),
+           1, "out = in + constant (1) in the real part; tile = [of the array's dimensions]")

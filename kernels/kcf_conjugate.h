@@ -12,20 +12,5 @@ PREM_FN prem_c64 kcf_conjugate_element(prem_c64 a) {
 }
 
 KCF_OF_ONE(kcf_conjugate, kcf_conjugate_element(a))
-
-#if PREM_HOST
-
-PREM_COMPUTE_ENTRY(kcf_conjugate)
-
-static const prem_kernel kcf_conjugate_kernel = {
-    .name = "kcf_conjugate",
-    .summary = "out = conjugate of in; tile = [of the array's dimensions]",
-    .version = 1,
-    .ports = kcf_ports_of_one,
-    .port_count = 2,
-    .bind = kcf_bind_of_one,
-    .compute = kcf_conjugate_entry,
-    .reference = kcf_conjugate_reference,
-};
-
-#endif
+KCF_KERNEL(kcf_conjugate, kcf_ports_of_one, kcf_bind_of_one, 0, 1,
+           "out = conjugate of in; tile = [of the array's dimensions]")

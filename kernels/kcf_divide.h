@@ -17,20 +17,5 @@ PREM_FN prem_c64 kcf_divide_element(prem_c64 a, prem_c64 b) {
 }
 
 KCF_OF_TWO(kcf_divide, kcf_divide_element(a, b))
-
-#if PREM_HOST
-
-PREM_COMPUTE_ENTRY(kcf_divide)
-
-static const prem_kernel kcf_divide_kernel = {
-    .name = "kcf_divide",
-    .summary = "out = a / b, complex, element by element; tile = [of the arrays' dimensions]",
-    .version = 1,
-    .ports = kcf_ports_of_two,
-    .port_count = 3,
-    .bind = kcf_bind_of_two,
-    .compute = kcf_divide_entry,
-    .reference = kcf_divide_reference,
-};
-
-#endif
+KCF_KERNEL(kcf_divide, kcf_ports_of_two, kcf_bind_of_two, 0, 1,
+           "out = a / b, complex, element by element; tile = [of the arrays' dimensions]")

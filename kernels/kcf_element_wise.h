@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * What the KCF tracker's element-wise operators share: one or two complex arrays in, one of the
- * same shape out, all cut alike. An operator is its parameters, an expression, and a prem_kernel.
+ * same shape out, all cut alike. An operator is its parameters, an expression, and a KCF_KERNEL().
  */
 #pragma once
 
@@ -106,7 +106,23 @@ static inline prem_status kcf_bind_constant(prem_bind *bind) {
   return status == PREM_OK ? kcf_bind_of_one(bind) : status;
 }
 
+/* The prem_kernel of an operator. */
+#define KCF_KERNEL(NAME, PORTS, BIND, PARAMS_BYTES, VERSION, SUMMARY)                              \
+  PREM_COMPUTE_ENTRY(NAME)                                                                         \
+  static const prem_kernel NAME##_kernel = {                                                       \
+      .name = #NAME,                                                                               \
+      .summary = SUMMARY,                                                                          \
+      .version = VERSION,                                                                          \
+      .params_bytes = PARAMS_BYTES,                                                                \
+      .ports = PORTS,                                                                              \
+      .port_count = (int32_t)(sizeof(PORTS) / sizeof((PORTS)[0])),                                 \
+      .bind = BIND,                                                                                \
+      .compute = NAME##_entry,                                                                     \
+      .reference = NAME##_reference,                                                               \
+  };
+
 #else
 #define KCF_REFERENCE_OF_ONE(NAME)
 #define KCF_REFERENCE_OF_TWO(NAME)
+#define KCF_KERNEL(NAME, PORTS, BIND, PARAMS_BYTES, VERSION, SUMMARY)
 #endif

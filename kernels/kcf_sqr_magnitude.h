@@ -14,20 +14,5 @@ PREM_FN prem_c64 kcf_sqr_magnitude_element(prem_c64 a) {
 }
 
 KCF_OF_ONE(kcf_sqr_magnitude, kcf_sqr_magnitude_element(a))
-
-#if PREM_HOST
-
-PREM_COMPUTE_ENTRY(kcf_sqr_magnitude)
-
-static const prem_kernel kcf_sqr_magnitude_kernel = {
-    .name = "kcf_sqr_magnitude",
-    .summary = "out = |in|^2, complex with imaginary part 0; tile = [of the array's dimensions]",
-    .version = 1,
-    .ports = kcf_ports_of_one,
-    .port_count = 2,
-    .bind = kcf_bind_of_one,
-    .compute = kcf_sqr_magnitude_entry,
-    .reference = kcf_sqr_magnitude_reference,
-};
-
-#endif
+KCF_KERNEL(kcf_sqr_magnitude, kcf_ports_of_one, kcf_bind_of_one, 0, 1,
+           "out = |in|^2, complex with imaginary part 0; tile = [of the array's dimensions]")

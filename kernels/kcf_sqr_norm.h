@@ -157,16 +157,10 @@ static const prem_port kcf_sqr_norm_ports[] = {
 PREM_COMPUTE_ENTRY(kcf_sqr_norm)
 
 static const prem_kernel kcf_sqr_norm_kernel = {
-    .name = "kcf_sqr_norm",
+    PREM_KERNEL_OF(kcf_sqr_norm, kcf_sqr_norm_ports),
     .summary = "out[t] = sum of |in|^2 in tile t / (rows x columns of in); tile = [of in's "
                "dimensions]",
     .version = 1,
-    .params_bytes = sizeof(kcf_sqr_norm_params),
-    .ports = kcf_sqr_norm_ports,
-    .port_count = 2,
-    .bind = kcf_sqr_norm_bind,
-    .compute = kcf_sqr_norm_entry,
-    .reference = kcf_sqr_norm_reference,
 };
 
 #endif

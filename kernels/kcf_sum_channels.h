@@ -72,15 +72,9 @@ static prem_status kcf_sum_channels_bind(prem_bind *bind) {
 PREM_COMPUTE_ENTRY(kcf_sum_channels)
 
 static const prem_kernel kcf_sum_channels_kernel = {
-    .name = "kcf_sum_channels",
+    PREM_KERNEL_OF(kcf_sum_channels, kcf_sum_channels_ports),
     .summary = "out = sum of all channels of in, complex; tile = [of out's dimensions]",
     .version = 1,
-    .params_bytes = sizeof(kcf_sum_channels_params),
-    .ports = kcf_sum_channels_ports,
-    .port_count = 2,
-    .bind = kcf_sum_channels_bind,
-    .compute = kcf_sum_channels_entry,
-    .reference = kcf_sum_channels_reference,
 };
 
 #endif

@@ -122,16 +122,10 @@ static const prem_port matmul_ports[] = {
 PREM_COMPUTE_ENTRY(matmul)
 
 static const prem_kernel matmul_kernel = {
-    .name = "matmul",
+    PREM_KERNEL_OF(matmul, matmul_ports),
     .summary = "out = a b, matrices, each tile with its rows of a and columns of b; tile = [rows, "
                "columns] of out",
     .version = 1,
-    .params_bytes = sizeof(matmul_params),
-    .ports = matmul_ports,
-    .port_count = 3,
-    .bind = matmul_bind,
-    .compute = matmul_entry,
-    .reference = matmul_reference,
 };
 
 #endif

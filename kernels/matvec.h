@@ -149,15 +149,9 @@ static const prem_port matvec_ports[] = {
 PREM_COMPUTE_ENTRY(matvec)
 
 static const prem_kernel matvec_kernel = {
-    .name = "matvec",
+    PREM_KERNEL_OF(matvec, matvec_ports),
     .summary = "out = a x, a matrix times a vector, each tile with its rows of a; tile = [rows]",
     .version = 1,
-    .params_bytes = sizeof(matvec_params),
-    .ports = matvec_ports,
-    .port_count = 3,
-    .bind = matvec_bind,
-    .compute = matvec_entry,
-    .reference = matvec_reference,
 };
 
 #endif

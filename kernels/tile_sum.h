@@ -117,15 +117,9 @@ static const uint32_t tile_sum_port_types[] = {PREM_TYPE_BIT(PREM_F32) | PREM_TY
 PREM_COMPUTE_ENTRY(tile_sum)
 
 static const prem_kernel tile_sum_kernel = {
-    .name = "tile_sum",
+    PREM_KERNEL_OF(tile_sum, tile_sum_ports),
     .summary = "out[t] = sum of tile t of in, f32 or u8; tile as the array's rank",
     .version = 1,
-    .params_bytes = sizeof(tile_sum_params),
-    .ports = tile_sum_ports,
-    .port_count = 2,
-    .bind = tile_sum_bind,
-    .compute = tile_sum_entry,
-    .reference = tile_sum_reference,
     .port_types = tile_sum_port_types,
 };
 

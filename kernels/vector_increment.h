@@ -57,15 +57,9 @@ static const prem_port vector_increment_ports[] = {
 PREM_COMPUTE_ENTRY(vector_increment)
 
 static const prem_kernel vector_increment_kernel = {
-    .name = "vector_increment",
+    PREM_KERNEL_OF(vector_increment, vector_increment_ports),
     .summary = "out = in + increment (1); vectors; tile = [n]",
     .version = 1,
-    .params_bytes = sizeof(vector_increment_params),
-    .ports = vector_increment_ports,
-    .port_count = 2,
-    .bind = vector_increment_bind,
-    .compute = vector_increment_entry,
-    .reference = vector_increment_reference,
 };
 
 #endif

@@ -85,15 +85,9 @@ static const prem_port vector_sum_ports[] = {
 PREM_COMPUTE_ENTRY(vector_sum)
 
 static const prem_kernel vector_sum_kernel = {
-    .name = "vector_sum",
+    PREM_KERNEL_OF(vector_sum, vector_sum_ports),
     .summary = "out[t] = sum of tile t of in, a vector; tile = [n]",
     .version = 1,
-    .params_bytes = sizeof(vector_sum_params),
-    .ports = vector_sum_ports,
-    .port_count = 2,
-    .bind = vector_sum_bind,
-    .compute = vector_sum_entry,
-    .reference = vector_sum_reference,
 };
 
 #endif

@@ -72,16 +72,6 @@ static void merge(prem_first_cause *to, const prem_first_cause *from) {
   to->widen_ns = prem_max_i64(to->widen_ns, from->widen_ns);
 }
 
-static bool make_room(search *all) {
-  prem_first_cause *list = prem_grow(all->list, (size_t)all->count, sizeof *list);
-  if (list)
-    all->list = list;
-  int32_t *next = list ? prem_grow(all->next, (size_t)all->count, sizeof *next) : NULL;
-  if (next)
-    all->next = next;
-  return next != NULL;
-}
-
 /* Its number in the list. */
 static int32_t number_of(search *all, const prem_first_cause *cause) {
   int32_t *head = &all->of_task[cause->kind == PREM_FIRST_LOST ? 0 : cause->task];
@@ -92,7 +82,8 @@ static int32_t number_of(search *all, const prem_first_cause *cause) {
     merge(&all->list[at], cause);
     return at;
   }
-  if (!make_room(all)) {
+  if (!prem_make_room(&all->list, (size_t)all->count, sizeof *all->list) ||
+      !prem_make_room(&all->next, (size_t)all->count, sizeof *all->next)) {
     all->is_out_of_memory = true;
     return 0;
   }
@@ -286,14 +277,6 @@ static prem_status open_search(search *all, const prem_schedule *schedule, const
   return PREM_OK;
 }
 
-static void close_search(search *all) {
-  prem_waits_close(&all->waits);
-  free(all->origins);
-  free(all->of_task);
-  free(all->list);
-  free(all->next);
-}
-
 /* Block after block: the records that one looks at lie near those that the next one does. */
 static void judge_records(search *all, int64_t discard, prem_late_causes *causes) {
   enum { AHEAD = 32 }; /* they lie far apart, which the machine does not foresee */
@@ -395,6 +378,7 @@ prem_status prem_find_causes(const prem_schedule *schedule, const prem_trace *tr
     causes[i].widen_ns = prem_max_i64(causes[i].widen_ns, found[i].widen_ns);
   }
   free(found);
-  close_search(&all);
+  prem_waits_close(&all.waits);
+  PREM_FREE(all.origins, all.of_task, all.list, all.next);
   return status;
 }

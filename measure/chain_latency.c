@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "prem/base/list.h"
+#include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 enum { NOT_KNOWN = -2, NO_DATA = -1 }; /* instead of the number of a job */
 
@@ -57,8 +59,7 @@ static void find_begins(launch *run) {
       continue;
     int64_t *begin_ns = &run->begin_ns[record->hyperperiod * trace->job_count +
                                        trace->first_job[record->task] + record->job];
-    if (record->start_ns < *begin_ns)
-      *begin_ns = record->start_ns;
+    *begin_ns = prem_min_i64(*begin_ns, record->start_ns);
   }
 }
 
@@ -76,13 +77,7 @@ static void collect_ends(const launch *run, int32_t task, int64_t *ends_ns) {
 /** How many of the ascending instants are not after `at_ns`. */
 static int64_t count_until(const int64_t *instants_ns, int64_t count, int64_t at_ns) {
   int64_t low = 0, high = count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (instants_ns[middle] <= at_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, instants_ns[middle] <= at_ns);
   return low;
 }
 
@@ -101,12 +96,7 @@ static void follow(const launch *run, int32_t before, int32_t task, const int64_
 /* ---- samples -------------------------------------------------------------------------------- */
 
 static bool add(int64_t **list, int64_t *count, int64_t ns) {
-  int64_t *grown = prem_grow(*list, (size_t)*count, sizeof *grown);
-  if (!grown)
-    return false;
-  *list = grown;
-  grown[(*count)++] = ns;
-  return true;
+  return PREM_APPEND(*list, *count, ns);
 }
 
 /** Of every counted output: its end less the instant at which its origin began to read. */
@@ -159,9 +149,7 @@ static prem_status fold(const launch *run, const prem_chain *chain, int64_t disc
   }
   room = room && add_ages(run, first, last, origins, discard, samples) &&
          add_reactions(run, first, last, origins, discard, samples);
-  free(origins);
-  free(next);
-  free(ends_ns);
+  PREM_FREE(origins, next, ends_ns);
   return room ? PREM_OK : PREM_ERR_MEMORY;
 }
 

@@ -7,13 +7,14 @@
 #include "measure/campaign.h"
 #include "measure/job_times.h"
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 
 static prem_status refuse(prem_diag *diag, prem_status status, const char *key,
                           const char *reason) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, key, "%s", reason);
-  return status;
+  return prem_fail(diag, status, 0, (prem_place){0}, key, "%s", reason);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -177,12 +178,10 @@ static prem_status judge_options(const prem_compare_options *options, const prem
     if (seen & 1u << mode)
       return refuse(diag, PREM_ERR_ARGUMENT, "modes", "a mode is named twice; name each once");
     seen |= 1u << mode;
-    if (!prem_backend_has_mode(backend, mode)) {
-      prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "modes",
-                    "the backend '%s' has no mode '%s'", prem_backend_name(backend),
-                    prem_mode_name(mode));
-      return PREM_ERR_UNAVAILABLE;
-    }
+    if (!prem_backend_has_mode(backend, mode))
+      return prem_fail(diag, PREM_ERR_UNAVAILABLE, 0, (prem_place){0}, "modes",
+                       "the backend '%s' has no mode '%s'", prem_backend_name(backend),
+                       prem_mode_name(mode));
   }
   return PREM_OK;
 }
@@ -318,7 +317,5 @@ void prem_result_free(prem_result *result) {
     return;
   for (int32_t i = 0; i < result->row_count; ++i)
     prem_row_free(&result->rows[i]);
-  free(result->rows);
-  free(result->launch_search.candidates);
-  free(result);
+  PREM_FREE(result->rows, result->launch_search.candidates, result);
 }

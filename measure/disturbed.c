@@ -7,6 +7,7 @@
 
 #include "measure/slot_order.h"
 #include "prem/base/list.h"
+#include "prem/base/numbers.h"
 
 int64_t prem_disturbed_in(const prem_trace *trace, int64_t hyperperiod) {
   int64_t count = 0;
@@ -38,11 +39,6 @@ int64_t prem_disturbed_apart(prem_trace *trace) {
 }
 
 /* ---- counts --------------------------------------------------------------------------------- */
-
-static void clear_stats(prem_phase_stats *stats, int32_t task_count) {
-  for (int32_t i = 0; i < task_count * PREM_PHASE_COUNT; ++i)
-    prem_phase_stats_clear(&stats[i]);
-}
 
 /* Windows hold in tt alone. */
 static int64_t window_end_ns(const prem_trace *trace, const prem_slot *slots, int64_t count,
@@ -84,21 +80,17 @@ prem_status prem_disturbed_recount(const prem_schedule *schedule, const prem_tra
     memcpy(stats, trace->stats, (size_t)trace->task_count * PREM_PHASE_COUNT * sizeof *stats);
     return PREM_OK;
   }
-  clear_stats(stats, trace->task_count);
+  for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
+    prem_phase_stats_clear(&stats[i]);
   return disturbed == counted ? PREM_OK : count_records(schedule, trace, discard, mode, stats);
 }
 
 /* ---- what a row says of them ---------------------------------------------------------------- */
 
 bool prem_disturbed_note(prem_disturbed *disturbed, const prem_disturbed_sample *sample) {
-  prem_disturbed_sample *grown =
-      prem_grow(disturbed->samples, (size_t)disturbed->count, sizeof *grown);
-  if (!grown)
+  if (!PREM_APPEND(disturbed->samples, disturbed->count, *sample))
     return false;
-  disturbed->samples = grown;
-  disturbed->samples[disturbed->count++] = *sample;
-  if (sample->away_ns > disturbed->longest_away_ns)
-    disturbed->longest_away_ns = sample->away_ns;
+  disturbed->longest_away_ns = prem_max_i64(disturbed->longest_away_ns, sample->away_ns);
   if (sample->makespan_ns > disturbed->makespan_max_ns)
     disturbed->makespan_max_ns = sample->makespan_ns;
   return true;

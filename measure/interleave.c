@@ -44,9 +44,7 @@ static void observed_free(prem_variant_times *observed) {
     free(observed->responses[t].ns);
   prem_times_free(&observed->makespan);
   prem_times_free(&observed->warm);
-  free(observed->phases);
-  free(observed->responses);
-  free(observed->beside);
+  PREM_FREE(observed->phases, observed->responses, observed->beside);
   *observed = (prem_variant_times){0};
 }
 
@@ -75,12 +73,7 @@ void prem_variant_close(prem_variant *variant) {
 /* ---- folding a trace ------------------------------------------------------------------------ */
 
 static bool add_to_series(prem_series *series, int64_t ns) {
-  int64_t *grown = prem_grow(series->ns, (size_t)series->count, sizeof *grown);
-  if (!grown)
-    return false;
-  series->ns = grown;
-  series->ns[series->count++] = ns;
-  return true;
+  return PREM_APPEND(series->ns, series->count, ns);
 }
 
 /* Instruction caches and address translation are filled by the first tile of each block. */
@@ -202,19 +195,15 @@ static bool add_beside(const turn *now, prem_variant_times *to,
   return room;
 }
 
-static void add_stalls(prem_stalls *to, const prem_stalls *from) {
-  to->watched_ns += from->watched_ns;
-  to->count += from->count;
-  to->sum_ns += from->sum_ns;
-  to->longest_ns = prem_max_i64(to->longest_ns, from->longest_ns);
-}
-
 static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
   const turn *now = context;
   prem_variant_times *to = &now->variant->observed[mode];
   bool room = true;
   add_counts(now, to, trace);
-  add_stalls(&to->stalls, &trace->stalls);
+  to->stalls.watched_ns += trace->stalls.watched_ns;
+  to->stalls.count += trace->stalls.count;
+  to->stalls.sum_ns += trace->stalls.sum_ns;
+  to->stalls.longest_ns = prem_max_i64(to->stalls.longest_ns, trace->stalls.longest_ns);
   for (int64_t i = 0; i < trace->record_count && room; ++i)
     room = add_record(now, to, trace, &trace->records[i]);
   for (int64_t h = now->discard; h < trace->hyperperiods && room; ++h)

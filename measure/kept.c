@@ -3,7 +3,6 @@
 #include "measure/kept.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/job_times.h"
 #include "prem/base/numbers.h"
@@ -92,11 +91,6 @@ static void swap(prem_kept_run *a, prem_kept_run *b) {
   *b = kept;
 }
 
-static void forget(prem_kept_run *kept) {
-  if (kept->trace)
-    kept->trace->record_count = 0;
-}
-
 /** Of a launch, the hyperperiod before; where each launch is one run, the mode's run before. */
 static prem_status keep_before(const prem_trace *trace, int64_t worst, int64_t first_run,
                                prem_row *row, prem_kept_run *last) {
@@ -104,8 +98,8 @@ static prem_status keep_before(const prem_trace *trace, int64_t worst, int64_t f
     return keep(trace, worst - 1, first_run + worst - 1, &row->before);
   if (last)
     swap(&row->before, last);
-  if (row->scenario == PREM_RESIDENT)
-    forget(&row->before);
+  if (row->scenario == PREM_RESIDENT && row->before.trace)
+    row->before.trace->record_count = 0;
   return PREM_OK;
 }
 

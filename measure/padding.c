@@ -27,13 +27,6 @@ static int64_t instant_ns(int64_t time_ns, int64_t step_ns) {
   return (time_ns + 2 * step_ns - 1) / step_ns * step_ns;
 }
 
-static void judge(const int64_t *values, const int64_t *away_ns, int64_t begin, int64_t end,
-                  prem_padded *out) {
-  for (int64_t i = begin; i < end; ++i)
-    if (values[i] > out->published_ns)
-      ++*(is_disturbed(away_ns, i) ? &out->missed_disturbed : &out->missed);
-}
-
 int64_t prem_padding_needs(prem_padding_by by) {
   static const int64_t needs[PREM_PADDING_COUNT] = {10000, 100000, 1};
   return needs[by];
@@ -57,7 +50,9 @@ prem_status prem_pad(const int64_t *values, const int64_t *away_ns, int64_t coun
     const int64_t above = by == PREM_PADDING_LONGEST ? 0 : out->trained / needs; /* nearest rank */
     out->at[by].published_ns =
         instant_ns(trained[out->trained - 1 - above], prem_max_i64(step_ns, 1));
-    judge(values, away_ns, count / 2, count, &out->at[by]);
+    for (int64_t i = count / 2; i < count; ++i)
+      if (values[i] > out->at[by].published_ns)
+        ++*(is_disturbed(away_ns, i) ? &out->at[by].missed_disturbed : &out->at[by].missed);
   }
   free(trained);
   return PREM_OK;

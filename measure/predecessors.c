@@ -4,13 +4,10 @@
 
 #include <stdlib.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
-
-/* One task's use of one array. */
-typedef struct array_use {
-  int32_t array, task;
-  bool writes;
-} array_use;
+#include "prem/base/sorting.h"
+#include "prem/model/conflicts.h"
 
 /* Phases of `task` of kind `phase` and later ones wait for jobs of `before`. */
 typedef struct edge {
@@ -39,102 +36,47 @@ struct prem_predecessors {
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static int compare_uses(const void *left, const void *right) {
-  const array_use *a = left, *b = right;
-  return a->array - b->array; /* indices are not below 0 */
-}
-
-static array_use *collect_uses(const prem_schedule *schedule, int64_t *count) {
-  size_t ports = 0;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    ports += schedule->tasks[t].definition ? (size_t)schedule->tasks[t].definition->port_count : 0;
-  array_use *uses = malloc((ports + 1) * sizeof *uses);
-  *count = 0;
-  for (int32_t t = 0; uses && t < schedule->task_count; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-      if (schedule->arrays[task->arrays[p]].versions ==
-          0) /* of state arrays `after` says who waits */
-        uses[(*count)++] =
-            (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
-  }
-  if (uses)
-    qsort(uses, (size_t)*count, sizeof *uses, compare_uses);
-  return uses;
-}
-
-/* Without room for them they are counted. */
-static void add_edge(prem_predecessors *of, edge added) {
-  if (of->edges)
-    of->edges[of->edge_count] = added;
-  ++of->edge_count;
-}
-
-static void add_data_edge(prem_predecessors *of, const array_use *use, const array_use *before) {
-  const bool whole = of->schedule->tasks[use->task].definition->compatible;
-  const int32_t phase = whole ? PREM_COMPUTE : use->writes ? PREM_WRITEBACK : PREM_PREFETCH;
-  add_edge(of, (edge){.task = use->task, .before = before->task, .phase = phase});
-}
-
-/* Each writer of an array and each of its other users wait for each other. */
-static void add_data_edges(prem_predecessors *of, const array_use *uses, int64_t count) {
-  for (int64_t first = 0, next; first < count; first = next) {
-    for (next = first; next < count && uses[next].array == uses[first].array;)
-      ++next;
-    for (int64_t w = first; w < next; ++w)
-      for (int64_t u = first; uses[w].writes && u < next; ++u) {
-        if (uses[u].task == uses[w].task ||
-            prem_tasks_are_by_block(of->schedule, uses[u].task, uses[w].task))
-          continue;
-        add_data_edge(of, &uses[w], &uses[u]);
-        if (!uses[u].writes)
-          add_data_edge(of, &uses[u], &uses[w]);
-      }
-  }
-}
-
-static void add_edges(prem_predecessors *of, const array_use *uses, int64_t count) {
-  of->edge_count = 0;
+static bool add_edges(prem_predecessors *of, const prem_conflict *conflicts, int64_t count) {
+  bool added = true;
   for (int32_t t = 0; t < of->schedule->task_count; ++t)
-    for (int32_t a = 0; a < of->schedule->tasks[t].after_count; ++a) {
+    for (int32_t a = 0; a < of->schedule->tasks[t].after_count && added; ++a) {
       const prem_after *after = &of->schedule->tasks[t].after[a];
       if (!after->per_block)
-        add_edge(of, (edge){.task = t, .before = after->task, .after = after});
+        added = PREM_APPEND(of->edges, of->edge_count,
+                            (edge){.task = t, .before = after->task, .after = after});
     }
-  add_data_edges(of, uses, count);
+  for (int64_t i = 0; i < count && added; ++i) {
+    const prem_conflict *c = &conflicts[i];
+    if (!prem_tasks_are_by_block(of->schedule, c->task, c->before))
+      added = PREM_APPEND(of->edges, of->edge_count,
+                          (edge){.task = c->task, .before = c->before, .phase = (int32_t)c->phase});
+  }
+  return added;
 }
 
 static int compare_edges(const void *left, const void *right) {
   const edge *a = left, *b = right;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->before != b->before)
-    return a->before < b->before ? -1 : 1;
-  return (a->phase > b->phase) - (a->phase < b->phase);
+  return prem_by_numbers((int64_t[]){a->task, a->before, a->phase},
+                         (int64_t[]){b->task, b->before, b->phase}, 3);
 }
 
-static void index_edges(prem_predecessors *of) {
+static prem_status find_edges(prem_predecessors *of) {
+  prem_conflict *conflicts;
+  int64_t count;
+  of->first_edge = calloc((size_t)of->schedule->task_count + 1, sizeof *of->first_edge);
+  prem_status status = prem_conflicts_new(of->schedule, NULL, &conflicts, &count);
+  if (!status && (!of->first_edge || !add_edges(of, conflicts, count)))
+    status = PREM_ERR_MEMORY;
+  free(conflicts);
+  if (status)
+    return status;
+  if (of->edge_count > 0)
+    qsort(of->edges, (size_t)of->edge_count, sizeof *of->edges, compare_edges);
   for (int64_t i = 0; i < of->edge_count; ++i)
     ++of->first_edge[of->edges[i].task + 1];
   for (int32_t t = 0; t < of->schedule->task_count; ++t)
     of->first_edge[t + 1] += of->first_edge[t];
-}
-
-static prem_status find_edges(prem_predecessors *of) {
-  int64_t count;
-  array_use *uses = collect_uses(of->schedule, &count);
-  of->first_edge = calloc((size_t)of->schedule->task_count + 1, sizeof *of->first_edge);
-  if (uses && of->first_edge) {
-    add_edges(of, uses, count);
-    of->edges = malloc(((size_t)of->edge_count + 1) * sizeof *of->edges);
-  }
-  if (of->edges) {
-    add_edges(of, uses, count);
-    qsort(of->edges, (size_t)of->edge_count, sizeof *of->edges, compare_edges);
-    index_edges(of);
-  }
-  free(uses);
-  return of->edges ? PREM_OK : PREM_ERR_MEMORY;
+  return PREM_OK;
 }
 
 /* ---- when the plan has jobs at work ---------------------------------------------------------- */
@@ -159,8 +101,7 @@ static bool is_off(const job_span *span) {
 static void widen_span(job_span *span, const prem_slot *slot) {
   const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->planned_ns;
   for (int p = 0; p <= slot->phase; ++p)
-    if (begin_ns < span->planned_ns[p])
-      span->planned_ns[p] = begin_ns;
+    span->planned_ns[p] = prem_min_i64(span->planned_ns[p], begin_ns);
   if (slot->planned_ns + slot->length_ns > span->planned_end_ns)
     span->planned_end_ns = slot->planned_ns + slot->length_ns;
 }
@@ -267,13 +208,7 @@ static int64_t jobs_ended(const prem_predecessors *of, const job_span *spans, in
   int32_t low = 0, high = jobs;
   if (hyperperiod > 0)
     return jobs;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (spans[middle].latest_ns <= within_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, spans[middle].latest_ns <= within_ns);
   return hyperperiod * jobs + low;
 }
 
@@ -351,11 +286,7 @@ prem_predecessor prem_predecessor_of(const prem_predecessors *of, const prem_tra
 void prem_predecessors_free(prem_predecessors *of) {
   if (!of)
     return;
-  free(of->edges);
-  free(of->first_edge);
-  free(of->spans);
-  free((void *)of->last);
-  free(of);
+  PREM_FREE(of->edges, of->first_edge, of->spans, (void *)of->last, of);
 }
 
 prem_status prem_predecessors_new(const prem_schedule *schedule, const prem_trace *trace,

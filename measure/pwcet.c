@@ -72,21 +72,9 @@ static bool is_stationary(const int64_t *halves, int64_t count, prem_pwcet *pwce
 /* Twice the mean rank among all: ties share theirs. */
 static double rank_of(const int64_t *sorted, int64_t count, int64_t value) {
   int64_t low = 0, high = count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (sorted[middle] < value)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, sorted[middle] < value);
   int64_t above = low, top = count;
-  while (above < top) {
-    const int64_t middle = above + (top - above) / 2;
-    if (sorted[middle] <= value)
-      above = middle + 1;
-    else
-      top = middle;
-  }
+  PREM_BISECT(above, top, middle, sorted[middle] <= value);
   return (double)(low + above - 1);
 }
 

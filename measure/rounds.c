@@ -26,10 +26,6 @@ static void fit_into_duration(prem_campaign *campaign) {
   campaign->rounds = prem_min_i64(campaign->rounds, campaign->sampling.samples);
 }
 
-static int64_t max_launches(const prem_compare_options *options) {
-  return options->sampling.launches > 0 ? options->sampling.launches : MAX_RESIDENT_LAUNCHES;
-}
-
 /** More launches, where outputs would be verified too seldom. Each discards anew: within a duration
  *  no more than it counts. */
 static void launch_for_verifying(prem_campaign *campaign) {
@@ -54,7 +50,8 @@ void prem_rounds_lay_out(prem_campaign *campaign) {
         options->sampling.samples ? options->sampling.discard + options->sampling.samples : 0;
     return;
   }
-  campaign->rounds = max_launches(options);
+  campaign->rounds =
+      options->sampling.launches > 0 ? options->sampling.launches : MAX_RESIDENT_LAUNCHES;
   if (options->sampling.duration_s > 0)
     fit_into_duration(campaign);
   else

@@ -4,6 +4,7 @@
 #include "measure/campaign.h"
 #include "measure/disturbed.h"
 #include "measure/padding.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 #include <stdio.h>
@@ -213,11 +214,8 @@ void prem_row_free(prem_row *row) {
   free(row->tasks);
   free(row->late);
   prem_beside_free(row);
-  free(row->samples_ns);
-  free(row->response_samples_ns);
-  free(row->away_samples_ns);
-  free(row->chains);
-  free(row->disturbed.samples);
+  PREM_FREE(row->samples_ns, row->response_samples_ns, row->away_samples_ns, row->chains,
+            row->disturbed.samples);
   prem_first_causes_free(&row->first);
   prem_trace_free(row->example);
   prem_trace_free(row->worst.trace);

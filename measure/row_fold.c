@@ -118,10 +118,6 @@ static prem_status fold_standstills(const prem_campaign *campaign, prem_row *row
   return status;
 }
 
-static int64_t first_kept(const prem_trace *example) {
-  return example->record_count > 0 ? example->records[0].hyperperiod : 0;
-}
-
 /** Along the chains that the schedule names. */
 static prem_status fold_chains(const prem_campaign *campaign, prem_samples *samples,
                                int64_t discard) {
@@ -150,7 +146,8 @@ static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t dis
   if (status == PREM_OK && first_example)
     status = keep_example(campaign, discard, &row->example);
   if (status == PREM_OK && first_example)
-    row->example_run = first_run + first_kept(row->example);
+    row->example_run =
+        first_run + (row->example->record_count > 0 ? row->example->records[0].hyperperiod : 0);
   if (status == PREM_OK)
     status = prem_kept_fold(campaign->trace, discard, first_run, row,
                             campaign->rounds == 1 ? NULL : &samples->last);

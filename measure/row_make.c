@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int32_t memory_demand(const prem_phase_spec *spec) {
-  return spec->demand ? spec->demand[0] : 0;
-}
-
 /** What the plan promises for `memory`: never two memory phases at once if any two of them together
  *  ask for more than there is. */
 static prem_exclusivity plan_exclusivity(const prem_schedule *schedule) {
@@ -23,22 +19,19 @@ static prem_exclusivity plan_exclusivity(const prem_schedule *schedule) {
         continue;
       if (spec->busy_ns > 0 && spec->busy_ns < spec->wcet_ns)
         return PREM_EXCLUSIVE_REGULATED;
-      min = prem_min_i64(min, memory_demand(spec));
+      min = prem_min_i64(min, spec->demand ? spec->demand[0] : 0);
     }
   if (min > memory->capacity / 2)
     return memory->per_task ? PREM_EXCLUSIVE_GANG : PREM_EXCLUSIVE_BLOCK;
   return PREM_EXCLUSIVE_NONE;
 }
 
-static bool mode_keeps_resources(prem_mode mode) {
-  return mode == PREM_MODE_TT || mode == PREM_MODE_LOCK;
-}
-
 prem_status prem_row_make(const prem_campaign *campaign, prem_mode mode, prem_row *row) {
   const prem_schedule *schedule = campaign->schedule;
   row->mode = mode;
   row->scenario = campaign->options->sampling.scenario;
-  row->exclusivity = mode_keeps_resources(mode) ? plan_exclusivity(schedule) : PREM_EXCLUSIVE_NONE;
+  row->exclusivity = mode == PREM_MODE_TT || mode == PREM_MODE_LOCK ? plan_exclusivity(schedule)
+                                                                    : PREM_EXCLUSIVE_NONE;
   row->output_ok = true;
   row->verdict = (prem_verdict){.ok = true, .array = -1};
   row->job_count = campaign->trace->job_count;

@@ -7,22 +7,14 @@
 #include <stdlib.h>
 
 bool prem_time_list_add(prem_time_list *list, int64_t ns) {
-  int64_t *grown = prem_grow(list->ns, (size_t)list->count, sizeof *grown);
-  if (!grown)
-    return false;
-  list->ns = grown;
-  list->ns[list->count++] = ns;
-  return true;
+  return PREM_APPEND(list->ns, list->count, ns);
 }
 
 void prem_samples_free(prem_samples *samples, int32_t chains) {
   for (int32_t c = 0; samples->chains && c < chains; ++c)
     prem_chain_samples_free(&samples->chains[c]);
-  free(samples->chains);
-  free(samples->makespan.ns);
-  free(samples->response.ns);
-  free(samples->launch.ns);
-  free(samples->away.ns);
+  PREM_FREE(samples->chains, samples->makespan.ns, samples->response.ns, samples->launch.ns,
+            samples->away.ns);
   prem_trace_free(samples->last.trace);
 }
 

@@ -4,18 +4,20 @@
 
 #include <stdlib.h>
 
+#include "prem/base/sorting.h"
 #include "ttprem/trace.h"
 
 /** For qsort(): by task, job, tile and phase. */
 static inline int prem_slot_order(const void *a, const void *b) {
   const prem_slot *x = a, *y = b;
-  if (x->task != y->task)
-    return x->task < y->task ? -1 : 1;
-  if (x->job != y->job)
-    return x->job < y->job ? -1 : 1;
-  if (x->tile != y->tile)
-    return x->tile < y->tile ? -1 : 1;
-  return (x->phase > y->phase) - (x->phase < y->phase);
+  return prem_by_numbers((int64_t[]){x->task, x->job, x->tile, x->phase},
+                         (int64_t[]){y->task, y->job, y->tile, y->phase}, 4);
+}
+
+/** Are they phases of one tile, of one job? */
+static inline bool prem_is_one_tile(const prem_trace_record *a, const prem_trace_record *b) {
+  return a->task == b->task && a->job == b->job && a->tile == b->tile &&
+         a->hyperperiod == b->hyperperiod;
 }
 
 /** Of slots in that order; NULL: it is not among them. */
@@ -32,11 +34,8 @@ static inline const prem_slot *prem_slot_find(const prem_slot *slots, int64_t co
 static inline int prem_record_order(const void *left, const void *right) {
   const prem_trace_record *a = *(const prem_trace_record *const *)left,
                           *b = *(const prem_trace_record *const *)right;
-  if (a->block != b->block)
-    return a->block < b->block ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+  return prem_by_numbers((int64_t[]){a->block, a->start_ns, a->end_ns},
+                         (int64_t[]){b->block, b->start_ns, b->end_ns}, 3);
 }
 
 /** All records in that order, to be freed; NULL when out of memory. */

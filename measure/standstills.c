@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "prem/base/numbers.h"
+
 enum { BIN_NS = 1000, MAX_BINS = 1 << 20, BINS_OF_STOP = 8 };
 
 /** What happens in a bin of time. */
@@ -15,8 +17,7 @@ void prem_standstills_merge(prem_standstills *to, const prem_standstills *from) 
   to->watched_ns += from->watched_ns;
   to->count += from->count;
   to->sum_ns += from->sum_ns;
-  if (from->longest_ns > to->longest_ns)
-    to->longest_ns = from->longest_ns;
+  to->longest_ns = prem_max_i64(to->longest_ns, from->longest_ns);
 }
 
 double prem_standstills_share_pct(const prem_standstills *standstills) {
@@ -33,15 +34,8 @@ static size_t bin_of(int64_t at_ns, int64_t bin_ns) {
 static int64_t last_end_ns(const prem_trace *trace) {
   int64_t last_ns = 0;
   for (int64_t i = 0; i < trace->record_count; ++i)
-    if (trace->records[i].end_ns > last_ns)
-      last_ns = trace->records[i].end_ns;
+    last_ns = prem_max_i64(last_ns, trace->records[i].end_ns);
   return last_ns;
-}
-
-static void add_standstill(prem_standstills *standstills, int64_t length_ns, int64_t min_ns) {
-  const prem_standstills found = {.count = 1, .longest_ns = length_ns, .sum_ns = length_ns};
-  if (found.sum_ns >= min_ns)
-    prem_standstills_merge(standstills, &found);
 }
 
 static void find_standstills(const bin *bins, size_t count, int64_t bin_ns, int64_t min_ns,
@@ -52,7 +46,9 @@ static void find_standstills(const bin *bins, size_t count, int64_t bin_ns, int6
       quiet_ns += under_way > 0 ? bin_ns : 0;
       continue;
     }
-    add_standstill(standstills, quiet_ns, min_ns);
+    const prem_standstills found = {.count = 1, .longest_ns = quiet_ns, .sum_ns = quiet_ns};
+    if (found.sum_ns >= min_ns)
+      prem_standstills_merge(standstills, &found);
     quiet_ns = 0;
     under_way += bins[i].begun - bins[i].ended;
   }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "measure/times.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 enum { LATENESS_WIDTH_NS = 1000 };
@@ -205,9 +206,7 @@ void prem_tally_free(prem_tally *tally) {
     free(stream->due_ns);
   }
   free_times(tally->second);
-  free(tally->streams);
-  free(tally->tasks);
-  free(tally);
+  PREM_FREE(tally->streams, tally->tasks, tally);
 }
 
 void prem_tally_begin(prem_tally *tally, const prem_live *live) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prem/base/list.h"
+#include "prem/base/sorting.h"
 
 enum { LEADING_BITS = 11, P99_SAMPLES = 1000, P999_SAMPLES = 10000, P9999_SAMPLES = 100000 };
 
@@ -20,29 +21,15 @@ static int64_t rounded(int64_t ns) {
 /* Where `ns` stands, or would. */
 static int64_t place_of(const prem_times *times, int64_t ns) {
   int64_t low = 0, high = times->distinct;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (times->list[middle].ns < ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, times->list[middle].ns < ns);
   return low;
-}
-
-static bool make_room(prem_times *times) {
-  prem_time_count *grown = prem_grow(times->list, (size_t)times->distinct, sizeof *grown);
-  if (!grown)
-    return false;
-  times->list = grown;
-  return true;
 }
 
 bool prem_times_add(prem_times *times, int64_t ns) {
   const int64_t kept = rounded(ns);
   const int64_t at = place_of(times, kept);
   if (at == times->distinct || times->list[at].ns != kept) {
-    if (!make_room(times))
+    if (!prem_make_room(&times->list, (size_t)times->distinct, sizeof *times->list))
       return false;
     memmove(&times->list[at + 1], &times->list[at],
             (size_t)(times->distinct - at) * sizeof *times->list);

@@ -45,11 +45,6 @@ static const prem_trace_record *last_end(const turning *all, int64_t at, int64_t
   return found;
 }
 
-static bool same_tile(const prem_trace_record *a, const prem_trace_record *b) {
-  return a->task == b->task && a->tile == b->tile && a->job == b->job &&
-         a->hyperperiod == b->hyperperiod;
-}
-
 /* Does one wait for the other? A compute sees the bytes of its prefetch itself, before the
  * prefetch's end is stamped. With several buffers, prefetches go their own way. */
 static bool may_wait(const turning *all, const prem_trace_record *before,
@@ -58,7 +53,8 @@ static bool may_wait(const turning *all, const prem_trace_record *before,
     return false;
   if (all->run->schedule->platform.buffers == 1 || before->phase == next->phase)
     return true;
-  return before->phase == PREM_COMPUTE && next->phase == PREM_WRITEBACK && same_tile(before, next);
+  return before->phase == PREM_COMPUTE && next->phase == PREM_WRITEBACK &&
+         prem_is_one_tile(before, next);
 }
 
 /* Was it free to begin at that instant, for all that is known of other jobs and the release? */
@@ -135,7 +131,7 @@ static bool has_all(const turning *all, int64_t at, int64_t at_ns, int64_t until
     const prem_trace_record *other = all->places[i];
     if (other->block != next->block || other->end_ns <= at_ns)
       continue;
-    const bool fetches = other->phase == PREM_PREFETCH && same_tile(other, next);
+    const bool fetches = other->phase == PREM_PREFETCH && prem_is_one_tile(other, next);
     const bool may_free = other->phase == PREM_WRITEBACK &&
                           other->end_ns <= until_ns + all->run->clock_step_ns &&
                           until_ns - other->end_ns <= NOTICE_NS;
@@ -166,7 +162,7 @@ static bool has_buffer(const turning *all, int64_t at, int64_t at_ns) {
   for (int64_t i = user + 1; user >= 0 && i < at; ++i) {
     const prem_trace_record *other = all->places[i];
     const bool computes = all->run->schedule->tasks[other->task].phase[PREM_COMPUTE].exists;
-    if (same_tile(other, all->places[user]) && other->end_ns > at_ns &&
+    if (prem_is_one_tile(other, all->places[user]) && other->end_ns > at_ns &&
         (other->phase == PREM_COMPUTE || !computes))
       return false;
   }

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "ttprem/measure.h"
 
@@ -90,8 +91,7 @@ static void join(const prem_schedule *schedule, prem_memory_hold *held,
   const prem_phase_spec *store = &schedule->tasks[writeback->task].phase[PREM_WRITEBACK];
   held->kind = HOLD_JOINED;
   held->partner = writeback->task;
-  if (writeback->end_ns > held->end_ns)
-    held->end_ns = writeback->end_ns;
+  held->end_ns = prem_max_i64(held->end_ns, writeback->end_ns);
   if (task->joined.exists && held->partner == held->task)
     release_when_regulated(held, task->joined.busy_ns, task->joined.wcet_ns);
   else
@@ -230,8 +230,6 @@ prem_status prem_violations(const prem_schedule *schedule, const prem_trace *tra
     *certain = sweep.certain;
     *possible = sweep.possible;
   }
-  free(by_end);
-  free(gangs);
-  free(holds);
+  PREM_FREE(by_end, gangs, holds);
   return status;
 }

@@ -2,7 +2,10 @@
 /* What a phase waited for until it began. */
 #include "measure/waits.h"
 
+#include "measure/slot_order.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 #include <stdlib.h>
 
@@ -43,13 +46,7 @@ static const prem_trace_record *walk(const prem_waits *waits, int64_t position) 
 static int64_t position_of(const prem_waits *waits, int64_t index) {
   const uint16_t block = waits->trace->records[index].block;
   int64_t low = waits->first[block], high = waits->first[block + 1];
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (waits->order[middle] < index)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, waits->order[middle] < index);
   return low;
 }
 
@@ -116,9 +113,7 @@ prem_status prem_waits_open(const prem_schedule *schedule, const prem_trace *tra
 }
 
 void prem_waits_close(prem_waits *waits) {
-  free(waits->order);
-  free(waits->first);
-  free(waits->begins);
+  PREM_FREE(waits->order, waits->first, waits->begins);
   prem_predecessors_free(waits->predecessors);
 }
 
@@ -130,16 +125,11 @@ bool prem_record_is_late(const prem_waits *waits, int64_t position) {
          record->start_ns - record->release_ns > waits->schedule->platform.late_ns;
 }
 
-static bool same_tile(const prem_trace_record *a, const prem_trace_record *b) {
-  return a->task == b->task && a->job == b->job && a->tile == b->tile &&
-         a->hyperperiod == b->hyperperiod;
-}
-
 int64_t prem_tile_before(const prem_waits *waits, int64_t position) {
   const prem_trace_record *record = prem_record_at(waits, position);
   const int64_t begin = waits->first[record->block];
   for (int64_t at = position - 1; at >= begin && at >= position - waits->look_back; --at)
-    if (same_tile(record, prem_record_at(waits, at)) &&
+    if (prem_is_one_tile(record, prem_record_at(waits, at)) &&
         prem_record_at(waits, at)->phase < record->phase)
       return at;
   return -1;
@@ -208,7 +198,7 @@ static bool frees_buffer(const prem_waits *waits, const prem_trace_record *recor
 
 static prem_cause cause_of_one(const prem_waits *waits, const prem_trace_record *record,
                                const prem_trace_record *other, bool is_ready) {
-  if (!is_ready && same_tile(record, other))
+  if (!is_ready && prem_is_one_tile(record, other))
     return PREM_CAUSE_DATA;
   if (!is_ready && frees_buffer(waits, record, other))
     return PREM_CAUSE_BUFFER;

@@ -21,6 +21,11 @@ static inline json_t *finished(json_t *value, bool whole) {
   return NULL;
 }
 
+/** A member that is a text; NULL: it is none. */
+static inline const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
+
 static inline json_t *integer(int64_t value) {
   return json_integer((json_int_t)value);
 }
@@ -39,4 +44,19 @@ static inline json_t *text(const char *bytes) {
   value = json_string(ascii);
   free(ascii);
   return value;
+}
+
+/** 0 and more; below there is no such number. */
+static inline json_t *integer_if_known(int64_t value) {
+  return value >= 0 ? integer(value) : json_null();
+}
+
+/** A list of `count` pieces, each of which `piece` makes of `of` and its number. */
+static inline json_t *list_of(int64_t count, json_t *(*piece)(const void *of, int64_t number),
+                              const void *of) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int64_t i = 0; i < count; ++i)
+    whole &= json_array_append_new(list, piece(of, i)) == 0;
+  return finished(list, whole);
 }

@@ -69,85 +69,67 @@ static void write_frames(const exposition *to) {
 
 typedef enum sides { INPUTS = 1, OUTPUTS = 2, BOTH = 3 } sides;
 
-/** A counter of each stream that has it. */
-typedef struct stream_counter {
+/** A counter, by the place of a uint64_t. */
+typedef struct counter {
   const char *metric, *help;
-  sides of;
-  uint64_t (*count)(const prem_tally_stream *stream);
-} stream_counter;
+  size_t at;
+  sides of; /* whose it is, of streams */
+} counter;
 
-#define COUNTER(name)                                                                              \
-  static uint64_t name##_of(const prem_tally_stream *stream) {                                     \
-    return stream->counts.name;                                                                    \
-  }
-COUNTER(taken)
-COUNTER(repeated)
-COUNTER(missing)
-COUNTER(stale)
-COUNTER(dropped)
-COUNTER(late)
-COUNTER(aborted)
-#undef COUNTER
+#define OF_STREAM(member) offsetof(prem_tally_stream, member)
+#define OF_TASK(member)   offsetof(prem_live_task_counts, member)
 
-static uint64_t unfed_of(const prem_tally_stream *stream) {
-  return stream->unfed;
+static void write_counter(const exposition *to, const counter *of, const char *kind,
+                          const char *name, const void *counts) {
+  begin_sample(to, of->metric, "", kind, name);
+  end_count(to, *(const uint64_t *)(const void *)((const char *)counts + of->at));
 }
 
-static uint64_t seen_of(const prem_tally_stream *stream) {
-  return stream->seen;
-}
-
-static const stream_counter stream_counters[] = {
-    {"ttprem_live_taken_total", "Jobs that a new frame was chosen for.", INPUTS, taken_of},
+static const counter stream_counters[] = {
+    {"ttprem_live_taken_total", "Jobs that a new frame was chosen for.", OF_STREAM(counts.taken),
+     INPUTS},
     {"ttprem_live_unfed_total", "Frames that the host did not hand over: no buffer, or no time.",
-     INPUTS, unfed_of},
-    {"ttprem_live_seen_total", "Results that the host has seen.", OUTPUTS, seen_of},
-    {"ttprem_live_repeated_total", "Jobs that took a frame again, and results made of such.", BOTH,
-     repeated_of},
-    {"ttprem_live_missing_total", "Jobs skipped for want of a frame; results not made.", BOTH,
-     missing_of},
-    {"ttprem_live_stale_total", "Of those missing, frames that were too old.", INPUTS, stale_of},
-    {"ttprem_live_dropped_total", "Results that found no free buffer.", OUTPUTS, dropped_of},
-    {"ttprem_live_late_total", "Results shown behind their publish_ns.", OUTPUTS, late_of},
-    {"ttprem_live_aborted_total", "Results of jobs that were given up.", OUTPUTS, aborted_of},
+     OF_STREAM(unfed), INPUTS},
+    {"ttprem_live_seen_total", "Results that the host has seen.", OF_STREAM(seen), OUTPUTS},
+    {"ttprem_live_repeated_total", "Jobs that took a frame again, and results made of such.",
+     OF_STREAM(counts.repeated), BOTH},
+    {"ttprem_live_missing_total", "Jobs skipped for want of a frame; results not made.",
+     OF_STREAM(counts.missing), BOTH},
+    {"ttprem_live_stale_total", "Of those missing, frames that were too old.",
+     OF_STREAM(counts.stale), INPUTS},
+    {"ttprem_live_dropped_total", "Results that found no free buffer.", OF_STREAM(counts.dropped),
+     OUTPUTS},
+    {"ttprem_live_late_total", "Results shown behind their publish_ns.", OF_STREAM(counts.late),
+     OUTPUTS},
+    {"ttprem_live_aborted_total", "Results of jobs that were given up.", OF_STREAM(counts.aborted),
+     OUTPUTS},
 };
 
-static void write_stream_counter(const exposition *to, const stream_counter *counter) {
+static void write_stream_counter(const exposition *to, const counter *of) {
   const prem_tally *tally = to->tally;
   const int32_t inputs = tally->schedule->live_input_count;
-  const int32_t first = counter->of & INPUTS ? 0 : inputs;
-  const int32_t end = counter->of & OUTPUTS ? tally->stream_count : inputs;
+  const int32_t first = of->of & INPUTS ? 0 : inputs;
+  const int32_t end = of->of & OUTPUTS ? tally->stream_count : inputs;
   if (first == end)
     return;
-  write_head(to, counter->metric, "counter", counter->help);
-  for (int32_t s = first; s < end; ++s) {
-    begin_sample(to, counter->metric, "", "stream", tally->streams[s].name);
-    end_count(to, counter->count(&tally->streams[s]));
-  }
+  write_head(to, of->metric, "counter", of->help);
+  for (int32_t s = first; s < end; ++s)
+    write_counter(to, of, "stream", tally->streams[s].name, &tally->streams[s]);
 }
 
-/** A counter of each task. */
-typedef struct task_counter {
-  const char *metric, *help;
-  size_t at; /* of the count in prem_live_task_counts */
-} task_counter;
-
 static void write_task_counters(const exposition *to) {
-  static const task_counter counters[] = {
+  static const counter counters[] = {
       {"ttprem_live_task_overruns_total", "Deadline misses: jobs that were not over by then.",
-       offsetof(prem_live_task_counts, overruns)},
-      {"ttprem_live_task_skipped_total", "Jobs left out for an overrun.",
-       offsetof(prem_live_task_counts, skipped)},
-      {"ttprem_live_task_aborted_total", "Jobs given up at their deadline.",
-       offsetof(prem_live_task_counts, aborted)},
+       OF_TASK(overruns), BOTH},
+      {"ttprem_live_task_skipped_total", "Jobs left out for an overrun.", OF_TASK(skipped), BOTH},
+      {"ttprem_live_task_aborted_total", "Jobs given up at their deadline.", OF_TASK(aborted),
+       BOTH},
   };
   for (size_t i = 0; i < sizeof counters / sizeof counters[0]; ++i) {
     write_head(to, counters[i].metric, "counter", counters[i].help);
-    for (int32_t t = 0; t < to->tally->schedule->task_count; ++t) {
-      begin_sample(to, counters[i].metric, "", "task", to->tally->schedule->tasks[t].name);
-      end_count(to, *(const uint64_t *)(const void *)((const char *)&to->tally->tasks[t] +
-                                                      counters[i].at));
-    }
+    for (int32_t t = 0; t < to->tally->schedule->task_count; ++t)
+      write_counter(to, &counters[i], "task", to->tally->schedule->tasks[t].name,
+                    &to->tally->tasks[t]);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prem/base/csv_quote.h"
+#include "prem/base/fail.h"
 #include "report/json_pieces.h"
 #include "report/provenance.h"
 #include "report/result_phases.h"
@@ -76,7 +77,7 @@ static json_t *phase_json(const prem_phase_counts *counts, int64_t wcet_ns) {
 }
 
 /** Why its releases were late, of each phase that was or that made others late. */
-static json_t *late_causes_json(const prem_row *row, int32_t t) {
+static json_t *late_causes_json(const prem_row *row, int64_t t) {
   static const prem_late_causes none;
   const prem_task_result *task = &row->tasks[t];
   json_t *phases = json_object();
@@ -96,7 +97,9 @@ static json_t *late_causes_json(const prem_row *row, int32_t t) {
 }
 
 /** What the waits of its late releases began with. */
-static json_t *first_cause_json(const prem_row *row, const prem_first_cause *first) {
+static json_t *first_cause_json(const void *of, int64_t number) {
+  const prem_row *row = of;
+  const prem_first_cause *first = &row->first.causes[number];
   const bool is_handover = first->kind == PREM_FIRST_HANDOVER;
   json_t *object = json_object();
   bool whole = put(object, "kind", text(prem_first_kind_name(first->kind)));
@@ -113,14 +116,6 @@ static json_t *first_cause_json(const prem_row *row, const prem_first_cause *fir
   whole &= put(object, "tile", integer(first->tile));
   whole &= put(object, "at_ns", integer(first->start_ns));
   return finished(object, whole);
-}
-
-static json_t *first_causes_json(const prem_row *row) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int64_t i = 0; i < row->first.count; ++i)
-    whole &= json_array_append_new(list, first_cause_json(row, &row->first.causes[i])) == 0;
-  return finished(list, whole);
 }
 
 static bool put_padded(json_t *object, const prem_padded *padded) {
@@ -152,11 +147,12 @@ static json_t *padded_json(const prem_padding *padded) {
 
 /** Jobs and missed deadlines; null: not known, or there is no deadline. */
 static bool put_deadlines(json_t *object, const prem_deadlines *of) {
-  bool whole = put(object, "jobs", of->jobs >= 0 ? integer(of->jobs) : json_null());
-  return whole & put(object, "missed", of->missed >= 0 ? integer(of->missed) : json_null());
+  bool whole = put(object, "jobs", integer_if_known(of->jobs));
+  return whole & put(object, "missed", integer_if_known(of->missed));
 }
 
-static json_t *task_json(const prem_row *row, int32_t t) {
+static json_t *task_json(const void *of, int64_t t) {
+  const prem_row *row = of;
   const prem_task_result *task = &row->tasks[t];
   json_t *phases = json_object();
   bool whole = phases != NULL;
@@ -175,20 +171,11 @@ static json_t *task_json(const prem_row *row, int32_t t) {
   whole &= put(object, "undisturbed", undisturbed);
   whole &= put(object, "all_response_ns", summary_json(&task->all_response_ns));
   whole &= put(object, "response_ns", summary_json(&task->response_ns));
-  whole &= put(object, "published_ns",
-               task->published_ns >= 0 ? integer(task->published_ns) : json_null());
+  whole &= put(object, "published_ns", integer_if_known(task->published_ns));
   whole &= put(object, "padded", padded_json(&task->padded));
   whole &= put(object, "phases", phases);
   whole &= put(object, "late_causes", late_causes_json(row, t));
   return finished(object, whole);
-}
-
-static json_t *tasks_json(const prem_row *row) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int32_t t = 0; t < row->task_count; ++t)
-    whole &= json_array_append_new(list, task_json(row, t)) == 0;
-  return finished(list, whole);
 }
 
 static const char *exclusivity_name(prem_exclusivity exclusivity) {
@@ -226,19 +213,11 @@ static bool put_counts(json_t *object, const prem_row *row) {
   return whole;
 }
 
-/** Samples as [after, makespan_ns, away_ns]. */
-static json_t *disturbed_samples_json(const prem_disturbed *disturbed) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int64_t i = 0; i < disturbed->count; ++i) {
-    const prem_disturbed_sample *sample = &disturbed->samples[i];
-    json_t *numbers = json_array();
-    whole &= json_array_append_new(numbers, integer(sample->after)) == 0;
-    whole &= json_array_append_new(numbers, integer(sample->makespan_ns)) == 0;
-    whole &= json_array_append_new(numbers, integer(sample->away_ns)) == 0;
-    whole &= json_array_append_new(list, numbers) == 0;
-  }
-  return finished(list, whole);
+/** A sample as [after, makespan_ns, away_ns]. */
+static json_t *disturbed_sample_json(const void *samples, int64_t number) {
+  const prem_disturbed_sample *sample = (const prem_disturbed_sample *)samples + number;
+  return json_pack("[III]", (json_int_t)sample->after, (json_int_t)sample->makespan_ns,
+                   (json_int_t)sample->away_ns);
 }
 
 static json_t *disturbed_json(const prem_disturbed *disturbed) {
@@ -251,22 +230,16 @@ static json_t *disturbed_json(const prem_disturbed *disturbed) {
   whole &= put(object, "releases", integer(disturbed->releases));
   whole &= put(object, "late_releases", integer(disturbed->late_releases));
   whole &= put(object, "overruns", integer(disturbed->overruns));
-  whole &= put(object, "samples", disturbed_samples_json(disturbed));
+  whole &=
+      put(object, "samples", list_of(disturbed->count, disturbed_sample_json, disturbed->samples));
   return finished(object, whole);
 }
 
-/** Each as [launch, start_ns, length_ns], from the first reading of the launch's sentinel. */
-static json_t *stall_list_json(const prem_stalls *stalls) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int32_t i = 0; i < stalls->kept_count; ++i) {
-    json_t *numbers = json_array();
-    whole &= json_array_append_new(numbers, integer(stalls->kept[i].launch)) == 0;
-    whole &= json_array_append_new(numbers, integer(stalls->kept[i].start_ns)) == 0;
-    whole &= json_array_append_new(numbers, integer(stalls->kept[i].length_ns)) == 0;
-    whole &= json_array_append_new(list, numbers) == 0;
-  }
-  return finished(list, whole);
+/** [launch, start_ns, length_ns], from the first reading of the launch's sentinel. */
+static json_t *stall_json(const void *stalls, int64_t number) {
+  const prem_stall *stall = &((const prem_stalls *)stalls)->kept[number];
+  return json_pack("[III]", (json_int_t)stall->launch, (json_int_t)stall->start_ns,
+                   (json_int_t)stall->length_ns);
 }
 
 static json_t *stalls_json(const prem_row *row) {
@@ -279,7 +252,7 @@ static json_t *stalls_json(const prem_row *row) {
   whole &= put(object, "unwatched_jobs", integer(row->disturbed.unwatched));
   whole &= put(object, "sm", integer(stalls->sm));
   whole &= put(object, "own_sm", json_boolean(stalls->has_own_sm));
-  whole &= put(object, "list", stall_list_json(stalls));
+  whole &= put(object, "list", list_of(stalls->kept_count, stall_json, stalls));
   return finished(object, whole);
 }
 
@@ -341,11 +314,13 @@ static json_t *errands_json(const prem_best_effort_result *task) {
   whole &=
       put(object, "response_max_ns", done > 0 ? integer(errands->response_max_ns) : json_null());
   whole &= put(object, "response_ns", summary_json(&task->response_ns));
-  whole &= put(object, "bound_ns", task->bound_ns >= 0 ? integer(task->bound_ns) : json_null());
+  whole &= put(object, "bound_ns", integer_if_known(task->bound_ns));
   return finished(object, whole);
 }
 
-static json_t *beside_json(const prem_row *row, const prem_best_effort_result *task) {
+static json_t *beside_json(const void *of, int64_t t) {
+  const prem_row *row = of;
+  const prem_best_effort_result *task = &row->best_effort[t];
   const prem_best_effort_counts *counts = &task->counts;
   const double seconds = (double)row->best_effort_ns * 1e-9;
   const bool ran = row->best_effort_ns > 0;
@@ -371,14 +346,12 @@ static json_t *beside_json(const prem_row *row, const prem_best_effort_result *t
 static bool put_best_effort(json_t *object, const prem_row *row) {
   if (row->best_effort_count == 0)
     return true;
-  json_t *list = json_array(), *group = json_object();
+  json_t *group = json_object();
   bool whole = put(group, "gated", json_boolean(row->gated));
   whole &= put(group, "open_share", json_real(row->open_share));
   whole &= put(group, "length_ns", integer(row->best_effort_ns));
   whole &= put(group, "unverified_launches", integer(row->partly_verified));
-  for (int32_t t = 0; t < row->best_effort_count; ++t)
-    whole &= json_array_append_new(list, beside_json(row, &row->best_effort[t])) == 0;
-  whole &= put(group, "tasks", list);
+  whole &= put(group, "tasks", list_of(row->best_effort_count, beside_json, row));
   return whole & put(object, "best_effort", group);
 }
 
@@ -419,8 +392,8 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
                                                                 : json_null());
   whole &= put(object, "oversubscribed", json_boolean(row->oversubscribed));
   whole &= put_worst(object, row);
-  whole &= put(object, "first_causes", first_causes_json(row));
-  whole &= put(object, "tasks", tasks_json(row));
+  whole &= put(object, "first_causes", list_of(row->first.count, first_cause_json, row));
+  whole &= put(object, "tasks", list_of(row->task_count, task_json, row));
   whole &= put_best_effort(object, row);
   whole &= put_chains(object, row, schedule);
   whole &= put(object, "samples", samples ? text(samples) : json_null());
@@ -437,8 +410,7 @@ static json_t *candidate_json(const prem_launch_candidate *candidate,
   bool whole = put(object, "task", text(schedule->tasks[candidate->task].name));
   whole &= put(object, "way", text(candidate->way));
   whole &= put(object, "alone_ns", integer(candidate->alone_ns));
-  whole &= put(object, "together_ns",
-               candidate->together_ns >= 0 ? integer(candidate->together_ns) : json_null());
+  whole &= put(object, "together_ns", integer_if_known(candidate->together_ns));
   whole &= put(object, "chosen", json_boolean(candidate->chosen));
   whole &= put(object, "output_ok", json_boolean(!candidate->wrong));
   return finished(object, whole);
@@ -457,17 +429,12 @@ static json_t *launch_search_json(const prem_launch_search *launch_search,
   return finished(list, whole);
 }
 
-/** Modes that were asked for and not possible. */
-static json_t *left_out_json(const prem_result *result) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int32_t i = 0; i < result->left_out_count; ++i) {
-    json_t *object = json_object();
-    whole &= put(object, "mode", text(prem_mode_name(result->left_out[i].mode)));
-    whole &= put(object, "reason", text(result->left_out[i].reason));
-    whole &= json_array_append_new(list, object) == 0;
-  }
-  return finished(list, whole);
+/** A mode that was asked for and not possible. */
+static json_t *left_out_json(const void *of, int64_t number) {
+  const prem_result *result = of;
+  json_t *object = json_object();
+  bool whole = put(object, "mode", text(prem_mode_name(result->left_out[number].mode)));
+  return finished(object, whole & put(object, "reason", text(result->left_out[number].reason)));
 }
 
 /** Which phases the file has; null without one. */
@@ -525,7 +492,7 @@ static json_t *result_json(const prem_result *result, const prem_schedule *sched
   if (result->break_ns > 0)
     whole &= put(object, "break", break_json(result));
   whole &= put(object, "rows", rows);
-  whole &= put(object, "left_out", left_out_json(result));
+  whole &= put(object, "left_out", list_of(result->left_out_count, left_out_json, result));
   whole &= put(object, "phases", phases);
   whole &= put(object, "legacy_trials", launch_search_json(&result->launch_search, schedule));
   return finished(object, whole);
@@ -628,9 +595,8 @@ static bool dump(json_t *root, FILE *file) {
 }
 
 static prem_status say_unwritable(prem_diag *diag, const char *path, const char *reason) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
-                reason);
-  return PREM_ERR_IO;
+  return prem_fail(diag, PREM_ERR_IO, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                   reason);
 }
 
 /** @param phases  what to write; NULL: the samples */

@@ -4,10 +4,10 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "measure/slot_order.h"
 #include "prem/base/csv_quote.h"
+#include "prem/base/numbers.h"
 
 enum { MAX_PHASES = 20000, MAX_BLOCKS = 64 };
 
@@ -32,17 +32,8 @@ static void collect_run(const prem_trace *trace, int32_t blocks, block_facts *fa
     if (record->release_ns == PREM_NO_RELEASE)
       continue;
     int64_t lateness_ns = record->start_ns - record->release_ns;
-    if (lateness_ns > facts->worst_ns[record->block])
-      facts->worst_ns[record->block] = lateness_ns;
+    facts->worst_ns[record->block] = prem_max_i64(facts->worst_ns[record->block], lateness_ns);
   }
-}
-
-static void collect_facts(const prem_result *result, const prem_schedule *schedule,
-                          block_facts *facts) {
-  prem_kept_run kept[PREM_MAX_KEPT];
-  for (int32_t i = 0; i < result->row_count; ++i)
-    for (int32_t k = prem_row_kept(&result->rows[i], kept); k > 0; --k)
-      collect_run(kept[k - 1].trace, schedule->platform.blocks, facts);
 }
 
 /** The block with the worst lateness above the limit that is not chosen yet; -1: none. */
@@ -128,7 +119,10 @@ prem_status prem_phases_choose(const prem_result *result, const prem_schedule *s
   out->chosen = calloc(blocks, sizeof *out->chosen);
   prem_status status = facts.count && facts.worst_ns && out->chosen ? PREM_OK : PREM_ERR_MEMORY;
   if (status == PREM_OK) {
-    collect_facts(result, schedule, &facts);
+    prem_kept_run kept[PREM_MAX_KEPT];
+    for (int32_t i = 0; i < result->row_count; ++i)
+      for (int32_t k = prem_row_kept(&result->rows[i], kept); k > 0; --k)
+        collect_run(kept[k - 1].trace, schedule->platform.blocks, &facts);
     choose_blocks(out, &facts);
     status = collect_slots(out, diag);
   }

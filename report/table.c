@@ -37,10 +37,6 @@ static cell_text time_cell(int64_t ns) {
   return cell("%s%" PRId64 ".%03" PRId64, ns < 0 ? "-" : "", size_ns / 1000, size_ns % 1000);
 }
 
-static cell_text mean_cell(double ns) {
-  return cell("%.3f", ns / 1e3);
-}
-
 static cell_text no_number(void) {
   return cell("-");
 }
@@ -95,14 +91,10 @@ static int task_width(const prem_result *result) {
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
-static int64_t response_spread(const prem_task_result *task) {
-  return task->response_ns.max - task->response_ns.min;
-}
-
 static int64_t worst_spread(const prem_row *row) {
   int64_t worst = 0;
   for (int32_t t = 0; t < row->task_count; ++t)
-    worst = prem_max_i64(worst, response_spread(&row->tasks[t]));
+    worst = prem_max_i64(worst, row->tasks[t].response_ns.max - row->tasks[t].response_ns.min);
   return worst;
 }
 
@@ -175,7 +167,7 @@ static void print_row(const prem_row *row, int width, bool watched, FILE *file) 
               : "-",
           has_responses(row) ? time_cell(worst_spread(row)).text : "-");
   if (!is_periodic(row))
-    fprintf(file, " %11s %10s %8s", any ? mean_cell(row->makespan_ns.mean).text : "-",
+    fprintf(file, " %11s %10s %8s", any ? cell("%.3f", row->makespan_ns.mean / 1e3).text : "-",
             any ? time_cell(row->jitter_ns).text : "-",
             any ? percent_cell(row->jitter_pct).text : "-");
   fprintf(file, " %6s\n", output_text(row));
@@ -823,29 +815,21 @@ static void print_indented(const char *words, FILE *file) {
   prem_wrap(words, strlen(words), 2, 2, file);
 }
 
-/** How a mode was run, and which could not be. */
-static void print_mode_note(const prem_row *row, FILE *file) {
-  if (row->mode_note[0])
-    print_indented(row->mode_note, file);
-}
-
-static void print_left_out(const prem_result *result, FILE *file) {
-  for (int32_t i = 0; i < result->left_out_count; ++i) {
-    fprintf(file, "%s: LEFT OUT\n", prem_mode_name(result->left_out[i].mode));
-    print_indented(result->left_out[i].reason, file);
-  }
-}
-
 static void print_footer(const prem_result *result, FILE *file) {
   fputc('\n', file);
   for (int32_t i = 0; i < result->row_count; ++i) {
     print_samples(&result->rows[i], file);
-    print_mode_note(&result->rows[i], file);
+    /* How a mode was run, and which could not be. */
+    if (result->rows[i].mode_note[0])
+      print_indented(result->rows[i].mode_note, file);
     print_causes(&result->rows[i], file);
     print_gate_overruns(&result->rows[i], file);
   }
   print_launch_search(result, file);
-  print_left_out(result, file);
+  for (int32_t i = 0; i < result->left_out_count; ++i) {
+    fprintf(file, "%s: LEFT OUT\n", prem_mode_name(result->left_out[i].mode));
+    print_indented(result->left_out[i].reason, file);
+  }
   for (int32_t i = 0; i < result->row_count; ++i)
     print_doubts(&result->rows[i], file);
   if (result->interrupted)

@@ -38,16 +38,16 @@ runtime/cuda/host        | include prem/base prem/model runtime/core runtime/cud
 runtime/cuda/baselines   | include prem/base prem/model kernels runtime/core runtime/cuda/device runtime/cuda/host |
 runtime/cuda             | include prem/base prem/model runtime/core runtime/cuda/* |
 runtime/session          | include prem/base prem/model runtime/core runtime/sim runtime/cpu runtime/cuda | prem/file kernels
-measure                  | include prem/base | prem/model runtime/core runtime/session
+measure                  | include prem/base prem/model/conflicts.h | prem/model runtime/core runtime/session
 report/traces            | include prem/base | prem/model
 report/pictures          | include prem/base measure | prem/model
 report/findings          | include prem/base measure report report/pictures |
 report/page              | include prem/base report report/traces |
 report                   | include prem/base measure | prem/model
 studies                  | include prem/base measure report report/* | prem/model kernels schedules runtime/core runtime/session
-experiments/common       | include prem/base measure/times.h measure/job_times.h | prem/model prem/file kernels schedules runtime/core runtime/session measure report report/findings
-experiments/machine      | include prem/base measure/times.h report/findings/distribution.h report/findings/parts.h report/findings/tables.h runtime/core/ring.h experiments/common | prem/model prem/file kernels runtime/core runtime/session measure report report/findings studies
-experiments/thesis       | include prem/base measure/standstills.h measure/interleave.h report/findings/distribution.h report/findings/tables.h experiments/common | prem/model prem/file runtime/core runtime/session measure report report/findings
+experiments/common       | include prem/base measure/times.h measure/job_times.h report/findings/tables.h | prem/model prem/file kernels schedules runtime/core runtime/session measure report report/findings
+experiments/machine      | include prem/base measure/times.h report/findings/parts.h report/findings/tables.h runtime/core/ring.h experiments/common | prem/model prem/file kernels runtime/core runtime/session measure report report/findings studies
+experiments/thesis       | include prem/base measure/standstills.h measure/interleave.h report/findings/tables.h experiments/common | prem/model prem/file runtime/core runtime/session measure report report/findings
 experiments/live         | include prem/base report/findings/tables.h experiments/common | prem/model prem/file kernels schedules runtime/core runtime/session measure report report/findings
 experiments/sweep        | include prem/base measure/times.h report/findings/tables.h experiments/common experiments/thesis/ordinary/ordinary.h | prem/model prem/file runtime/core runtime/session measure report report/findings experiments/thesis
 experiments              | include prem/base experiments/common experiments/sweep/sweep.h command/command.h command/options.h command/progress.h | experiments/* prem/model runtime/core runtime/session report report/findings command

@@ -343,6 +343,13 @@ typedef struct prem_registry {
     NAME##_compute((const NAME##_params *)params, views);                                          \
   }
 
+/** In the definition of a kernel: its name, its parameters, the ports of a table, NAME_bind(),
+ *  NAME_entry() and NAME_reference(). */
+#define PREM_KERNEL_OF(NAME, PORTS)                                                                \
+  .name = #NAME, .params_bytes = sizeof(NAME##_params), .ports = (PORTS),                          \
+  .port_count = (int32_t)(sizeof(PORTS) / sizeof((PORTS)[0])), .bind = NAME##_bind,                \
+  .compute = NAME##_entry, .reference = NAME##_reference
+
 PREM_EXTERN_C_BEGIN
 
 /** Say why a task is refused; returns PREM_ERR_INVALID for `return prem_bind_refuse(...)`. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "ttprem/text.h"
 
@@ -26,11 +27,9 @@ prem_diag *prem_diag_new(void) {
 void prem_diag_free(prem_diag *diag) {
   if (!diag)
     return;
-  for (size_t i = 0; i < diag->count; ++i) {
-    free((char *)diag->problems[i].file);
-    free((char *)diag->problems[i].key);
-    free((char *)diag->problems[i].reason);
-  }
+  for (size_t i = 0; i < diag->count; ++i)
+    PREM_FREE((char *)diag->problems[i].file, (char *)diag->problems[i].key,
+              (char *)diag->problems[i].reason);
   free(diag->problems);
   free(diag);
 }
@@ -42,8 +41,8 @@ static char *format_reason(const char *format, va_list args) {
   return text;
 }
 
-void prem_diag_add(prem_diag *diag, prem_severity severity, int code, prem_place place,
-                   const char *key, const char *format, ...) {
+static void add(prem_diag *diag, prem_severity severity, int code, prem_place place,
+                const char *key, const char *format, va_list args) {
   if (!diag)
     return;
   if (code < 0 || code >= CODES)
@@ -60,16 +59,11 @@ void prem_diag_add(prem_diag *diag, prem_severity severity, int code, prem_place
     return;
   }
   diag->problems = grown;
-  va_list args;
-  va_start(args, format);
   char *reason = format_reason(format, args);
-  va_end(args);
   char *file = strdup(place.file ? place.file : "");
   char *name = strdup(key ? key : "");
   if (!reason || !file || !name) {
-    free(reason);
-    free(file);
-    free(name);
+    PREM_FREE(reason, file, name);
     ++diag->dropped;
     return;
   }
@@ -79,6 +73,32 @@ void prem_diag_add(prem_diag *diag, prem_severity severity, int code, prem_place
                                                  .line = place.line,
                                                  .key = name,
                                                  .reason = reason};
+}
+
+void prem_diag_add(prem_diag *diag, prem_severity severity, int code, prem_place place,
+                   const char *key, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  add(diag, severity, code, place, key, format, args);
+  va_end(args);
+}
+
+prem_status prem_fail(prem_diag *diag, prem_status status, int code, prem_place place,
+                      const char *key, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  add(diag, PREM_ERROR, code, place, key, format, args);
+  va_end(args);
+  return status;
+}
+
+prem_key_text prem_key(const char *format, ...) {
+  prem_key_text key;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(key.text, sizeof key.text, format, args);
+  va_end(args);
+  return key;
 }
 
 size_t prem_diag_count(const prem_diag *diag) {

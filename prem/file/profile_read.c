@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles: WCETs of a machine, in files of their own. */
+#include "prem/base/fail.h"
 #include "prem/file/reader.h"
 
 #include <inttypes.h>
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct profile_entry {
   prem_profile_times phase[PREM_PHASE_COUNT + 1]; /* the last is `joined` */
@@ -175,9 +175,8 @@ static void apply_profile(prem_reader *reader, const prem_profile_ref *profile) 
                            ? prem_read_file(profile->path, &bytes, &count, reason, sizeof reason)
                            : PREM_ERR_IO;
   if (status != PREM_OK) {
-    char key[PREM_NAME_BYTES + 16];
-    snprintf(key, sizeof key, "profiles.%s", profile->name);
-    prem_diag_add(reader->diag, PREM_ERROR, 24, profile->place, key, "cannot read '%s': %s",
+    prem_diag_add(reader->diag, PREM_ERROR, 24, profile->place,
+                  prem_key("profiles.%s", profile->name).text, "cannot read '%s': %s",
                   prem_show(profile->path).text,
                   S_ISREG(facts.st_mode) ? reason : "it is no regular file");
     return;

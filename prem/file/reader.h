@@ -148,8 +148,8 @@ prem_affine prem_usual_run(const prem_schedule *schedule, int32_t task, prem_pha
 
 prem_place prem_setting_place(prem_reader *reader, const config_setting_t *setting);
 
-/** Report an error at `setting`, or at its member `key` when that is not NULL. */
-void prem_refuse(prem_reader *reader, int code, const config_setting_t *setting, const char *key,
+/** Report an error at `setting`, or at its member `key` when that is not NULL; always false. */
+bool prem_refuse(prem_reader *reader, int code, const config_setting_t *setting, const char *key,
                  const char *format, ...) PREM_PRINTF(5, 6);
 
 /**

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What only all tasks of a file together show: the hyperperiod, sums of times, precedence. */
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "prem/file/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the hyperperiod ------------------------------------------------------------------------- */
 
@@ -29,12 +30,6 @@ static bool lcm_of(prem_reader *reader, bool best_effort, int64_t *lcm_ns) {
                   last_before(reader->schedule, above)->name, *lcm_ns, above->name,
                   above->period_ns);
   return !above;
-}
-
-static void find_hyperperiod(prem_reader *reader) {
-  int64_t critical_ns = 0, best_effort_ns = 0;
-  if (lcm_of(reader, false, &critical_ns) && lcm_of(reader, true, &best_effort_ns))
-    reader->schedule->period_lcm_ns = critical_ns;
 }
 
 /* What the file and its profiles leave open. */
@@ -66,9 +61,7 @@ static void judge_sums(prem_reader *reader) {
       left_ns -= task->phase[phase].wcet_ns;
     if (left_ns >= 0)
       continue;
-    char key[PREM_NAME_BYTES + 8];
-    snprintf(key, sizeof key, "tasks.%s", task->name);
-    prem_diag_add(reader->diag, PREM_ERROR, 18, task->place, key,
+    prem_diag_add(reader->diag, PREM_ERROR, 18, task->place, prem_key("tasks.%s", task->name).text,
                   "the release and the WCETs of one tile add up to more than 2^62 ns");
     task->broken = true;
   }
@@ -101,9 +94,8 @@ static void report_cycle(prem_reader *reader, const cycle_search *search, int32_
            schedule->tasks[search->path[search->length - 1]].name);
   const prem_task *last = &schedule->tasks[search->path[search->length - 1]];
   const prem_after *closing = &last->after[search->edge[search->length - 1] - 1];
-  char key[PREM_NAME_BYTES + 16];
-  snprintf(key, sizeof key, "tasks.%s.after", last->name);
-  prem_diag_add(reader->diag, PREM_ERROR, 26, closing->place, key,
+  prem_diag_add(reader->diag, PREM_ERROR, 26, closing->place,
+                prem_key("tasks.%s.after", last->name).text,
                 "a cycle of precedence: %s; none of them could ever start", text);
   for (i = first; i < search->length; ++i)
     schedule->tasks[search->path[i]].broken = true;
@@ -146,14 +138,14 @@ static void find_cycles(prem_reader *reader) {
     for (int32_t t = 0; t < reader->schedule->task_count; ++t)
       if (search.state[t] == UNSEEN)
         search_from(reader, &search, t);
-  free(search.state);
-  free(search.path);
-  free(search.edge);
+  PREM_FREE(search.state, search.path, search.edge);
 }
 
 void prem_read_relations(prem_reader *reader) {
   complete_times(reader);
-  find_hyperperiod(reader);
+  int64_t critical_ns = 0, best_effort_ns = 0;
+  if (lcm_of(reader, false, &critical_ns) && lcm_of(reader, true, &best_effort_ns))
+    reader->schedule->period_lcm_ns = critical_ns;
   judge_sums(reader);
   find_cycles(reader);
   prem_schedule_fits(reader->schedule, reader->diag);

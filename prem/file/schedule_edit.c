@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changing one setting of a schedule's text: all other bytes stay as they are. */
+#include "prem/base/fail.h"
 #include "prem/file/reader.h"
 
 #include <ctype.h>
@@ -121,12 +122,11 @@ prem_status prem_schedule_edit_policy(prem_schedule *schedule, const char *key, 
   struct prem_schedule_private *own = schedule->private_data;
   char written[PREM_NAME_BYTES + 48];
   walk text = {.at = own->source, .end = own->source + own->source_bytes};
-  if (!own->source || !enter(&text, "policy") || text.at >= text.end || *text.at != '{') {
-    prem_diag_add(diag, PREM_ERROR, 0, schedule->policy.place, "policy",
-                  "stands in no group of the file itself; write policy: { use = \"%s\"; }; into it",
-                  schedule->policy.use);
-    return PREM_ERR_INVALID;
-  }
+  if (!own->source || !enter(&text, "policy") || text.at >= text.end || *text.at != '{')
+    return prem_fail(
+        diag, PREM_ERR_INVALID, 0, schedule->policy.place, "policy",
+        "stands in no group of the file itself; write policy: { use = \"%s\"; }; into it",
+        schedule->policy.use);
   const size_t group = (size_t)(++text.at - own->source);
   if (!enter(&text, key)) {
     snprintf(written, sizeof written, " %s = %" PRId64 "L;", key, value_ns);
@@ -159,20 +159,16 @@ prem_status prem_schedule_edit_profile(prem_schedule *schedule, const char *name
   size_t bytes = 0;
   walk text = {.at = own->source, .end = own->source ? own->source + own->source_bytes : NULL};
   const bool has_group = own->source && enter(&text, "profiles") && text.at < text.end;
-  if (own->plan_is_included || own->settings_follow) {
-    prem_diag_add(diag, PREM_ERROR, 2, (prem_place){schedule->path, 0}, "plan",
-                  "has to be the last group of the file itself, where another one is going to "
-                  "stand");
-    return PREM_ERR_INVALID;
-  }
-  if (!own->source || (!has_group && schedule->profile_count > 0) ||
-      (has_group && *text.at != '{')) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){schedule->path, 0}, "profiles",
-                  "stands in no group of the file itself, so that '%s' finds no place there; move "
-                  "the group into the file",
-                  name);
-    return PREM_ERR_INVALID;
-  }
+  if (own->plan_is_included || own->settings_follow)
+    return prem_fail(diag, PREM_ERR_INVALID, 2, (prem_place){schedule->path, 0}, "plan",
+                     "has to be the last group of the file itself, where another one is going to "
+                     "stand");
+  if (!own->source || (!has_group && schedule->profile_count > 0) || (has_group && *text.at != '{'))
+    return prem_fail(
+        diag, PREM_ERR_INVALID, 0, (prem_place){schedule->path, 0}, "profiles",
+        "stands in no group of the file itself, so that '%s' finds no place there; move "
+        "the group into the file",
+        name);
   FILE *quoted = open_memstream(&value, &bytes);
   if (!quoted)
     return PREM_ERR_MEMORY;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a schedule file: the whole, and the groups beside tasks and plan. */
+#include "prem/base/fail.h"
 #include "prem/file/reader.h"
 
 #include "prem/base/list.h"
@@ -195,20 +196,16 @@ static bool check_file_kind(prem_reader *reader, const config_setting_t *group, 
                             const char *path, const prem_array *array) {
   static const char *const pictures[] = {".pgm", ".png", NULL};
   char types[128] = "";
-  if (!has_extension(path, pictures) && !is_raw(path, types, sizeof types)) {
-    prem_refuse(reader, 24, group, key,
-                "'%s' is no file that can be used; its name ends in .pgm, .png,%s or .raw",
-                prem_show(path).text, types);
-    return false;
-  }
+  if (!has_extension(path, pictures) && !is_raw(path, types, sizeof types))
+    return prem_refuse(reader, 24, group, key,
+                       "'%s' is no file that can be used; its name ends in .pgm, .png,%s or .raw",
+                       prem_show(path).text, types);
   const bool in_picture =
       array->type == PREM_F32 || array->type == PREM_U8 || array->type == PREM_U16;
-  if (has_extension(path, pictures) && (array->rank != 2 || !in_picture)) {
-    prem_refuse(reader, 31, group, key,
-                "a picture holds f32, u8 or u16 of rank 2; array '%s' is %s of rank %d",
-                array->name, prem_type_name(array->type), array->rank);
-    return false;
-  }
+  if (has_extension(path, pictures) && (array->rank != 2 || !in_picture))
+    return prem_refuse(reader, 31, group, key,
+                       "a picture holds f32, u8 or u16 of rank 2; array '%s' is %s of rank %d",
+                       array->name, prem_type_name(array->type), array->rank);
   return true;
 }
 
@@ -241,11 +238,9 @@ static bool read_shape(prem_reader *reader, const config_setting_t *group, prem_
   if (!shape)
     return false;
   int rank = config_setting_length(shape);
-  if (rank < 1 || rank > PREM_MAX_RANK) {
-    prem_refuse(reader, rank < 1 ? 17 : 20, shape, NULL, "has %d dimensions, must have 1 to %d",
-                rank, PREM_MAX_RANK);
-    return false;
-  }
+  if (rank < 1 || rank > PREM_MAX_RANK)
+    return prem_refuse(reader, rank < 1 ? 17 : 20, shape, NULL,
+                       "has %d dimensions, must have 1 to %d", rank, PREM_MAX_RANK);
   int64_t left = PREM_MAX_ELEMENTS;
   for (int d = 0; d < 4; ++d)
     array->shape[d] = 1;
@@ -255,10 +250,8 @@ static bool read_shape(prem_reader *reader, const config_setting_t *group, prem_
     if (!prem_setting_integer(reader, element, 1, INT32_MAX, &extent))
       return false;
     array->shape[4 - rank + d] = extent;
-    if (extent > left) {
-      prem_refuse(reader, 20, shape, NULL, "has more elements than the limit of 2^40");
-      return false;
-    }
+    if (extent > left)
+      return prem_refuse(reader, 20, shape, NULL, "has more elements than the limit of 2^40");
     left /= extent;
   }
   array->rank = rank;
@@ -448,9 +441,7 @@ static prem_status read_source(prem_reader *reader) {
   if (status == PREM_OK)
     read_root(reader, config_root_setting(&config));
   config_destroy(&config);
-  free(reader->entries);
-  free(reader->block_is_used);
-  free(reader->array_at);
+  PREM_FREE(reader->entries, reader->block_is_used, reader->array_at);
   return status == PREM_OK && reader->out_of_memory ? PREM_ERR_MEMORY : status;
 }
 
@@ -497,10 +488,8 @@ prem_status prem_schedule_load_lenient(const char *path, const char *profile, pr
   size_t count = 0;
   const char *slash = strrchr(path, '/');
   prem_status status = prem_read_file(path, &bytes, &count, reason, sizeof reason);
-  if (status != PREM_OK) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, NULL, "cannot be read: %s", reason);
-    return status;
-  }
+  if (status != PREM_OK)
+    return prem_fail(diag, status, 0, (prem_place){path, 0}, NULL, "cannot be read: %s", reason);
   folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
   if (!folder) {
     free(bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a schedule file: its own bytes up to the plan, then the plan. */
+#include "prem/base/fail.h"
 #include "prem/file/reader.h"
 
 #include "ttprem/output.h"
@@ -230,14 +231,12 @@ static void write_schedule(FILE *out, const prem_schedule *schedule) {
 
 prem_status prem_schedule_save(const prem_schedule *schedule, const char *path, prem_diag *diag) {
   const struct prem_schedule_private *own = schedule->private_data;
-  if (own->plan_is_included || own->settings_follow) {
-    prem_diag_add(diag, PREM_ERROR, 2, schedule->plan ? schedule->plan->place : (prem_place){0},
-                  "plan",
-                  own->plan_is_included
-                      ? "the plan comes from an included file; put it into the schedule itself"
-                      : "settings stand behind the plan and would be lost; make it the last group");
-    return PREM_ERR_INVALID;
-  }
+  if (own->plan_is_included || own->settings_follow)
+    return prem_fail(
+        diag, PREM_ERR_INVALID, 2, schedule->plan ? schedule->plan->place : (prem_place){0}, "plan",
+        own->plan_is_included
+            ? "the plan comes from an included file; put it into the schedule itself"
+            : "settings stand behind the plan and would be lost; make it the last group");
   prem_output output;
   char reason[160];
   prem_status status = prem_output_open(&output, path, reason, sizeof reason);
@@ -246,7 +245,6 @@ prem_status prem_schedule_save(const prem_schedule *schedule, const char *path, 
     status = prem_output_commit(&output, reason, sizeof reason);
   }
   if (status != PREM_OK)
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, NULL, "cannot be written: %s",
-                  reason);
+    return prem_fail(diag, status, 0, (prem_place){path, 0}, NULL, "cannot be written: %s", reason);
   return status;
 }

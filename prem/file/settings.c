@@ -76,7 +76,7 @@ static void append_path(const config_setting_t *setting, char *out, size_t out_b
     snprintf(out + used, out_bytes - used, "[%d]", config_setting_index(setting));
 }
 
-void prem_refuse(prem_reader *reader, int code, const config_setting_t *setting, const char *key,
+bool prem_refuse(prem_reader *reader, int code, const config_setting_t *setting, const char *key,
                  const char *format, ...) {
   char path[512] = "", reason[512];
   va_list args;
@@ -94,6 +94,7 @@ void prem_refuse(prem_reader *reader, int code, const config_setting_t *setting,
     snprintf(path + used, sizeof path - used, "%s%s", used ? "." : "", key);
   }
   prem_diag_add(reader->diag, PREM_ERROR, code, prem_setting_place(reader, at), path, "%s", reason);
+  return false;
 }
 
 prem_shown prem_show(const char *word) {
@@ -124,13 +125,12 @@ static bool setting_text_time(prem_reader *reader, const config_setting_t *setti
   for (size_t i = 0; i < sizeof units / sizeof units[0]; ++i)
     if (strcmp(unit, units[i].name) == 0)
       unit_ns = units[i].ns;
-  if (whole == 0 || unit_ns == 0 || (dot && digits == 0)) {
-    prem_refuse(reader, 8, setting, NULL,
-                "\"%s\" is no time; write nanoseconds such as 1500L, or a number with one of the "
-                "units ns, us, ms and s, such as \"1.5us\"",
-                prem_show(text).text);
-    return false;
-  }
+  if (whole == 0 || unit_ns == 0 || (dot && digits == 0))
+    return prem_refuse(
+        reader, 8, setting, NULL,
+        "\"%s\" is no time; write nanoseconds such as 1500L, or a number with one of the "
+        "units ns, us, ms and s, such as \"1.5us\"",
+        prem_show(text).text);
   bool overflows = false, is_exact = true;
   int64_t value = 0, step_ns = unit_ns;
   for (size_t i = 0; i < whole; ++i)
@@ -212,19 +212,17 @@ bool prem_setting_integer(prem_reader *reader, const config_setting_t *setting, 
   } else if (setting->type == CONFIG_TYPE_INT64) {
     value = setting->value.llval;
   } else {
-    prem_refuse(reader, 8, setting, NULL, "is %s, must be an integer", type_name(setting->type));
-    return false;
+    return prem_refuse(reader, 8, setting, NULL, "is %s, must be an integer",
+                       type_name(setting->type));
   }
   if (cut_literal(reader, setting)) /* reported by the scan */
     return false;
-  if (value < min) {
-    prem_refuse(reader, 17, setting, NULL, "is %" PRId64 ", must be at least %" PRId64, value, min);
-    return false;
-  }
-  if (value > max) {
-    prem_refuse(reader, 20, setting, NULL, "is %" PRId64 ", the limit is %" PRId64, value, max);
-    return false;
-  }
+  if (value < min)
+    return prem_refuse(reader, 17, setting, NULL, "is %" PRId64 ", must be at least %" PRId64,
+                       value, min);
+  if (value > max)
+    return prem_refuse(reader, 20, setting, NULL, "is %" PRId64 ", the limit is %" PRId64, value,
+                       max);
   *out = value;
   return true;
 }
@@ -237,7 +235,7 @@ bool prem_read_integer(prem_reader *reader, const config_setting_t *group, const
 
 bool prem_read_int32(prem_reader *reader, const config_setting_t *group, const char *key,
                      int32_t min, int32_t max, int32_t *out) {
-  int64_t value;
+  int64_t value = 0;
   if (!prem_read_integer(reader, group, key, min, max, &value))
     return false;
   *out = (int32_t)value;
@@ -278,26 +276,24 @@ bool prem_setting_time(prem_reader *reader, const config_setting_t *setting, pre
     snprintf(value, sizeof value, "%d", setting->value.ival);
     if (cut)
       snprintf(value, sizeof value, "%s", cut);
-    prem_refuse(reader, 7, setting, NULL, "%s lacks the suffix of a 64-bit value; write %sL", value,
-                value);
-    return false;
+    return prem_refuse(reader, 7, setting, NULL, "%s lacks the suffix of a 64-bit value; write %sL",
+                       value, value);
   }
-  if (setting->type != CONFIG_TYPE_INT64 && setting->type != CONFIG_TYPE_STRING) {
-    prem_refuse(reader, 8, setting, NULL,
-                "is %s, must be an integer number of nanoseconds such as 1500L, or a string such "
-                "as \"1.5us\"",
-                type_name(setting->type));
-    return false;
-  }
+  if (setting->type != CONFIG_TYPE_INT64 && setting->type != CONFIG_TYPE_STRING)
+    return prem_refuse(
+        reader, 8, setting, NULL,
+        "is %s, must be an integer number of nanoseconds such as 1500L, or a string such "
+        "as \"1.5us\"",
+        type_name(setting->type));
   int64_t value = setting->value.llval;
   if (setting->type == CONFIG_TYPE_STRING && !setting_text_time(reader, setting, &value))
     return false;
   if (cut || value > PREM_MAX_NS || value < -PREM_MAX_NS) {
     char text[sizeof reader->scan.cut[0].text];
     snprintf(text, sizeof text, "%" PRId64, value);
-    prem_refuse(reader, 9, setting, NULL, "%s ns is beyond the limit of 2^62 = %" PRId64 " ns",
-                cut ? cut : text, PREM_MAX_NS);
-    return false;
+    return prem_refuse(reader, 9, setting, NULL,
+                       "%s ns is beyond the limit of 2^62 = %" PRId64 " ns", cut ? cut : text,
+                       PREM_MAX_NS);
   }
   if (refuse_sign(reader, setting, kind, value))
     return false;
@@ -321,18 +317,14 @@ bool prem_read_share(prem_reader *reader, const config_setting_t *group, const c
   const config_setting_t *setting = config_setting_get_member(group, key);
   if (!setting)
     return false;
-  if (setting->type != CONFIG_TYPE_FLOAT && setting->type != CONFIG_TYPE_INT) {
-    prem_refuse(reader, 8, setting, NULL, "must be a number such as 0.9, not %s",
-                type_name(setting->type));
-    return false;
-  }
+  if (setting->type != CONFIG_TYPE_FLOAT && setting->type != CONFIG_TYPE_INT)
+    return prem_refuse(reader, 8, setting, NULL, "must be a number such as 0.9, not %s",
+                       type_name(setting->type));
   const double value =
       setting->type == CONFIG_TYPE_INT ? (double)setting->value.ival : setting->value.fval;
-  if (!(value > 0 && value <= 1)) {
-    prem_refuse(reader, value > 1 ? 20 : 17, setting, NULL,
-                "is %g; a share is above 0 and at most 1", value);
-    return false;
-  }
+  if (!(value > 0 && value <= 1))
+    return prem_refuse(reader, value > 1 ? 20 : 17, setting, NULL,
+                       "is %g; a share is above 0 and at most 1", value);
   *out = value;
   return true;
 }
@@ -370,11 +362,9 @@ bool prem_read_string(prem_reader *reader, const config_setting_t *group, const 
   if (!prem_read_text(reader, group, key, &text))
     return false;
   const size_t length = strlen(text);
-  if (length >= out_bytes) {
-    prem_refuse(reader, 20, group, key, "'%s' has %zu bytes, the limit is %zu",
-                prem_show(text).text, length, out_bytes - 1);
-    return false;
-  }
+  if (length >= out_bytes)
+    return prem_refuse(reader, 20, group, key, "'%s' has %zu bytes, the limit is %zu",
+                       prem_show(text).text, length, out_bytes - 1);
   if (!check_plain(reader, group, key, text))
     return false;
   memcpy(out, text, length + 1);
@@ -383,15 +373,11 @@ bool prem_read_string(prem_reader *reader, const config_setting_t *group, const 
 
 bool prem_check_name(prem_reader *reader, const config_setting_t *setting, const char *name) {
   size_t length = strlen(name);
-  if (length == 0) {
-    prem_refuse(reader, 12, setting, NULL, "is empty; a name has 1 to 63 bytes");
-    return false;
-  }
-  if (length >= PREM_NAME_BYTES) {
-    prem_refuse(reader, 12, setting, NULL, "'%s' has %zu bytes, the limit is 63",
-                prem_show(name).text, length);
-    return false;
-  }
+  if (length == 0)
+    return prem_refuse(reader, 12, setting, NULL, "is empty; a name has 1 to 63 bytes");
+  if (length >= PREM_NAME_BYTES)
+    return prem_refuse(reader, 12, setting, NULL, "'%s' has %zu bytes, the limit is 63",
+                       prem_show(name).text, length);
   return check_plain(reader, setting, NULL, name);
 }
 
@@ -422,7 +408,6 @@ bool prem_read_word(prem_reader *reader, const config_setting_t *group, const ch
     size_t used = strlen(all);
     snprintf(all + used, sizeof all - used, "%s'%s'", used ? ", " : "", words[i]);
   }
-  prem_refuse(reader, 24, group, key, "unknown word '%s'; it is one of %s", prem_show(text).text,
-              all);
-  return false;
+  return prem_refuse(reader, 24, group, key, "unknown word '%s'; it is one of %s",
+                     prem_show(text).text, all);
 }

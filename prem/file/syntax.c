@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From bytes to libconfig's settings, and what to say when that fails. */
+#include "prem/base/fail.h"
 #include "prem/file/reader.h"
 
 #include <stdio.h>
@@ -51,24 +52,21 @@ prem_status prem_read_syntax(prem_reader *reader, const char *bytes, size_t coun
     prem_place place = {reader->file, 1};
     for (const char *p = bytes; *p; ++p)
       place.line += *p == '\n';
-    prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL, "a zero byte; a schedule file is text");
-    return PREM_ERR_PARSE;
+    return prem_fail(reader->diag, PREM_ERR_PARSE, 2, place, NULL,
+                     "a zero byte; a schedule file is text");
   }
   prem_status status = prem_scan_source(reader->schedule, reader->file, bytes, count,
                                         reader->folder, &reader->scan, reader->diag);
   if (status != PREM_OK)
     return status;
-  if (reader->scan.never_ends) {
-    prem_diag_add(reader->diag, PREM_ERROR, 2, reader->scan.surprise.place, NULL,
-                  "a comment or string that never ends: '%s'", reader->scan.surprise.text);
-    return PREM_ERR_PARSE;
-  }
+  if (reader->scan.never_ends)
+    return prem_fail(reader->diag, PREM_ERR_PARSE, 2, reader->scan.surprise.place, NULL,
+                     "a comment or string that never ends: '%s'", reader->scan.surprise.text);
   if (reader->scan.task_count > PREM_MAX_TASKS && !reader->scan.surprised) {
     /* libconfig's tree of them would be many times as large as the file */
-    prem_diag_add(reader->diag, PREM_ERROR, 20, reader->scan.tasks, "tasks",
-                  "%lld tasks, the limit is %d", (long long)reader->scan.task_count,
-                  PREM_MAX_TASKS);
-    return PREM_ERR_PARSE;
+    return prem_fail(reader->diag, PREM_ERR_PARSE, 20, reader->scan.tasks, "tasks",
+                     "%lld tasks, the limit is %d", (long long)reader->scan.task_count,
+                     PREM_MAX_TASKS);
   }
   config_set_include_dir(config, reader->folder);
   if (config_read_string(config, bytes) == CONFIG_TRUE)

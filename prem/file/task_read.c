@@ -42,22 +42,17 @@ static bool is_abstract(const prem_task *task) {
 static bool add_block(prem_reader *reader, const config_setting_t *setting, prem_task *task,
                       int64_t block) {
   const int32_t blocks = reader->schedule->platform.blocks;
-  if (block < 0 || block >= blocks) {
-    prem_refuse(reader, 27, setting, NULL,
-                "block %" PRId64 " does not exist; the platform has blocks 0 to %d", block,
-                blocks - 1);
-    return false;
-  }
+  if (block < 0 || block >= blocks)
+    return prem_refuse(reader, 27, setting, NULL,
+                       "block %" PRId64 " does not exist; the platform has blocks 0 to %d", block,
+                       blocks - 1);
   /* one stands there twice, or all are too many: no need to hear the rest */
   if (task->block_count > blocks || reader->table_entries > TABLE_ENTRIES)
     return false;
-  int32_t *grown = prem_grow(task->blocks, (size_t)task->block_count, sizeof *grown);
-  if (!grown) {
+  if (!PREM_APPEND(task->blocks, task->block_count, (int32_t)block)) {
     reader->out_of_memory = true;
     return false;
   }
-  task->blocks = grown;
-  task->blocks[task->block_count++] = (int32_t)block;
   return true;
 }
 
@@ -393,13 +388,10 @@ static bool read_number(prem_reader *reader, const config_setting_t *setting, pr
     arg->values[index] = setting->value.fval;
     if (isfinite(setting->value.fval))
       return true;
-    prem_refuse(reader, 9, setting, NULL, "is beyond what a number of 64 bits holds");
-    return false;
+    return prem_refuse(reader, 9, setting, NULL, "is beyond what a number of 64 bits holds");
   }
-  if (!config_setting_is_number(setting)) {
-    prem_refuse(reader, 8, setting, NULL, "must be a number, or an array of numbers");
-    return false;
-  }
+  if (!config_setting_is_number(setting))
+    return prem_refuse(reader, 8, setting, NULL, "must be a number, or an array of numbers");
   int64_t value = 0;
   const size_t length = strlen(arg->key);
   const bool is_time = length > 3 && strcmp(arg->key + length - 3, "_ns") == 0;
@@ -511,17 +503,13 @@ static bool read_copies(prem_reader *reader, const config_setting_t *group, cons
                         int32_t *copies) {
   *copies = 1;
   prem_read_int32(reader, group, "copies", 1, PREM_MAX_TASKS, copies);
-  if (reader->schedule->task_count + (int64_t)*copies > PREM_MAX_TASKS) {
-    prem_refuse(reader, 20, group, NULL, "more than %d tasks in all", PREM_MAX_TASKS);
-    return false;
-  }
-  if (*copies > 1 && strlen(name) + 6 >= PREM_NAME_BYTES) {
-    prem_refuse(reader, 12, group, "name",
-                "'%s' is too long for a task with copies; 57 bytes are "
-                "the limit",
-                prem_show(name).text);
-    return false;
-  }
+  if (reader->schedule->task_count + (int64_t)*copies > PREM_MAX_TASKS)
+    return prem_refuse(reader, 20, group, NULL, "more than %d tasks in all", PREM_MAX_TASKS);
+  if (*copies > 1 && strlen(name) + 6 >= PREM_NAME_BYTES)
+    return prem_refuse(reader, 12, group, "name",
+                       "'%s' is too long for a task with copies; 57 bytes are "
+                       "the limit",
+                       prem_show(name).text);
   return true;
 }
 
@@ -574,13 +562,10 @@ static void refuse_equal_names(prem_reader *reader, prem_schedule *schedule) {
 /* ---- precedence ----------------------------------------------------------------------------- */
 
 static bool add_after(prem_reader *reader, prem_task *task, const prem_after *after) {
-  prem_after *grown = prem_grow(task->after, (size_t)task->after_count, sizeof *grown);
-  if (!grown) {
+  if (!PREM_APPEND(task->after, task->after_count, *after)) {
     reader->out_of_memory = true;
     return false;
   }
-  task->after = grown;
-  task->after[task->after_count++] = *after;
   return true;
 }
 
@@ -657,13 +642,12 @@ static bool read_after(prem_reader *reader, const config_setting_t *group,
                 after.latest ? "instance = \"latest\"" : "lag_ns");
   after.per_open = !config_setting_get_member(group, "per") && !after.latest && after.lag_ns == 0;
   reader->edges += (int64_t)entry->count * count;
-  if (reader->edges > EDGES) {
-    prem_refuse(reader, 20, group, NULL,
-                "%d tasks after %d each make more than the limit of %d edges in all; let one task "
-                "that comes after all of these stand between",
-                entry->count, count, EDGES);
-    return false;
-  }
+  if (reader->edges > EDGES)
+    return prem_refuse(
+        reader, 20, group, NULL,
+        "%d tasks after %d each make more than the limit of %d edges in all; let one task "
+        "that comes after all of these stand between",
+        entry->count, count, EDGES);
   for (int32_t i = 0; i < entry->count; ++i)
     for (after.task = first; after.task < first + count; ++after.task)
       if (!add_after(reader, &reader->schedule->tasks[entry->first + i], &after))

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binding: what a task's kernel makes of its arrays, tile and arguments. */
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/suggest.h"
 #include "prem/model/bind_again.h"
@@ -250,10 +252,9 @@ static prem_status judge_aim(prem_task *task, const prem_kernel *kernel, const p
         "i32 input within its array",
         kernel->name, kernel->ports[port].name, PREM_MAX_RANK);
   for (int d = PREM_MAX_RANK - numbers[3]; d < PREM_MAX_RANK; ++d) {
-    char key[PREM_NAME_BYTES + 8];
-    snprintf(key, sizeof key, "arrays.%s", kernel->ports[port].name);
     if (bind->shape[port][d] < window->extent[d])
-      return refuse(task, diag, 31, task->place, key,
+      return refuse(task, diag, 31, task->place,
+                    prem_key("arrays.%s", kernel->ports[port].name).text,
                     "has %" PRId64 " elements where kernel '%s' aims a window of %d; give it at "
                     "least as many",
                     bind->shape[port][d], kernel->name, window->extent[d]);
@@ -646,10 +647,7 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
 /* ---- anew ------------------------------------------------------------------------------------ */
 
 void prem_task_forget_binding(prem_task *task) {
-  free(task->windows);
-  free(task->arrays);
-  free(task->layout);
-  free(task->params);
+  PREM_FREE(task->windows, task->arrays, task->layout, task->params);
   task->windows = NULL;
   task->arrays = NULL;
   task->layout = NULL;

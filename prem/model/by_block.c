@@ -2,7 +2,9 @@
 /* Precedence by block: what a block's tiles read, the same block must have written. */
 #include "prem/model/by_block.h"
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,13 +53,6 @@ static void order_boxes(box *boxes, int32_t count) {
     }
 }
 
-static void free_written(written *w) {
-  free(w->boxes);
-  free(w->end);
-  free(w->position);
-  free(w->found);
-}
-
 static prem_status list_written(const prem_schedule *schedule, const prem_task *before,
                                 int32_t port, written *w) {
   const size_t positions = (size_t)before->block_count, blocks = (size_t)schedule->platform.blocks;
@@ -86,13 +81,7 @@ static prem_status list_written(const prem_schedule *schedule, const prem_task *
 
 /* The first of boxes [low, high), equal in the dimensions before `d`, that begins there behind. */
 static int32_t first_behind(const written *w, int32_t low, int32_t high, int d, int64_t behind) {
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (w->boxes[middle].first[d] > behind)
-      high = middle;
-    else
-      low = middle + 1;
-  }
+  PREM_BISECT(low, high, middle, w->boxes[middle].first[d] <= behind);
   return low;
 }
 
@@ -222,7 +211,7 @@ bool prem_judge_by_block(const prem_schedule *schedule, prem_status *status, pre
   for (int32_t t = 0; t < schedule->task_count; ++t)
     good &= judge_task(&j, &schedule->tasks[t]);
   for (int32_t i = 0; j.written && i < schedule->task_count * PREM_MAX_PORTS; ++i)
-    free_written(&j.written[i]);
+    PREM_FREE(j.written[i].boxes, j.written[i].end, j.written[i].position, j.written[i].found);
   free(j.written);
   *status = j.status;
   return good;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "prem/model/private.h"
 
 /* ---- when they come ------------------------------------------------------------------------- */
@@ -28,8 +30,7 @@ int64_t prem_copy_start_ns(const prem_schedule *schedule, const prem_live_port *
       continue;
     if (task->period_ns > 0 && (*period_ns == 0 || task->period_ns < *period_ns))
       *period_ns = task->period_ns;
-    if (task->release_ns < release_ns)
-      release_ns = task->release_ns;
+    release_ns = prem_min_i64(release_ns, task->release_ns);
   }
   if (port->is_output)
     return release_ns + port->publish_ns - port->copy.wcet_ns;
@@ -81,14 +82,6 @@ static void free_copy(prem_task *task) {
     free(task->phase[p].demand);
 }
 
-/* Its result has to be there when it is copied. */
-static void end_writer_sooner(const prem_schedule *schedule, const prem_live_port *port,
-                              prem_task *tasks) {
-  for (int32_t t = 0; port->is_output && t < schedule->task_count; ++t)
-    if (prem_task_uses(&tasks[t], port->array, PREM_OUT))
-      tasks[t].publish_ns = port->publish_ns - port->copy.wcet_ns;
-}
-
 static prem_status add_tasks(const prem_schedule *schedule, prem_schedule *to) {
   const size_t own = (size_t)schedule->task_count;
   to->tasks = calloc(own + (size_t)prem_copy_count(schedule), sizeof *to->tasks);
@@ -99,7 +92,10 @@ static prem_status add_tasks(const prem_schedule *schedule, prem_schedule *to) {
     const prem_live_port *port = &schedule->live[i];
     if (!port->copy.exists)
       continue;
-    end_writer_sooner(schedule, port, to->tasks);
+    /* Its result has to be there when it is copied. */
+    for (int32_t t = 0; port->is_output && t < schedule->task_count; ++t)
+      if (prem_task_uses(&to->tasks[t], port->array, PREM_OUT))
+        to->tasks[t].publish_ns = port->publish_ns - port->copy.wcet_ns;
     if (make_task(schedule, port, to->platform.blocks++, &to->tasks[to->task_count++]))
       return PREM_ERR_MEMORY;
   }
@@ -157,9 +153,7 @@ static void free_plan(prem_plan *plan, int32_t first) {
   for (int32_t i = 0; plan->starts && i < plan->starts_count; ++i)
     if (plan->starts[i].task >= first)
       free(plan->starts[i].start_ns);
-  free(plan->starts);
-  free(plan->modes);
-  free(plan);
+  PREM_FREE(plan->starts, plan->modes, plan);
 }
 
 static prem_status add_plans(const prem_schedule *schedule, prem_schedule *to) {
@@ -249,9 +243,8 @@ void prem_copies_free(prem_schedule *with_copies) {
   free_plan(with_copies->plan, first);
   free(with_copies->tasks);
   if (with_copies->private_data) {
-    free(with_copies->private_data->by_name);
-    free(with_copies->private_data->block_in);
-    free(with_copies->private_data->block_out);
+    PREM_FREE(with_copies->private_data->by_name, with_copies->private_data->block_in,
+              with_copies->private_data->block_out);
   }
   free(with_copies->private_data);
   free(with_copies);

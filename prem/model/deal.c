@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/model/by_block.h"
 #include "prem/model/scratchpad.h"
@@ -389,18 +390,6 @@ static bool dealer_new(dealer *d, prem_schedule *schedule) {
   return true;
 }
 
-static void dealer_free(dealer *d) {
-  free(d->rank_ns);
-  free(d->end_ns);
-  free(d->free_ns);
-  free(d->is_shut);
-  free(d->is_taken);
-  free(d->order);
-  free(d->turn);
-  free(d->heap);
-  free(d->taken);
-}
-
 prem_status prem_deal_blocks(prem_schedule *schedule, prem_diag *diag) {
   if (!can_deal(schedule))
     return PREM_OK;
@@ -423,7 +412,8 @@ prem_status prem_deal_blocks(prem_schedule *schedule, prem_diag *diag) {
     if (!status)
       d.end_ns[d.order[i]] = occupy(&d, task, ready_of(&d, task));
   }
-  dealer_free(&d);
+  PREM_FREE(d.rank_ns, d.end_ns, d.free_ns, d.is_shut, d.is_taken, d.order, d.turn, d.heap,
+            d.taken);
   return status;
 }
 

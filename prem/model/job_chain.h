@@ -28,3 +28,11 @@ prem_wide prem_job_chain_bound(const prem_schedule *schedule, const prem_task *t
  */
 int64_t prem_job_chain(const prem_schedule *schedule, const prem_task *task, int32_t position,
                        int32_t warmup, prem_job_step *steps);
+
+/** The phase that a job begins with. */
+static inline prem_phase prem_first_phase(const prem_task *task) {
+  int phase = PREM_PREFETCH;
+  while (phase < PREM_WRITEBACK && !task->phase[phase].exists)
+    ++phase;
+  return (prem_phase)phase;
+}

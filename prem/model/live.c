@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live ports: do they fit the tasks that read and write their arrays? */
+#include "prem/base/fail.h"
 #include "prem/base/numbers.h"
 #include "prem/model/copies.h"
 #include "prem/model/private.h"
@@ -202,13 +203,11 @@ static bool judge_output(prem_schedule *schedule, prem_live_port *port, prem_dia
 static bool judge_degrading(const prem_schedule *schedule, prem_diag *diag) {
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
-    char key[PREM_NAME_BYTES + 32];
     if (task->overrun != PREM_OVERRUN_DEGRADE || task->deadline_ns == 0 ||
         schedule->operating_mode_count > 1)
       continue;
-    snprintf(key, sizeof key, "tasks.%s.overrun", task->name);
     prem_diag_add(
-        diag, PREM_ERROR, 47, task->place, key,
+        diag, PREM_ERROR, 47, task->place, prem_key("tasks.%s.overrun", task->name).text,
         "\"degrade\" switches to the next of `live.operating_modes`, which has %d; list two "
         "at least, or use \"record\"",
         schedule->operating_mode_count);

@@ -2,10 +2,10 @@
 /* Which jobs an overrun concerns, and whether half a result could be read (E048). */
 #include "prem/model/overrun.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/model/modes.h"
 #include "prem/model/private.h"
@@ -94,15 +94,6 @@ static bool passes_data(const prem_task *from, const prem_task *to) {
   return false;
 }
 
-static prem_status add_maker(prem_makers *makers, int32_t task) {
-  int32_t *grown = prem_grow(makers->tasks, (size_t)makers->count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  makers->tasks = grown;
-  makers->tasks[makers->count++] = task;
-  return PREM_OK;
-}
-
 /* What comes before it is found. */
 static prem_status find_makers(finding *f, int32_t task) {
   const prem_schedule *schedule = f->schedule;
@@ -114,7 +105,7 @@ static prem_status find_makers(finding *f, int32_t task) {
        ++from)
     if (f->is_before[from] && f->found->concerns[from] &&
         passes_data(&schedule->tasks[from], &schedule->tasks[task]))
-      status = add_maker(makers, from);
+      status = PREM_APPEND(makers->tasks, makers->count, from) ? PREM_OK : PREM_ERR_MEMORY;
   f->found->concerns[task] = makers->count > 0 || prem_leaves_out_jobs(&schedule->tasks[task]) ||
                              schedule->tasks[task].off != 0;
   return status;
@@ -153,9 +144,7 @@ prem_status prem_overruns_new(const prem_schedule *schedule, prem_overruns *out)
 void prem_overruns_free(prem_overruns *overruns) {
   for (int32_t t = 0; overruns->makers && t < overruns->task_count; ++t)
     free(overruns->makers[t].tasks);
-  free(overruns->makers);
-  free(overruns->concerns);
-  free(overruns->order);
+  PREM_FREE(overruns->makers, overruns->concerns, overruns->order);
   *overruns = (prem_overruns){0};
 }
 
@@ -212,15 +201,6 @@ static void list_inputs(const prem_schedule *schedule, int32_t *first, int32_t *
       }
 }
 
-static prem_status add_passing(passings *out, int32_t from, int32_t to) {
-  passing *grown = prem_grow(out->list, (size_t)out->count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  out->list = grown;
-  out->list[out->count++] = (passing){from, to};
-  return PREM_OK;
-}
-
 /* In an array that could be left half written: of a state array there is the version before. */
 static prem_status find_passings(const prem_schedule *schedule, const prem_overruns *overruns,
                                  passings *out) {
@@ -240,7 +220,9 @@ static prem_status find_passings(const prem_schedule *schedule, const prem_overr
       out->is_read[from] |= input >= 0;
       for (; !status && input >= 0 && !prem_array_is_state(&schedule->arrays[task->arrays[p]]);
            input = next[input])
-        status = add_passing(out, from, input / PREM_MAX_PORTS);
+        status = PREM_APPEND(out->list, out->count, (passing){from, input / PREM_MAX_PORTS})
+                     ? PREM_OK
+                     : PREM_ERR_MEMORY;
     }
   free(first);
   free(next);
@@ -261,9 +243,7 @@ static const char *passed_array(const prem_schedule *schedule, const passing *of
 static void refuse_half(const prem_schedule *schedule, const prem_task *task, const passing *of,
                         prem_diag *diag) {
   const char *reader = schedule->tasks[of->to].name;
-  char key[PREM_NAME_BYTES + 32];
-  snprintf(key, sizeof key, "tasks.%s.overrun", task->name);
-  prem_diag_add(diag, PREM_ERROR, 48, task->place, key,
+  prem_diag_add(diag, PREM_ERROR, 48, task->place, prem_key("tasks.%s.overrun", task->name).text,
                 "a job that is given up can leave array '%s' half written, and task '%s' reads it "
                 "without following it job by job; use \"skip\", or let '%s' come `after` the same "
                 "job of '%s'",
@@ -294,9 +274,7 @@ bool prem_judge_overruns(const prem_schedule *schedule, prem_status *status, pre
   for (int32_t t = 0; !*status && overruns.order && t < schedule->task_count; ++t)
     if (all.is_read[t] && prem_gives_up_jobs(&schedule->tasks[t]))
       is_good &= judge_giving_up(schedule, &overruns, &all, t, is_left_out, diag);
-  free(is_left_out);
-  free(all.list);
-  free(all.is_read);
+  PREM_FREE(is_left_out, all.list, all.is_read);
   prem_overruns_free(&overruns);
   return is_good && !*status;
 }

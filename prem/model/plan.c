@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan in memory: affine runs and arrays of starts, and the slots that they stand for. */
 #include "ttprem/plan.h"
+#include "prem/base/fail.h"
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
@@ -22,11 +23,7 @@ void prem_plan_free(prem_plan *plan) {
     free(plan->starts[i].start_ns);
   for (int32_t i = 0; i < plan->mode_count; ++i)
     prem_plan_free(plan->modes[i]);
-  free(plan->modes);
-  free(plan->closed);
-  free(plan->starts);
-  free(plan->affine);
-  free(plan);
+  PREM_FREE(plan->modes, plan->closed, plan->starts, plan->affine, plan);
 }
 
 enum { MAX_ENTRIES = 1 << 30, MAX_IDLE_BLOCKS = 1 << 24 };
@@ -34,12 +31,7 @@ enum { MAX_ENTRIES = 1 << 30, MAX_IDLE_BLOCKS = 1 << 24 };
 prem_status prem_plan_add_affine(prem_plan *plan, const prem_affine *affine) {
   if (plan->affine_count == MAX_ENTRIES)
     return PREM_ERR_MEMORY;
-  prem_affine *grown = prem_grow(plan->affine, (size_t)plan->affine_count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  plan->affine = grown;
-  plan->affine[plan->affine_count++] = *affine;
-  return PREM_OK;
+  return PREM_APPEND(plan->affine, plan->affine_count, *affine) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
@@ -64,21 +56,13 @@ prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
 }
 
 prem_status prem_plan_add_closed(prem_plan *plan, int64_t start_ns, int64_t end_ns) {
-  prem_closed_window *grown = prem_grow(plan->closed, (size_t)plan->closed_count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  plan->closed = grown;
-  plan->closed[plan->closed_count++] = (prem_closed_window){start_ns, end_ns};
-  return PREM_OK;
+  return PREM_APPEND(plan->closed, plan->closed_count, (prem_closed_window){start_ns, end_ns})
+             ? PREM_OK
+             : PREM_ERR_MEMORY;
 }
 
 prem_status prem_plan_add_mode(prem_plan *plan, prem_plan *of_mode) {
-  prem_plan **grown = prem_grow(plan->modes, (size_t)plan->mode_count, sizeof(prem_plan *));
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  plan->modes = grown;
-  plan->modes[plan->mode_count++] = of_mode;
-  return PREM_OK;
+  return PREM_APPEND(plan->modes, plan->mode_count, of_mode) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 /* ---- expanding ------------------------------------------------------------------------------ */
@@ -124,28 +108,26 @@ static plan_key key_of(const prem_plan *plan, const char *setting) {
 }
 
 static prem_status refuse_overflow(const expansion *e, prem_place place, const char *key) {
-  prem_diag_add(e->diag, PREM_ERROR, 18, place_of(e->plan, place), key,
-                "a start plus its length leaves the range of times, which ends at %lld ns (2^62)",
-                (long long)PREM_MAX_NS);
-  return PREM_ERR_INVALID;
+  return prem_fail(
+      e->diag, PREM_ERR_INVALID, 18, place_of(e->plan, place), key,
+      "a start plus its length leaves the range of times, which ends at %lld ns (2^62)",
+      (long long)PREM_MAX_NS);
 }
 
 static prem_status refuse_size(const expansion *e, prem_wide slots) {
   double count = (double)slots;
-  prem_diag_add(e->diag, PREM_ERROR, 13, e->plan->place, key_of(e->plan, "").text,
-                "%.0f phases in one hyperperiod, which would take some %.1f GiB to check; the "
-                "limit is %lld phases",
-                count, count * PREM_CHECKING_BYTES / 0x1p30, (long long)PREM_MAX_SLOTS);
-  return PREM_ERR_INVALID;
+  return prem_fail(e->diag, PREM_ERR_INVALID, 13, e->plan->place, key_of(e->plan, "").text,
+                   "%.0f phases in one hyperperiod, which would take some %.1f GiB to check; the "
+                   "limit is %lld phases",
+                   count, count * PREM_CHECKING_BYTES / 0x1p30, (long long)PREM_MAX_SLOTS);
 }
 
 /* They cost time, and are in no phase that counts. */
 static prem_status refuse_idle_blocks(const expansion *e, const prem_affine *run) {
-  prem_diag_add(e->diag, PREM_ERROR, 13, place_of(e->plan, run->place), e->runs.text,
-                "the runs up to this one name %lld blocks on which they have no tile; the limit "
-                "is %d: leave these blocks out",
-                (long long)e->idle_blocks, MAX_IDLE_BLOCKS);
-  return PREM_ERR_INVALID;
+  return prem_fail(e->diag, PREM_ERR_INVALID, 13, place_of(e->plan, run->place), e->runs.text,
+                   "the runs up to this one name %lld blocks on which they have no tile; the limit "
+                   "is %d: leave these blocks out",
+                   (long long)e->idle_blocks, MAX_IDLE_BLOCKS);
 }
 
 /* false: the sum of the lengths leaves the range of times. */
@@ -210,8 +192,7 @@ static span repeats_inside(prem_wide tile, int64_t step, int64_t repeat, int64_t
     last = floor_div(tile, -(prem_wide)step);
   }
   span inside = {clamp(first, repeat), clamp(last + 1, repeat)};
-  if (inside.end < inside.first)
-    inside.end = inside.first;
+  inside.end = prem_max_i64(inside.end, inside.first);
   return inside;
 }
 
@@ -244,26 +225,17 @@ static bool starts_in_range(const prem_affine *run, int64_t j, span repeats, int
   return true;
 }
 
-/* The phase that a job begins with. */
-static prem_phase first_phase(const prem_task *task) {
-  int phase = PREM_PREFETCH;
-  while (phase < PREM_WRITEBACK && !task->phase[phase].exists)
-    ++phase;
-  return (prem_phase)phase;
-}
-
 static prem_status count_job_run(expansion *e, const prem_affine *run, const char *key,
                                  prem_wide *slots) {
   const prem_task *task = &e->schedule->tasks[run->task];
   const int32_t warmup = warmup_tiles_of(e->plan, task);
   const prem_wide last_job = (prem_wide)run->job + run->jobs - 1;
-  if (run->phase != first_phase(task)) {
-    prem_diag_add(e->diag, PREM_ERROR, 29, place_of(e->plan, run->place), key,
-                  "a chain of the whole job begins with its first phase: of task '%s' that is the "
-                  "%s",
-                  task->name, prem_phase_name(first_phase(task)));
-    return PREM_ERR_INVALID;
-  }
+  if (run->phase != prem_first_phase(task))
+    return prem_fail(
+        e->diag, PREM_ERR_INVALID, 29, place_of(e->plan, run->place), key,
+        "a chain of the whole job begins with its first phase: of task '%s' that is the "
+        "%s",
+        task->name, prem_phase_name(prem_first_phase(task)));
   for (int32_t j = 0; j < run->count; ++j) {
     const int32_t position = run->first_block + j;
     const prem_wide bound = prem_job_chain_bound(e->schedule, task, position, warmup);
@@ -285,13 +257,11 @@ static prem_status count_run(expansion *e, const prem_affine *run, prem_wide *sl
     return PREM_OK;
   if (e->idle_blocks > MAX_IDLE_BLOCKS) /* said */
     return PREM_ERR_INVALID;
-  if (run->first_block < 0 || run->first_block > task->block_count - run->count) {
-    prem_diag_add(e->diag, PREM_ERROR, 25, place_of(e->plan, run->place), key,
-                  "blocks number %d to %lld of task '%s', which has %d (0 to %d)", run->first_block,
-                  (long long)run->first_block + run->count - 1, task->name, task->block_count,
-                  task->block_count - 1);
-    return PREM_ERR_INVALID;
-  }
+  if (run->first_block < 0 || run->first_block > task->block_count - run->count)
+    return prem_fail(e->diag, PREM_ERR_INVALID, 25, place_of(e->plan, run->place), key,
+                     "blocks number %d to %lld of task '%s', which has %d (0 to %d)",
+                     run->first_block, (long long)run->first_block + run->count - 1, task->name,
+                     task->block_count, task->block_count - 1);
   if (run->chain & PREM_CHAIN_JOB)
     return count_job_run(e, run, key, slots);
   e->most_blocks = run->count > e->most_blocks ? run->count : e->most_blocks;
@@ -326,18 +296,14 @@ static prem_status count_starts(const expansion *e, const prem_starts *entry, pr
   const prem_task *task = &e->schedule->tasks[entry->task];
   const char *key = e->starts.text;
   prem_place place = place_of(e->plan, entry->place);
-  if (entry->block < 0 || entry->block >= task->block_count) {
-    prem_diag_add(e->diag, PREM_ERROR, 25, place, key,
-                  "block number %d of task '%s', which has %d (0 to %d)", entry->block, task->name,
-                  task->block_count, task->block_count - 1);
-    return PREM_ERR_INVALID;
-  }
-  if (entry->count > 0 && tiles_on(task, entry->block) <= warmup_tiles_of(e->plan, task)) {
-    prem_diag_add(e->diag, PREM_ERROR, 30, place, key,
-                  "%lld starts, but task '%s' has no tile on its block number %d that needs one",
-                  (long long)entry->count, task->name, entry->block);
-    return PREM_ERR_INVALID;
-  }
+  if (entry->block < 0 || entry->block >= task->block_count)
+    return prem_fail(e->diag, PREM_ERR_INVALID, 25, place, key,
+                     "block number %d of task '%s', which has %d (0 to %d)", entry->block,
+                     task->name, task->block_count, task->block_count - 1);
+  if (entry->count > 0 && tiles_on(task, entry->block) <= warmup_tiles_of(e->plan, task))
+    return prem_fail(e->diag, PREM_ERR_INVALID, 30, place, key,
+                     "%lld starts, but task '%s' has no tile on its block number %d that needs one",
+                     (long long)entry->count, task->name, entry->block);
   chain_shape shape;
   if (!chain_shape_of(task, entry->phase, entry->chain, &shape))
     return refuse_overflow(e, entry->place, key);

@@ -37,6 +37,7 @@
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 enum {
   PIECES = 64, /* of the hyperperiod, to begin with */
@@ -87,13 +88,8 @@ static int64_t passes_gate(analysis *a, int64_t ahead_ns, int64_t at_ns) {
   if (at_ns < a->epoch_ns || at_ns - a->epoch_ns >= plan->hyperperiod_ns)
     a->epoch_ns = at_ns - at_ns % plan->hyperperiod_ns;
   int64_t epoch_ns = a->epoch_ns;
-  while (low < high) { /* the first window that ends after the instant */
-    const int32_t middle = low + (high - low) / 2;
-    if (epoch_ns + plan->closed[middle].end_ns > at_ns)
-      high = middle;
-    else
-      low = middle + 1;
-  }
+  /* the first window that ends after the instant */
+  PREM_BISECT(low, high, middle, epoch_ns + plan->closed[middle].end_ns <= at_ns);
   for (int32_t seen = 0; seen <= plan->closed_count; ++seen, ++low, ++a->steps) {
     if (low == plan->closed_count) {
       low = 0;

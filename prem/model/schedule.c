@@ -9,6 +9,7 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 prem_schedule *prem_schedule_new(void) {
   prem_schedule *schedule = calloc(1, sizeof *schedule);
@@ -55,28 +56,15 @@ static void free_task(prem_task *task) {
     free(task->args[i].values);
     free(task->args[i].ints);
   }
-  free(task->joined.demand);
-  free(task->args);
-  free(task->blocks);
-  free(task->after);
-  free(task->port_names);
-  free(task->port_arrays);
-  free(task->windows);
-  free(task->arrays);
-  free(task->params);
-  free(task->layout);
+  PREM_FREE(task->joined.demand, task->args, task->blocks, task->after, task->port_names,
+            task->port_arrays, task->windows, task->arrays, task->params, task->layout);
 }
 
 static void free_private(struct prem_schedule_private *own) {
   for (size_t i = 0; i < own->file_count; ++i)
     free(own->files[i]);
-  free(own->files);
-  free(own->source);
-  free(own->by_name);
-  free(own->block_in);
-  free(own->block_out);
-  free(own->references);
-  free(own);
+  PREM_FREE(own->files, own->source, own->by_name, own->block_in, own->block_out, own->references,
+            own);
 }
 
 void prem_schedule_free(prem_schedule *schedule) {
@@ -91,15 +79,11 @@ void prem_schedule_free(prem_schedule *schedule) {
   for (int32_t i = 0; i < schedule->profile_count; ++i)
     free(schedule->profiles[i].path);
   prem_chains_free(&schedule->measure);
-  free(schedule->tasks);
-  free(schedule->arrays);
-  free(schedule->profiles);
+  PREM_FREE(schedule->tasks, schedule->arrays, schedule->profiles);
   for (int32_t i = 0; i < schedule->live_count; ++i)
     free(schedule->live[i].copy.demand);
-  free(schedule->live);
-  free(schedule->operating_modes);
-  free(schedule->platform.resources);
-  free(schedule->path);
+  PREM_FREE(schedule->live, schedule->operating_modes, schedule->platform.resources,
+            schedule->path);
   prem_plan_free(schedule->plan);
   free_private(schedule->private_data);
   free(schedule);
@@ -168,13 +152,7 @@ int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name)
   if (!by_name) /* there was no memory for it */
     return -1;
   int32_t low = 0, high = schedule->task_count;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (strcmp(schedule->tasks[by_name[middle]].name, name) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, strcmp(schedule->tasks[by_name[middle]].name, name) < 0);
   bool is_found =
       low < schedule->task_count && strcmp(schedule->tasks[by_name[low]].name, name) == 0;
   return is_found ? by_name[low] : -1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Some of a schedule's tasks, at the instants and on the blocks that they have in the whole. */
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/model/modes.h"
 #include "prem/model/overrun.h"
@@ -328,9 +329,7 @@ static prem_status make_part(const prem_schedule *schedule, const bool *keep, co
     *out = to.part;
   else
     prem_schedule_free(to.part);
-  free(keep_of_arrays);
-  free(to.task);
-  free(to.array);
+  PREM_FREE(keep_of_arrays, to.task, to.array);
   return status;
 }
 
@@ -347,13 +346,6 @@ prem_status prem_schedule_subset(const prem_schedule *schedule, const bool *keep
 }
 
 /* ---- an operating mode ---------------------------------------------------------------------- */
-
-/* Nobody makes versions of it. */
-static void settle_states(prem_schedule *part) {
-  for (int32_t a = 0; a < part->array_count; ++a)
-    if (part->arrays[a].writer < 0)
-      part->arrays[a].versions = 0;
-}
 
 prem_status prem_mode_schedule(const prem_schedule *schedule, int32_t mode, prem_schedule **out,
                                int32_t **tasks) {
@@ -372,7 +364,10 @@ prem_status prem_mode_schedule(const prem_schedule *schedule, int32_t mode, prem
   if (status == PREM_OK)
     status = make_part(schedule, keep, prem_schedule_plan_of(schedule, mode), out);
   if (status == PREM_OK) {
-    settle_states(*out);
+    /* Nobody makes versions of it. */
+    for (int32_t a = 0; a < (*out)->array_count; ++a)
+      if ((*out)->arrays[a].writer < 0)
+        (*out)->arrays[a].versions = 0;
     (*out)->policy = schedule->operating_modes[mode].policy;
     (*out)->policy.overrun = schedule->policy.overrun;
     (*out)->policy.warmup_tiles = 0; /* they have none */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/model/by_block.h"
 #include "prem/model/private.h"
@@ -204,15 +205,6 @@ static bool sharing_new(sharing *s, const prem_schedule *schedule) {
   return s->followers && s->order && s->depth && s->height && s->bytes && s->beside;
 }
 
-static void sharing_free(sharing *s) {
-  free(s->followers);
-  free(s->order);
-  free(s->depth);
-  free(s->height);
-  free(s->bytes);
-  free(s->beside);
-}
-
 /* Of a task in error nobody knows what it follows, or reads. */
 static int32_t edges_of(const prem_task *task) {
   return task->broken ? 0 : task->after_count;
@@ -295,7 +287,7 @@ prem_status prem_tile_share(prem_schedule *schedule) {
     const double tiles = round(blocks * (pct > 0 ? pct : 100) / 100);
     own->tile_blocks[t] = (int32_t)fmin(fmax(tiles, 1), INT32_MAX);
   }
-  sharing_free(&s);
+  PREM_FREE(s.followers, s.order, s.depth, s.height, s.bytes, s.beside);
   return has_memory ? PREM_OK : PREM_ERR_MEMORY;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cutting arrays into tiles, the same way for every kernel. */
+#include "prem/base/fail.h"
 #include "ttprem/kernel.h"
-
-#include <stdio.h>
 
 #include "prem/base/numbers.h"
 
@@ -63,8 +62,6 @@ prem_status prem_bind_tile_results(prem_bind *bind, int32_t port, const char *ke
     bind->new_shape[port][d] = d == 3 ? tiles : 1;
   if (bind->rank[port] == 0 || (bind->rank[port] == 1 && bind->shape[port][3] == tiles))
     return PREM_OK;
-  char path[PREM_NAME_BYTES];
-  snprintf(path, sizeof path, "arrays.%s", key);
-  return prem_bind_refuse(bind, path, "must be a vector of %lld, one element for each tile",
-                          (long long)tiles);
+  return prem_bind_refuse(bind, prem_key("arrays.%s", key).text,
+                          "must be a vector of %lld, one element for each tile", (long long)tiles);
 }

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
@@ -230,14 +229,6 @@ static void find_those_before(const following *f, int32_t *path) {
   }
 }
 
-static void free_following(following *f) {
-  for (int32_t t = 0; f->reached && t < f->schedule->task_count; ++t)
-    free(f->reached[t]);
-  free(f->reached);
-  free(f->is_same);
-  free(f->is_before);
-}
-
 static prem_status follow(const prem_schedule *schedule, int32_t writer, following *f) {
   const size_t tasks = (size_t)schedule->task_count + 1;
   *f = (following){.schedule = schedule,
@@ -299,7 +290,9 @@ static prem_status find_uses(prem_versions *v, int32_t of) {
     for (int32_t p = 0; !status && p < ports_of(&v->schedule->tasks[t]); ++p)
       if (v->schedule->tasks[t].arrays[p] == array->array)
         status = add_use(v, &f, of, t, p);
-  free_following(&f);
+  for (int32_t t = 0; f.reached && t < f.schedule->task_count; ++t)
+    free(f.reached[t]);
+  PREM_FREE(f.reached, f.is_same, f.is_before);
   return status;
 }
 
@@ -325,20 +318,11 @@ prem_status prem_versions_new_early(const prem_schedule *schedule, prem_versions
 void prem_versions_free(prem_versions *versions) {
   for (int32_t i = 0; i < versions->use_count; ++i)
     free(versions->uses[i].version);
-  free(versions->uses);
-  free(versions->arrays);
-  free(versions->number);
-  free(versions->changes);
+  PREM_FREE(versions->uses, versions->arrays, versions->number, versions->changes);
   *versions = (prem_versions){0};
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */
-
-/* A reader waits for the job that makes what it reads. */
-static void wait_to_read(const prem_version_use *use, int64_t jobs, int32_t *needed) {
-  for (int64_t q = 0; q < jobs; ++q)
-    needed[q] = use->version[q];
-}
 
 /* The writer waits for all jobs of a reader that read what it is about to overwrite, or what was
  * there before: both go up. */
@@ -384,7 +368,9 @@ static prem_status add_edges(const prem_versions *v, const prem_version_use *use
                                .needed_jobs = malloc((size_t)jobs * sizeof *to_read.needed_jobs)};
   if (!to_read.needed_jobs)
     return PREM_ERR_MEMORY;
-  wait_to_read(use, jobs, to_read.needed_jobs);
+  /* A reader waits for the job that makes what it reads. */
+  for (int64_t q = 0; q < jobs; ++q)
+    to_read.needed_jobs[q] = use->version[q];
   prem_status status = add_edge(edges, count, to_read);
   if (status || use->task == array->writer)
     return status;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "report/findings/parts.h"
 #include "report/pictures/drawing.h"
 
@@ -331,12 +332,6 @@ static int drawing_height(const chart_panel *panel) {
 
 /* ---- pieces of the script ------------------------------------------------------------------- */
 
-static void write_value(FILE *script, const prem_value *value) {
-  char text[200];
-  prem_value_format(value, text, sizeof text);
-  prem_write_quoted(script, text);
-}
-
 static void write_tic_label(FILE *script, const prem_value *value) {
   char text[200];
   prem_value_format(value, text, sizeof text);
@@ -474,7 +469,10 @@ static void write_series_title(FILE *script, const chart_panel *panel, int64_t s
     return;
   }
   fputs(" title ", script);
-  write_value(script, first_with(panel->table, panel->series, panel->series_of, s));
+  char text[200];
+  prem_value_format(first_with(panel->table, panel->series, panel->series_of, s), text,
+                    sizeof text);
+  prem_write_quoted(script, text);
 }
 
 static void plot_band(FILE *script, const chart_panel *panel, int64_t s) {
@@ -714,10 +712,9 @@ prem_status prem_findings_draw(const prem_findings *findings, const char *path,
   prem_status status = prem_findings_judge(findings, diag);
   if (status != PREM_OK)
     return status;
-  if (findings->chart_count == 0) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "there is no chart to draw");
-    return PREM_ERR_ARGUMENT;
-  }
+  if (findings->chart_count == 0)
+    return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){.file = path}, "",
+                     "there is no chart to draw");
   chart_panel *panels = calloc((size_t)findings->chart_count, sizeof *panels);
   if (!panels)
     return PREM_ERR_MEMORY;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "report/findings/parts.h"
 #include "report/narrow.h"
@@ -75,12 +76,7 @@ static void free_table(prem_table *table) {
   }
   for (int64_t i = 0; i < table->value_count; ++i)
     free(table->values[i].text);
-  free(table->columns);
-  free(table->values);
-  free(table->name);
-  free(table->title);
-  free(table->source);
-  free(table);
+  PREM_FREE(table->columns, table->values, table->name, table->title, table->source, table);
 }
 
 static void free_chart(prem_chart *chart) {
@@ -99,14 +95,8 @@ void prem_findings_free(prem_findings *findings) {
     free_table(findings->tables[i]);
   for (int64_t i = 0; i < findings->chart_count; ++i)
     free_chart(&findings->charts[i]);
-  free(findings->notes);
-  free(findings->tables);
-  free(findings->charts);
-  free(findings->name);
-  free(findings->title);
-  free(findings->question);
-  free(findings->verdict);
-  free(findings);
+  PREM_FREE(findings->notes, findings->tables, findings->charts, findings->name, findings->title,
+            findings->question, findings->verdict, findings);
 }
 
 static char *format_text(prem_findings *findings, const char *format, va_list arguments) {
@@ -344,8 +334,7 @@ prem_status prem_findings_judge(const prem_findings *findings, prem_diag *diag) 
     judge_chart(findings, &findings->charts[i], mistake, sizeof mistake);
   if (!*mistake)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, findings->name, "%s", mistake);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, findings->name, "%s", mistake);
 }
 
 /* ---- as text -------------------------------------------------------------------------------- */

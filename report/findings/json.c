@@ -2,6 +2,7 @@
 /* Findings as data: JSON with their provenance. */
 #include <math.h>
 
+#include "prem/base/fail.h"
 #include "report/findings/parts.h"
 #include "report/json_pieces.h"
 #include "report/provenance.h"
@@ -11,7 +12,8 @@ static json_t *text_or_null(const char *bytes) {
   return bytes ? text(bytes) : json_null();
 }
 
-static json_t *value_json(const prem_value *value) {
+static json_t *value_json(const void *values, int64_t number) {
+  const prem_value *value = (const prem_value *)values + number;
   switch (value->kind) {
   case PREM_VALUE_INT:
     return integer(value->integer);
@@ -23,45 +25,31 @@ static json_t *value_json(const prem_value *value) {
   return text(value->text);
 }
 
-static json_t *columns_json(const prem_table *table) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int64_t i = 0; i < table->column_count; ++i) {
-    json_t *column = json_object();
-    whole &= put(column, "name", text(table->columns[i].name));
-    whole &= put(column, "unit", text(table->columns[i].unit));
-    whole &= json_array_append_new(list, column) == 0;
-  }
-  return finished(list, whole);
+static json_t *column_json(const void *columns, int64_t number) {
+  const prem_column *column = (const prem_column *)columns + number;
+  json_t *object = json_object();
+  bool whole = put(object, "name", text(column->name));
+  return finished(object, whole & put(object, "unit", text(column->unit)));
 }
 
-static json_t *row_json(const prem_table *table, int64_t row) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int64_t i = 0; i < table->column_count; ++i)
-    whole &= json_array_append_new(list, value_json(prem_table_value(table, row, i))) == 0;
-  return finished(list, whole);
+static json_t *row_json(const void *table, int64_t row) {
+  return list_of(((const prem_table *)table)->column_count, value_json,
+                 prem_table_value(table, row, 0));
 }
 
-static json_t *rows_json(const prem_table *table) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int64_t row = 0; row < prem_table_rows(table); ++row)
-    whole &= json_array_append_new(list, row_json(table, row)) == 0;
-  return finished(list, whole);
-}
-
-static json_t *table_json(const prem_table *table) {
+static json_t *table_json(const void *tables, int64_t number) {
+  const prem_table *table = ((const prem_table *const *)tables)[number];
   json_t *object = json_object();
   bool whole = put(object, "name", text(table->name));
   whole &= put(object, "title", text(table->title));
   whole &= put(object, "source", text_or_null(table->source));
-  whole &= put(object, "columns", columns_json(table));
-  whole &= put(object, "rows", rows_json(table));
+  whole &= put(object, "columns", list_of(table->column_count, column_json, table->columns));
+  whole &= put(object, "rows", list_of(prem_table_rows(table), row_json, table));
   return finished(object, whole);
 }
 
-static json_t *chart_json(const prem_chart *chart) {
+static json_t *chart_json(const void *charts, int64_t number) {
+  const prem_chart *chart = (const prem_chart *)charts + number;
   json_t *object = json_object();
   bool whole = put(object, "kind", text(prem_chart_kind_names[chart->kind]));
   whole &= put(object, "title", text(chart->title));
@@ -78,28 +66,8 @@ static json_t *chart_json(const prem_chart *chart) {
   return finished(object, whole);
 }
 
-static json_t *notes_json(const prem_findings *findings) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int64_t i = 0; i < findings->note_count; ++i)
-    whole &= json_array_append_new(list, text(findings->notes[i])) == 0;
-  return finished(list, whole);
-}
-
-static json_t *tables_json(const prem_findings *findings) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int64_t i = 0; i < findings->table_count; ++i)
-    whole &= json_array_append_new(list, table_json(findings->tables[i])) == 0;
-  return finished(list, whole);
-}
-
-static json_t *charts_json(const prem_findings *findings) {
-  json_t *list = json_array();
-  bool whole = list != NULL;
-  for (int64_t i = 0; i < findings->chart_count; ++i)
-    whole &= json_array_append_new(list, chart_json(&findings->charts[i])) == 0;
-  return finished(list, whole);
+static json_t *note_json(const void *notes, int64_t number) {
+  return text(((const char *const *)notes)[number]);
 }
 
 static json_t *findings_json(const prem_findings *findings, const prem_machine *machine,
@@ -110,7 +78,7 @@ static json_t *findings_json(const prem_findings *findings, const prem_machine *
   whole &= put(object, "title", text(findings->title));
   whole &= put(object, "question", text(findings->question));
   whole &= put(object, "verdict", text_or_null(findings->verdict));
-  whole &= put(object, "notes", notes_json(findings));
+  whole &= put(object, "notes", list_of(findings->note_count, note_json, findings->notes));
   whole &= put(object, "complete", json_boolean(!findings->incomplete));
   whole &= put(object, "output_ok",
                findings->output_checked ? json_boolean(!findings->output_wrong) : json_null());
@@ -119,8 +87,8 @@ static json_t *findings_json(const prem_findings *findings, const prem_machine *
   whole &= put(object, "provenance",
                prem_provenance_json(machine, command, findings->began_unix_s,
                                     findings->seeded ? &findings->seed : NULL));
-  whole &= put(object, "tables", tables_json(findings));
-  whole &= put(object, "charts", charts_json(findings));
+  whole &= put(object, "tables", list_of(findings->table_count, table_json, findings->tables));
+  whole &= put(object, "charts", list_of(findings->chart_count, chart_json, findings->charts));
   return finished(object, whole);
 }
 
@@ -138,8 +106,8 @@ static prem_status write_json(json_t *root, const char *path, prem_diag *diag) {
   }
   prem_output_abandon(&output);
   if (status != PREM_OK && status != PREM_ERR_MEMORY)
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
-                  reason);
+    return prem_fail(diag, status, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                     reason);
   return status;
 }
 

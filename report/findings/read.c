@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "report/findings/parts.h"
+#include "report/json_pieces.h"
 #include "ttprem/text.h"
 
 static const char schema[] = "ttprem.findings/1";
@@ -19,12 +21,7 @@ static prem_status PREM_PRINTF(4, 5)
   va_start(arguments, format);
   vsnprintf(reason, sizeof reason, format, arguments);
   va_end(arguments);
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, key, "%s", reason);
-  return PREM_ERR_PARSE;
-}
-
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
+  return prem_fail(diag, PREM_ERR_PARSE, 0, (prem_place){.file = path}, key, "%s", reason);
 }
 
 static bool add_cell(prem_table *table, const json_t *cell) {

@@ -22,10 +22,6 @@ static const json_t *rows_of(const json_t *result) {
   return json_object_get(result, "rows");
 }
 
-static const char *text_of(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
-}
-
 /** The number of the row with this label; -1: none. */
 static int64_t find_row(const json_t *result, const char *label) {
   size_t index;
@@ -57,12 +53,7 @@ typedef struct series {
 } series;
 
 static bool append(series *to, int64_t value) {
-  int64_t *values = prem_grow(to->values, (size_t)to->count, sizeof *values);
-  if (!values)
-    return false;
-  to->values = values;
-  to->values[to->count++] = value;
-  return true;
+  return PREM_APPEND(to->values, to->count, value);
 }
 
 /** Sort, and keep each value once: values[i], and upto[i] samples are not longer. */
@@ -314,9 +305,7 @@ static json_t *read_samples(prem_csv *csv, const json_t *result) {
   json_t *made = whole ? samples_json(result, &set) : NULL;
   for (int64_t i = 0; set.all && i < curves; ++i)
     free(set.all[i].values);
-  free(set.all);
-  free(set.task_of);
-  free(set.is_apart);
+  PREM_FREE(set.all, set.task_of, set.is_apart);
   return made;
 }
 

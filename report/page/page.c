@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page: what was read, as JSON, and the scripts that show it. */
+#include "prem/base/fail.h"
 #include "ttprem/report.h"
 
 #include <errno.h>
@@ -41,9 +42,8 @@ prem_report *prem_report_new(void) {
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static prem_status refuse_unread(const char *path, int error, prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be read: %s",
-                strerror(error));
-  return PREM_ERR_IO;
+  return prem_fail(diag, PREM_ERR_IO, 0, (prem_place){.file = path}, "", "cannot be read: %s",
+                   strerror(error));
 }
 
 static prem_status load(const char *path, json_t **out, prem_diag *diag) {
@@ -64,9 +64,8 @@ static prem_status load(const char *path, json_t **out, prem_diag *diag) {
   if (!error.text[0]) /* whatever else is wrong is told */
     return PREM_ERR_MEMORY;
   bool cut = json_error_code(&error) == json_error_premature_end_of_input;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, error.line}, "", "%s: %s",
-                cut ? "is cut short" : "is no JSON", error.text);
-  return PREM_ERR_PARSE;
+  return prem_fail(diag, PREM_ERR_PARSE, 0, (prem_place){path, error.line}, "", "%s: %s",
+                   cut ? "is cut short" : "is no JSON", error.text);
 }
 
 /** The path of a file named in the document at `path`, beside which it lies; free with free(). */
@@ -240,14 +239,6 @@ static void write_text(FILE *file, const char *bytes) {
       fputc(*bytes, file);
 }
 
-/** Of the charts that the page carries. */
-static void write_notice(FILE *file) {
-  const prem_asset notice = prem_report_notice();
-  fputs("<style>\n/* The charts of this page are drawn by uPlot.\n\n", file);
-  fwrite(notice.bytes, 1, notice.count, file);
-  fputs("\n*/\n</style>\n", file);
-}
-
 /** The policy forbids everything that would need a network. False: not all is there. */
 static bool write_page(FILE *file, const prem_report *report) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -258,7 +249,11 @@ static bool write_page(FILE *file, const prem_report *report) {
         file);
   write_text(file, title_of(report));
   fputs(" - ttprem report</title>\n", file);
-  write_notice(file);
+  /* Of the charts that the page carries. */
+  const prem_asset notice = prem_report_notice();
+  fputs("<style>\n/* The charts of this page are drawn by uPlot.\n\n", file);
+  fwrite(notice.bytes, 1, notice.count, file);
+  fputs("\n*/\n</style>\n", file);
   for (int i = 0; i < PREM_REPORT_STYLES; ++i)
     write_asset(file, "style", prem_report_style(i));
   fprintf(file,
@@ -280,9 +275,9 @@ static prem_status keep_what_was_read(const prem_report *report, const char *pat
     const char *input = json_string_value(json_array_get(report->read, i));
     if (strcmp(input, "-") == 0 || !prem_output_same(path, input))
       continue;
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "",
-                  "is read for the page (%s), and would be written over; name another file", input);
-    return PREM_ERR_INVALID;
+    return prem_fail(diag, PREM_ERR_INVALID, 0, (prem_place){.file = path}, "",
+                     "is read for the page (%s), and would be written over; name another file",
+                     input);
   }
   return PREM_OK;
 }
@@ -303,7 +298,7 @@ prem_status prem_report_write(const prem_report *report, const char *path, prem_
   }
   prem_output_abandon(&output);
   if (status != PREM_OK && status != PREM_ERR_MEMORY)
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
-                  reason);
+    return prem_fail(diag, status, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                     reason);
   return status;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "report/pictures/gnuplot.h"
 #include "ttprem/output.h"
 #include "ttprem/text.h"
@@ -176,16 +177,13 @@ void prem_end_data(FILE *script) {
 
 prem_status prem_begin_script(const char *path, FILE **script, prem_diag *diag) {
   *script = NULL;
-  if (!ends_in(path, ".svg") && !ends_in(path, ".png") && !ends_in(path, ".pdf")) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "",
-                  "a picture's name ends in .svg, .png or .pdf");
-    return PREM_ERR_ARGUMENT;
-  }
+  if (!ends_in(path, ".svg") && !ends_in(path, ".png") && !ends_in(path, ".pdf"))
+    return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){.file = path}, "",
+                     "a picture's name ends in .svg, .png or .pdf");
   *script = tmpfile();
   if (*script)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "no temporary file can be made");
-  return PREM_ERR_IO;
+  return prem_fail(diag, PREM_ERR_IO, 0, (prem_place){0}, "", "no temporary file can be made");
 }
 
 prem_status prem_draw_script(FILE *script, const char *path, const volatile sig_atomic_t *stop,
@@ -199,7 +197,7 @@ prem_status prem_draw_script(FILE *script, const char *path, const volatile sig_
     status = prem_output_commit(&picture, reason, sizeof reason);
   prem_output_abandon(&picture);
   if (*reason)
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
-                  reason);
+    return prem_fail(diag, status, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                     reason);
   return status;
 }

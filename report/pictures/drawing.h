@@ -35,6 +35,10 @@ typedef struct prem_lane_shape {
 
 prem_lane_shape prem_lane_shape_of(const prem_schedule *schedule);
 
+static inline int64_t slot_end_ns(const prem_slot *slot) {
+  return slot->planned_ns + slot->length_ns;
+}
+
 /** Of a phase in its block's lane; the halves of a joined pair stand one above the other. */
 typedef struct prem_lane_place {
   double centre, half;

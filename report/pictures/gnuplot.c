@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
 
 enum {
   PATIENCE_MS = 60000,
@@ -21,8 +22,7 @@ enum {
 };
 
 static prem_status refuse(prem_diag *diag, prem_status status, const char *reason) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "%s", reason);
-  return status;
+  return prem_fail(diag, status, 0, (prem_place){0}, "", "%s", reason);
 }
 
 /** What gnuplot reads and writes. */
@@ -105,14 +105,11 @@ static prem_status report_failure(FILE *complaints, prem_diag *diag) {
   while (fgets(line, sizeof line, complaints) && strspn(line, " \t\r\n^") == strlen(line))
     continue;
   line[strcspn(line, "\n")] = 0;
-  if (strstr(line, "terminal type")) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "",
-                  "this gnuplot draws no PDF or PNG; install gnuplot-nox, which has cairo");
-    return PREM_ERR_UNAVAILABLE;
-  }
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "gnuplot failed: %s",
-                line[0] ? line : "it took too long, or was ended by a signal");
-  return PREM_ERR_IO;
+  if (strstr(line, "terminal type"))
+    return prem_fail(diag, PREM_ERR_UNAVAILABLE, 0, (prem_place){0}, "",
+                     "this gnuplot draws no PDF or PNG; install gnuplot-nox, which has cairo");
+  return prem_fail(diag, PREM_ERR_IO, 0, (prem_place){0}, "", "gnuplot failed: %s",
+                   line[0] ? line : "it took too long, or was ended by a signal");
 }
 
 /* On a full disk gnuplot leaves half a picture and reports success. */

@@ -117,10 +117,6 @@ static int by_start(const void *a, const void *b) {
   return (x->planned_ns > y->planned_ns) - (x->planned_ns < y->planned_ns);
 }
 
-static int64_t slot_end_ns(const prem_slot *slot) {
-  return slot->planned_ns + slot->length_ns;
-}
-
 static int last_phase(const prem_task *task) {
   int phase = PREM_WRITEBACK;
   while (phase > PREM_PREFETCH && !task->phase[phase].exists)

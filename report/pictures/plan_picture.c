@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "measure/resource_usage.h"
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 #include "report/pictures/drawing.h"
@@ -77,10 +79,6 @@ typedef struct layout {
   int lane, lanes, head, height;
 } layout;
 
-static int64_t slot_end_ns(const prem_slot *slot) {
-  return slot->planned_ns + slot->length_ns;
-}
-
 /* ---- what to show --------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b) {
@@ -130,13 +128,7 @@ static void choose_window(excerpt *shown) {
 
 static int64_t first_slot_from(const excerpt *shown, int64_t at_ns) {
   int64_t low = 0, high = shown->slot_count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (shown->slots[middle].planned_ns < at_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, shown->slots[middle].planned_ns < at_ns);
   return low;
 }
 
@@ -152,10 +144,6 @@ static int64_t longest_job_ns(const prem_schedule *schedule) {
   return longest_ns;
 }
 
-static int64_t job_release_ns(const prem_task *task, int64_t job) {
-  return job * task->period_ns + task->release_ns;
-}
-
 /** The release behind which most phases begin within `span_ns`. */
 static int64_t busiest_release_ns(const excerpt *shown, const prem_schedule *schedule,
                                   int64_t span_ns) {
@@ -164,7 +152,8 @@ static int64_t busiest_release_ns(const excerpt *shown, const prem_schedule *sch
     const prem_task *task = &schedule->tasks[t];
     const int64_t jobs = task->period_ns > 0 ? prem_task_jobs(schedule, task) : 0;
     for (int64_t j = 0; j < prem_min_i64(jobs, MAX_CANDIDATES); ++j) {
-      const int64_t from_ns = prem_min_i64(job_release_ns(task, j), shown->length_ns - span_ns);
+      const int64_t from_ns =
+          prem_min_i64(j * task->period_ns + task->release_ns, shown->length_ns - span_ns);
       const int64_t inside =
           first_slot_from(shown, from_ns + span_ns) - first_slot_from(shown, from_ns);
       if (inside < max || (inside == max && from_ns >= best_ns))
@@ -254,11 +243,8 @@ static int32_t row_of(const excerpt *shown, const prem_slot *slot) {
 
 static int by_block(const void *a, const void *b) {
   const prem_slot *x = a, *y = b;
-  if (x->block != y->block)
-    return x->block < y->block ? -1 : 1;
-  if (x->planned_ns != y->planned_ns)
-    return x->planned_ns < y->planned_ns ? -1 : 1;
-  return (x->phase > y->phase) - (x->phase < y->phase);
+  return prem_by_numbers((int64_t[]){x->block, x->planned_ns, x->phase},
+                         (int64_t[]){y->block, y->planned_ns, y->phase}, 3);
 }
 
 /** Warm-up is left out: it has no plan. */
@@ -774,12 +760,7 @@ static prem_status draw(const prem_schedule *schedule, const char *path, FILE *s
     status = write_script(script, schedule, &shown, slots, count, path);
   if (status == PREM_OK)
     status = prem_draw_script(script, path, stop, diag);
-  free(shown.slots);
-  free(shown.lanes);
-  free(shown.lane_of);
-  free(shown.rows);
-  free(shown.first_row);
-  free(slots);
+  PREM_FREE(shown.slots, shown.lanes, shown.lane_of, shown.rows, shown.first_row, slots);
   return status;
 }
 
@@ -796,11 +777,9 @@ static prem_status draw_with_copies(const prem_schedule *schedule, const char *p
 
 prem_status prem_plan_draw(const prem_schedule *schedule, const char *path,
                            const volatile sig_atomic_t *stop, prem_diag *diag) {
-  if (!schedule->plan) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = schedule->path}, "plan",
-                  "there is no plan to draw; `ttprem plan` makes one");
-    return PREM_ERR_ARGUMENT;
-  }
+  if (!schedule->plan)
+    return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){.file = schedule->path}, "plan",
+                     "there is no plan to draw; `ttprem plan` makes one");
   FILE *script = NULL;
   prem_status status = prem_begin_script(path, &script, diag);
   if (status != PREM_OK)

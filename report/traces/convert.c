@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "prem/base/csv_quote.h"
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "report/traces/csv_reader.h"
 #include "report/traces/perfetto.h"
@@ -454,9 +456,8 @@ static prem_status refuse_choice(const converter *work) {
     snprintf(run, sizeof run, " of run %" PRId64, options->run);
   if (options->task)
     snprintf(task, sizeof task, " of task '%.*s'", PREM_NAME_BYTES, options->task);
-  prem_diag_add(work->csv.diag, PREM_ERROR, 0, (prem_place){work->csv.name, 0}, "",
-                "none of its %d phases is%s%s", work->csv.line - 2, task, run);
-  return PREM_ERR_INVALID;
+  return prem_fail(work->csv.diag, PREM_ERR_INVALID, 0, (prem_place){work->csv.name, 0}, "",
+                   "none of its %d phases is%s%s", work->csv.line - 2, task, run);
 }
 
 static prem_status convert(converter *work) {
@@ -475,17 +476,6 @@ static prem_status convert(converter *work) {
   return chose && work->kept == 0 ? refuse_choice(work) : PREM_OK;
 }
 
-static void free_room(converter *work) {
-  for (int32_t block = 0; work->blocks && block <= PREM_MAX_BLOCKS; ++block)
-    free(work->blocks[block]);
-  free((void *)work->blocks);
-  free(work->ahead);
-  free(work->named);
-  free(work->tasks.names);
-  free(work->tasks.slots);
-  prem_csv_close(&work->csv);
-}
-
 prem_status prem_trace_convert(FILE *in, const char *name, const prem_trace_options *options,
                                FILE *out, prem_diag *diag) {
   converter work = {
@@ -499,6 +489,9 @@ prem_status prem_trace_convert(FILE *in, const char *name, const prem_trace_opti
   prem_csv_open(&work.csv, in, name, diag);
   work.csv.stop = options->stop;
   prem_status status = work.ahead && work.blocks ? convert(&work) : PREM_ERR_MEMORY;
-  free_room(&work);
+  for (int32_t block = 0; work.blocks && block <= PREM_MAX_BLOCKS; ++block)
+    free(work.blocks[block]);
+  PREM_FREE((void *)work.blocks, work.ahead, work.named, work.tasks.names, work.tasks.slots);
+  prem_csv_close(&work.csv);
   return status;
 }

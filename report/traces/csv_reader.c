@@ -123,11 +123,6 @@ static bool add_field(prem_csv *csv, char *field) {
   return true;
 }
 
-/** The apostrophe that keeps a name from being a formula is not the name's own. */
-static char *without_apostrophe(char *field) {
-  return *field == '\'' && prem_text_is_formula(field) ? field + 1 : field;
-}
-
 /** Unquote in place; behind the closing quote, or NULL without one. */
 static char *unquote(char *field) {
   char *to = field;
@@ -151,7 +146,8 @@ static bool split(prem_csv *csv, char *at, char *line_end) {
       at = unquote(at);
       if (!at || (*at && *at != ','))
         return prem_csv_refuse(csv, "a quoted field that does not end with its quote");
-      field = without_apostrophe(field);
+      /* The apostrophe that keeps a name from being a formula is not the name's own. */
+      field = *field == '\'' && prem_text_is_formula(field) ? field + 1 : field;
     } else {
       at = memchr(at, ',', (size_t)(line_end - at));
       if (!at)

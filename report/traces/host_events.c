@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the host of a live session did, beside the phases: a group of tracks of its own. Numbers of
  * tracks, names and notes lie above those of phases. */
-#include <inttypes.h>
 
 #include "report/traces/perfetto.h"
 #include "ttprem/trace_file.h"
@@ -12,10 +11,6 @@ enum { NOTE_FRAME = 64, NOTE_AGE, NOTE_SHOWN_LATE };
 
 static const char *const names[PREM_HOST_DEEDS] = {"wait for a buffer", "submit", "shown",
                                                    "wait for a result", "release"};
-
-static bool is_slice(prem_host_deed deed) {
-  return deed == PREM_HOST_ACQUIRED || deed == PREM_HOST_WAITED;
-}
 
 static void begin_host(const prem_schedule *schedule, FILE *out) {
   prem_perfetto_group(out, HOST_TRACK, "host");
@@ -42,7 +37,7 @@ static void write_event(const prem_host_event *event, int64_t zero_ns, FILE *out
     if (event->age_ns != INT64_MIN)
       notes[count++] = (prem_perfetto_note){NOTE_AGE, event->age_ns};
   }
-  if (is_slice(event->deed))
+  if (event->deed == PREM_HOST_ACQUIRED || event->deed == PREM_HOST_WAITED)
     prem_perfetto_slice(out, track, name, event->begin_ns - zero_ns, event->end_ns - zero_ns, notes,
                         count);
   else

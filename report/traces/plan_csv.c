@@ -9,6 +9,7 @@
 #include "prem/base/csv_quote.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "report/traces/csv_reader.h"
 #include "ttprem/plan_file.h"
 
@@ -56,20 +57,12 @@ typedef struct row_list {
   int64_t count;
 } row_list;
 
-static int order_of(const int64_t *a, const int64_t *b, int count) {
-  for (int i = 0; i < count; ++i)
-    if (a[i] != b[i])
-      return a[i] < b[i] ? -1 : 1;
-  return 0;
-}
-
 /* ---- writing -------------------------------------------------------------------------------- */
 
 static int by_start(const void *left, const void *right) {
   const prem_slot *a = &((const plan_row *)left)->slot, *b = &((const plan_row *)right)->slot;
-  const int64_t ka[] = {a->planned_ns, a->task, a->job, a->tile, a->phase};
-  const int64_t kb[] = {b->planned_ns, b->task, b->job, b->tile, b->phase};
-  return order_of(ka, kb, 5);
+  return prem_by_numbers((int64_t[]){a->planned_ns, a->task, a->job, a->tile, a->phase},
+                         (int64_t[]){b->planned_ns, b->task, b->job, b->tile, b->phase}, 5);
 }
 
 static uint8_t follows_of(const prem_plan *plan, const prem_slot *slot) {
@@ -295,14 +288,11 @@ static bool read_whole(reading *of, uint8_t kind) {
 
 static plan_row *add_row(reading *of) {
   row_list *list = &of->list;
-  plan_row *rows = prem_grow(list->rows, (size_t)list->count, sizeof *rows);
-  if (!rows) {
+  if (!PREM_APPEND(list->rows, list->count, (plan_row){.line = of->csv.line})) {
     prem_csv_stop(&of->csv, PREM_ERR_MEMORY);
     return NULL;
   }
-  list->rows = rows;
-  rows[list->count] = (plan_row){.line = of->csv.line};
-  return &rows[list->count++];
+  return &list->rows[list->count - 1];
 }
 
 static bool read_row(reading *of, int32_t fields) {
@@ -366,9 +356,9 @@ static bool read_rows(reading *of) {
 
 static int by_tile(const void *left, const void *right) {
   const plan_row *a = left, *b = right;
-  const int64_t ka[] = {a->mode, a->slot.task, a->slot.job, a->slot.tile, a->slot.phase, a->line};
-  const int64_t kb[] = {b->mode, b->slot.task, b->slot.job, b->slot.tile, b->slot.phase, b->line};
-  return order_of(ka, kb, 6);
+  return prem_by_numbers(
+      (int64_t[]){a->mode, a->slot.task, a->slot.job, a->slot.tile, a->slot.phase, a->line},
+      (int64_t[]){b->mode, b->slot.task, b->slot.job, b->slot.tile, b->slot.phase, b->line}, 6);
 }
 
 /* Joined ones last and in pairs; before them those that follow their job, each job with its head.
@@ -381,9 +371,8 @@ static int by_kind(const void *left, const void *right) {
     return a_joined ? 1 : -1;
   if (!a_joined)
     return by_tile(left, right);
-  const int64_t ka[] = {a->slot.block, a->slot.planned_ns, a->slot.phase, a->line};
-  const int64_t kb[] = {b->slot.block, b->slot.planned_ns, b->slot.phase, b->line};
-  return order_of(ka, kb, 4);
+  return prem_by_numbers((int64_t[]){a->slot.block, a->slot.planned_ns, a->slot.phase, a->line},
+                         (int64_t[]){b->slot.block, b->slot.planned_ns, b->slot.phase, b->line}, 4);
 }
 
 static bool is_one_tile(const plan_row *a, const plan_row *b) {
@@ -423,11 +412,11 @@ static bool judge_tiles(reading *of) {
 
 static int by_job(const void *left, const void *right) {
   const plan_row *a = left, *b = right;
-  const int64_t ka[] = {a->slot.task, a->slot.block, a->slot.job,
-                        a->follows,   a->slot.tile,  a->slot.phase};
-  const int64_t kb[] = {b->slot.task, b->slot.block, b->slot.job,
-                        b->follows,   b->slot.tile,  b->slot.phase};
-  return order_of(ka, kb, 6);
+  return prem_by_numbers((int64_t[]){a->slot.task, a->slot.block, a->slot.job, a->follows,
+                                     a->slot.tile, a->slot.phase},
+                         (int64_t[]){b->slot.task, b->slot.block, b->slot.job, b->follows,
+                                     b->slot.tile, b->slot.phase},
+                         6);
 }
 
 static bool is_one_job(const plan_row *a, const plan_row *b) {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "prem/model/private.h"
 #include "runtime/core/image.h"
 
@@ -95,11 +97,10 @@ static prem_status check_memory(const prem_arrays *arrays, prem_diag *diag) {
                (has_reference(arrays, a) ? (double)arrays->reference[a].slots : 0));
   if (needed <= machine)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, schedule->arrays[0].place, "arrays",
-                "need %.1f GB of memory with the references of those that are written, this "
-                "machine has %.1f GB; make them smaller",
-                needed / 1e9, machine / 1e9);
-  return PREM_ERR_MEMORY;
+  return prem_fail(diag, PREM_ERR_MEMORY, 0, schedule->arrays[0].place, "arrays",
+                   "need %.1f GB of memory with the references of those that are written, this "
+                   "machine has %.1f GB; make them smaller",
+                   needed / 1e9, machine / 1e9);
 }
 
 static prem_status allocate_all(prem_arrays *arrays) {
@@ -144,8 +145,7 @@ static prem_status fill_from_file(const prem_array *array, prem_storage *storage
   if (status == PREM_OK || status == PREM_ERR_MEMORY)
     return status;
   snprintf(key, sizeof key, "arrays.%s.file", array->name);
-  prem_diag_add(diag, PREM_ERROR, 24, array->place, key, "%s", reason);
-  return status;
+  return prem_fail(diag, status, 24, array->place, key, "%s", reason);
 }
 
 /* All of them, so that the user hears of every broken file at once. */
@@ -321,9 +321,8 @@ static prem_status refuse_unwritten_inputs(const prem_arrays *arrays, const refe
     const int32_t array = missing_input(arrays, &schedule->tasks[t], order);
     if (order->task_done[t] || array < 0)
       continue;
-    char key[PREM_NAME_BYTES + 16];
-    snprintf(key, sizeof key, "tasks.%s.arrays", schedule->tasks[t].name);
-    prem_diag_add(diag, PREM_ERROR, 45, schedule->tasks[t].place, key,
+    prem_diag_add(diag, PREM_ERROR, 45, schedule->tasks[t].place,
+                  prem_key("tasks.%s.arrays", schedule->tasks[t].name).text,
                   "reads array \"%s\", which no task before it writes: it would find there what "
                   "an earlier run left; give it an input of its own",
                   schedule->arrays[array].name);
@@ -732,16 +731,8 @@ void prem_arrays_free(prem_arrays *arrays) {
       free(arrays->first[a].base);
   }
   prem_versions_free(&arrays->versions);
-  free(arrays->first);
-  free(arrays->made);
-  free(arrays->made_at);
-  free(arrays->changed_at);
-  free(arrays->is_open);
-  free(arrays->servers);
-  free(arrays->storage);
-  free(arrays->reference);
-  free(arrays->tolerance);
-  free(arrays);
+  PREM_FREE(arrays->first, arrays->made, arrays->made_at, arrays->changed_at, arrays->is_open,
+            arrays->servers, arrays->storage, arrays->reference, arrays->tolerance, arrays);
 }
 
 void prem_arrays_poison(prem_arrays *arrays) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/numbers.h"
 
 enum {
@@ -47,11 +48,10 @@ prem_status prem_arrivals_begin(prem_arrivals *arrivals, prem_errands *errands,
   arrivals->sends = error == 0;
   if (arrivals->sends)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "errands",
-                "cannot start the thread that sends them: %s; end other programs, or raise "
-                "`ulimit -u`",
-                strerror(error));
-  return PREM_ERR_UNAVAILABLE;
+  return prem_fail(diag, PREM_ERR_UNAVAILABLE, 0, (prem_place){0}, "errands",
+                   "cannot start the thread that sends them: %s; end other programs, or raise "
+                   "`ulimit -u`",
+                   strerror(error));
 }
 
 void prem_arrivals_end(prem_arrivals *arrivals) {

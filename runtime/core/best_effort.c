@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "runtime/core/early_reads.h"
 #include "runtime/core/recorder.h"
 
@@ -175,17 +177,15 @@ static prem_status compile_order(prem_free_part *part, prem_diag *diag) {
 static prem_status judge_data(const prem_free_part *part, prem_diag *diag) {
   const prem_schedule *schedule = part->schedule;
   for (int32_t a = 0; a < schedule->array_count; ++a)
-    if (schedule->arrays[a].versions > 0) {
-      prem_diag_add(diag, PREM_ERROR, 45, schedule->arrays[a].place, schedule->arrays[a].name,
-                    "is a state array, and best-effort tasks can have none; leave `versions` out");
-      return PREM_ERR_INVALID;
-    }
+    if (schedule->arrays[a].versions > 0)
+      return prem_fail(
+          diag, PREM_ERR_INVALID, 45, schedule->arrays[a].place, schedule->arrays[a].name,
+          "is a state array, and best-effort tasks can have none; leave `versions` out");
   if (!part->arrays->made_at)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 45, schedule->tasks[0].place, "after",
-                "a best-effort task reads an array before another one writes it; let it come "
-                "`after` that one");
-  return PREM_ERR_INVALID;
+  return prem_fail(diag, PREM_ERR_INVALID, 45, schedule->tasks[0].place, "after",
+                   "a best-effort task reads an array before another one writes it; let it come "
+                   "`after` that one");
 }
 
 static prem_status find_bounds(prem_free_part *part) {
@@ -221,25 +221,10 @@ static void count_critical(naming *n) {
   }
 }
 
-static bool add_due(naming *n, const prem_due *due) {
-  prem_due *grown = prem_grow(n->part->due, (size_t)n->count, sizeof *grown);
-  if (!grown)
-    return false;
-  n->part->due = grown;
-  grown[n->count++] = *due;
-  return true;
-}
-
 /* The first window that ends behind an instant. */
 static int32_t first_behind(const prem_gate_list *list, int64_t at_ns) {
   int32_t low = 0, high = list->count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (list->windows[middle].end_ns > at_ns)
-      high = middle;
-    else
-      low = middle + 1;
-  }
+  PREM_BISECT(low, high, middle, list->windows[middle].end_ns <= at_ns);
   return low;
 }
 
@@ -265,7 +250,8 @@ static bool note_slot(naming *n, const prem_slot *slot) {
         n->first_ns[due.window] = from_ns;
         part->closed_for[due.window] = due.task;
       }
-      if (part->closed.windows[due.window].start_ns >= n->warm_ns && !add_due(n, &due))
+      if (part->closed.windows[due.window].start_ns >= n->warm_ns &&
+          !PREM_APPEND(n->part->due, n->count, due))
         return false;
     }
   }
@@ -274,11 +260,9 @@ static bool note_slot(naming *n, const prem_slot *slot) {
 
 static int by_window(const void *left, const void *right) {
   const prem_due *a = left, *b = right;
-  if (a->window != b->window)
-    return a->window < b->window ? -1 : 1;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  return (a->jobs < b->jobs) - (a->jobs > b->jobs); /* of each task the last job counts */
+  /* of each task the last job counts */
+  return prem_by_numbers((int64_t[]){a->window, a->task, -(int64_t)a->jobs},
+                         (int64_t[]){b->window, b->task, -(int64_t)b->jobs}, 3);
 }
 
 static void sort_due(naming *n) {
@@ -319,9 +303,7 @@ static prem_status name_windows(prem_free_part *part, const prem_schedule *whole
     if (status == PREM_OK)
       sort_due(&n);
   }
-  free(n.critical);
-  free(n.first_ns);
-  free(slots);
+  PREM_FREE(n.critical, n.first_ns, slots);
   return status;
 }
 
@@ -373,13 +355,8 @@ void prem_free_part_free(prem_free_part *part) {
   prem_arrays_free(part->arrays);
   prem_program_free(part->program);
   prem_schedule_free(part->schedule);
-  free(part->ahead_ns);
-  free((void *)part->closed.windows);
-  free(part->closed_for);
-  free(part->due);
-  free(part->due_from);
-  free(part->jobs);
-  free(part);
+  PREM_FREE(part->ahead_ns, (void *)part->closed.windows, part->closed_for, part->due,
+            part->due_from, part->jobs, part);
 }
 
 prem_status prem_free_part_judge(const prem_free_part *part, uint32_t others, prem_mode mode,
@@ -429,9 +406,7 @@ void prem_best_effort_trace_free(prem_best_effort_trace *trace) {
   if (!trace)
     return;
   prem_trace_free(trace->trace);
-  free(trace->errands);
-  free(trace->counts);
-  free(trace);
+  PREM_FREE(trace->errands, trace->counts, trace);
 }
 
 void prem_best_effort_trace_clear(prem_best_effort_trace *trace) {

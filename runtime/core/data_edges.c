@@ -2,20 +2,12 @@
 /* Which jobs must not overtake which, for the sake of an array that they share. */
 #include "runtime/core/data_edges.h"
 
+#include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
+#include "prem/model/conflicts.h"
 #include "runtime/core/compilation.h"
 
 #include <stdlib.h>
-
-/* One task's use of one array. */
-typedef struct array_use {
-  int32_t array, task;
-  bool writes;
-} array_use;
-
-/* The phases of `task` from `phase` on must not overtake jobs of `before`. */
-typedef struct conflict {
-  int32_t task, before, phase;
-} conflict;
 
 /* When a job is at work, in the plan. */
 typedef struct job_span {
@@ -25,108 +17,10 @@ typedef struct job_span {
 
 typedef struct ordering {
   prem_program *program;
-  array_use *uses;
-  int64_t use_count;
-  conflict *conflicts;
+  prem_conflict *conflicts;
   int64_t conflict_count;
   job_span **spans; /* [task]; NULL: has no part in a conflict */
 } ordering;
-
-/* ---- who shares what ------------------------------------------------------------------------- */
-
-static int compare_uses(const void *left, const void *right) {
-  const array_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  return (a->task > b->task) - (a->task < b->task);
-}
-
-static prem_status collect_uses(ordering *o) {
-  const prem_schedule *schedule = o->program->schedule;
-  size_t ports = 0;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    ports += schedule->tasks[t].definition ? (size_t)schedule->tasks[t].definition->port_count : 0;
-  o->uses = malloc((ports + 1) * sizeof *o->uses);
-  if (!o->uses)
-    return PREM_ERR_MEMORY;
-  for (int32_t t = 0; t < schedule->task_count; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-      if (!prem_is_versioned(&o->program->versions, task->arrays[p]))
-        o->uses[o->use_count++] =
-            (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
-  }
-  qsort(o->uses, (size_t)o->use_count, sizeof *o->uses, compare_uses);
-  return PREM_OK;
-}
-
-/* The phase in which a task touches an array. */
-static int32_t touching_phase(const ordering *o, const array_use *use) {
-  if (o->program->schedule->tasks[use->task].definition->compatible)
-    return PREM_COMPUTE;
-  return use->writes ? PREM_WRITEBACK : PREM_PREFETCH;
-}
-
-static void add_conflict(ordering *o, const array_use *use, const array_use *before) {
-  if (o->conflicts)
-    o->conflicts[o->conflict_count] = (conflict){use->task, before->task, touching_phase(o, use)};
-  ++o->conflict_count;
-}
-
-/* Each writer of an array against all its other users; without room for them they are counted. */
-static void add_conflicts(ordering *o, const array_use *uses, int64_t count) {
-  for (int64_t w = 0; w < count; ++w)
-    for (int64_t u = 0; uses[w].writes && u < count; ++u) {
-      if (uses[u].task == uses[w].task)
-        continue;
-      add_conflict(o, &uses[w], &uses[u]);
-      if (!uses[u].writes)
-        add_conflict(o, &uses[u], &uses[w]);
-    }
-}
-
-static void find_conflicts(ordering *o) {
-  o->conflict_count = 0;
-  for (int64_t first = 0, next; first < o->use_count; first = next) {
-    for (next = first; next < o->use_count && o->uses[next].array == o->uses[first].array;)
-      ++next;
-    add_conflicts(o, &o->uses[first], next - first);
-  }
-}
-
-static int compare_conflicts(const void *left, const void *right) {
-  const conflict *a = left, *b = right;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->before != b->before)
-    return a->before < b->before ? -1 : 1;
-  return (a->phase > b->phase) - (a->phase < b->phase);
-}
-
-/* Tasks may share several arrays. */
-static void say_once(ordering *o) {
-  int64_t kept = 0;
-  for (int64_t i = 0; i < o->conflict_count; ++i)
-    if (i == 0 || compare_conflicts(&o->conflicts[i], &o->conflicts[kept - 1]) != 0)
-      o->conflicts[kept++] = o->conflicts[i];
-  o->conflict_count = kept;
-}
-
-static prem_status collect_conflicts(ordering *o) {
-  prem_status status = collect_uses(o);
-  if (status)
-    return status;
-  find_conflicts(o);
-  if (o->conflict_count == 0)
-    return PREM_OK;
-  o->conflicts = malloc((size_t)o->conflict_count * sizeof *o->conflicts);
-  if (!o->conflicts)
-    return PREM_ERR_MEMORY;
-  find_conflicts(o);
-  qsort(o->conflicts, (size_t)o->conflict_count, sizeof *o->conflicts, compare_conflicts);
-  say_once(o);
-  return PREM_OK;
-}
 
 /* ---- when the plan has them at work ---------------------------------------------------------- */
 
@@ -157,8 +51,7 @@ static prem_status make_spans(ordering *o) {
 static void widen_span(job_span *span, const prem_slot *slot) {
   const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->planned_ns;
   for (int p = 0; p <= slot->phase; ++p)
-    if (begin_ns < span->planned_ns[p])
-      span->planned_ns[p] = begin_ns;
+    span->planned_ns[p] = prem_min_i64(span->planned_ns[p], begin_ns);
   if (slot->planned_ns + slot->length_ns > span->planned_end_ns)
     span->planned_end_ns = slot->planned_ns + slot->length_ns;
 }
@@ -193,13 +86,7 @@ static void fill_spans(const ordering *o, const prem_slot *slots, int64_t slot_c
 /* How many of these jobs have ended at an instant of the same hyperperiod. */
 static int32_t count_ended(const job_span *spans, int32_t jobs, int64_t at_ns) {
   int32_t low = 0, high = jobs;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (spans[middle].planned_end_ns <= at_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, spans[middle].planned_end_ns <= at_ns);
   return low;
 }
 
@@ -240,13 +127,13 @@ static prem_status append_edge(prem_task_program *task, const prem_dependency *e
   return PREM_OK;
 }
 
-static prem_status add_edge(const ordering *o, const conflict *between) {
+static prem_status add_edge(const ordering *o, const prem_conflict *between) {
   prem_task_program *task = &o->program->tasks[between->task];
   if (prem_task_is_off(o->program, between->task))
     return PREM_OK;
   prem_dependency edge = {
       .task = between->before,
-      .phase = between->phase,
+      .phase = (int32_t)between->phase,
       .by_block = prem_tasks_are_by_block(o->program->schedule, between->task, between->before),
       .needed_jobs = malloc((size_t)task->jobs * sizeof *edge.needed_jobs)};
   if (!edge.needed_jobs)
@@ -288,18 +175,11 @@ static prem_status add_version_edges(prem_program *program) {
   return status;
 }
 
-static void free_ordering(ordering *o) {
-  for (int32_t t = 0; o->spans && t < o->program->schedule->task_count; ++t)
-    free(o->spans[t]);
-  free(o->spans);
-  free(o->uses);
-  free(o->conflicts);
-}
-
 prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *slots,
                                         int64_t slot_count) {
   ordering o = {.program = program};
-  prem_status status = collect_conflicts(&o);
+  prem_status status =
+      prem_conflicts_new(program->schedule, &program->versions, &o.conflicts, &o.conflict_count);
   if (!status && o.conflict_count > 0) {
     status = make_spans(&o);
     if (!status)
@@ -307,6 +187,9 @@ prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *
     for (int64_t i = 0; !status && i < o.conflict_count; ++i)
       status = add_edge(&o, &o.conflicts[i]);
   }
-  free_ordering(&o);
+  for (int32_t t = 0; o.spans && t < o.program->schedule->task_count; ++t)
+    free(o.spans[t]);
+  free(o.spans);
+  free(o.conflicts);
   return status ? status : add_version_edges(program);
 }

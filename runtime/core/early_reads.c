@@ -2,9 +2,9 @@
 /* Arrays that are read before they are written, and what is made of them. */
 #include "runtime/core/early_reads.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/numbers.h"
 
 /* How many jobs of the writer, from the hyperperiod's first, are over when a job reads: two tasks
@@ -56,10 +56,9 @@ static void find_open(prem_arrays *arrays, const prem_program *program, prem_dia
       grew |= spread_open(arrays, program, &v->uses[u]);
   }
   for (int32_t a = 0; a < program->schedule->array_count; ++a) {
-    char key[PREM_NAME_BYTES + 16];
-    snprintf(key, sizeof key, "arrays.%s", program->schedule->arrays[a].name);
     if (arrays->is_open[a])
-      prem_diag_add(diag, PREM_WARNING, 0, program->schedule->arrays[a].place, key,
+      prem_diag_add(diag, PREM_WARNING, 0, program->schedule->arrays[a].place,
+                    prem_key("arrays.%s", program->schedule->arrays[a].name).text,
                     "is made of an array that is read while it is written for the first time, so "
                     "nobody knows what it is at first: it is compared once a run has settled, "
                     "after some hyperperiods (--scenario resident)");

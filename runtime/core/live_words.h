@@ -16,7 +16,6 @@
 #define TTPREM_RUNTIME_CORE_LIVE_WORDS_H
 
 #include <stdalign.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 enum { PREM_LINE_BYTES = 128 }; /* two cache lines, which the prefetcher fetches in pairs */

@@ -2,6 +2,10 @@
 /* Compiling a plan: slots into the tables of records that the blocks execute. */
 #include "runtime/core/program.h"
 
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "prem/model/modes.h"
 #include "runtime/core/compilation.h"
 #include "runtime/core/data_edges.h"
@@ -53,10 +57,9 @@ static prem_status compile_after(prem_program *program, int32_t task) {
 
 static prem_status refuse_jobs(const prem_program *program, const prem_task *task, int64_t jobs,
                                prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 13, task->place, task->name,
-                "%lld jobs in a hyperperiod of %lld ns; the limit is %lld phases", (long long)jobs,
-                (long long)program->hyperperiod_ns, (long long)PREM_MAX_SLOTS);
-  return PREM_ERR_INVALID;
+  return prem_fail(diag, PREM_ERR_INVALID, 13, task->place, task->name,
+                   "%lld jobs in a hyperperiod of %lld ns; the limit is %lld phases",
+                   (long long)jobs, (long long)program->hyperperiod_ns, (long long)PREM_MAX_SLOTS);
 }
 
 /* Warm-up tiles stand before everything else in a block's tables: what they would wait for might
@@ -65,11 +68,10 @@ static prem_status judge_warmup(const prem_program *program, const prem_task *ta
                                 prem_diag *diag) {
   if (program->plan->warmup_tiles == 0 || task->period_ns || task->after_count == 0)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 26, task->after[0].place, task->name,
-                "comes after task '%s', but its %d warm-up tiles run before all others: leave "
-                "`warmup_tiles` or `after` out",
-                program->schedule->tasks[task->after[0].task].name, program->plan->warmup_tiles);
-  return PREM_ERR_INVALID;
+  return prem_fail(diag, PREM_ERR_INVALID, 26, task->after[0].place, task->name,
+                   "comes after task '%s', but its %d warm-up tiles run before all others: leave "
+                   "`warmup_tiles` or `after` out",
+                   program->schedule->tasks[task->after[0].task].name, program->plan->warmup_tiles);
 }
 
 static prem_status compile_tasks(prem_program *program, prem_diag *diag) {
@@ -89,10 +91,6 @@ static prem_status compile_tasks(prem_program *program, prem_diag *diag) {
       return status;
   }
   return PREM_OK;
-}
-
-static int32_t max_i32(int32_t a, int32_t b) {
-  return a > b ? a : b;
 }
 
 /* Only where there is work: a table of all blocks and tasks could be thousands of times as large.
@@ -120,8 +118,8 @@ static prem_status place_tasks(prem_program *program) {
       prem_block_program *block = &program->blocks[task->blocks[position]];
       program->block_tasks[block->tasks - program->block_tasks + block->task_count++] =
           (prem_block_task){t, position};
-      block->in_bytes = max_i32(block->in_bytes, task->in_bytes);
-      block->out_bytes = max_i32(block->out_bytes, task->out_bytes);
+      block->in_bytes = prem_max_i32(block->in_bytes, task->in_bytes);
+      block->out_bytes = prem_max_i32(block->out_bytes, task->out_bytes);
     }
   }
   return PREM_OK;
@@ -129,13 +127,7 @@ static prem_status place_tasks(prem_program *program) {
 
 int32_t prem_block_position(const prem_block_program *block, int32_t task) {
   int32_t low = 0, high = block->task_count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (block->tasks[middle].task < task)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, block->tasks[middle].task < task);
   return low < block->task_count && block->tasks[low].task == task ? block->tasks[low].position
                                                                    : -1;
 }
@@ -144,11 +136,11 @@ int32_t prem_block_position(const prem_block_program *block, int32_t task) {
 
 static prem_status refuse_length(const prem_program *program, const prem_task *task,
                                  prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 21, program->plan->place, "plan.hyperperiod_ns",
-                "is %lld ns, in which task '%s', which uses a state array, has another number of "
-                "jobs than the periods make: plan again",
-                (long long)program->hyperperiod_ns, task->name);
-  return PREM_ERR_INVALID;
+  return prem_fail(
+      diag, PREM_ERR_INVALID, 21, program->plan->place, "plan.hyperperiod_ns",
+      "is %lld ns, in which task '%s', which uses a state array, has another number of "
+      "jobs than the periods make: plan again",
+      (long long)program->hyperperiod_ns, task->name);
 }
 
 static prem_status find_versions(prem_program *program, prem_diag *diag) {
@@ -318,12 +310,10 @@ static prem_status add_plan(prem_program *program, int32_t mode, const uint32_t 
                             prem_diag *diag) {
   const prem_schedule *schedule = program->schedule;
   const prem_plan *plan = prem_schedule_plan_of(schedule, mode);
-  if (!plan) {
-    prem_diag_add(diag, PREM_ERROR, 51, schedule->operating_modes[mode].place,
-                  "live.operating_modes", "mode '%s' has a `policy`, but no plan: plan again",
-                  schedule->operating_modes[mode].name);
-    return PREM_ERR_INVALID;
-  }
+  if (!plan)
+    return prem_fail(diag, PREM_ERR_INVALID, 51, schedule->operating_modes[mode].place,
+                     "live.operating_modes", "mode '%s' has a `policy`, but no plan: plan again",
+                     schedule->operating_modes[mode].name);
   prem_program *other = new_program(schedule, plan);
   if (!other)
     return PREM_ERR_MEMORY;
@@ -391,9 +381,7 @@ void prem_program_free(prem_program *program) {
   prem_versions_free(&program->versions);
   for (int32_t p = 1; p < program->plan_count; ++p)
     prem_program_free(program->plans[p]);
-  free(program->plans);
-  free(program->off);
-  free(program);
+  PREM_FREE(program->plans, program->off, program);
 }
 
 bool prem_block_memory_first(const prem_block_program *block, int32_t m, int32_t c) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A block's tables of records: their order, the phases of each tile, flags. */
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "runtime/core/compilation.h"
 
 #include <stdio.h>
@@ -20,9 +22,8 @@ typedef struct prem_share {
 } share;
 
 static prem_status refuse(const prem_compilation *c, int code, const char *reason) {
-  prem_diag_add(c->diag, PREM_ERROR, code, c->program->plan->place, "plan", "block %d: %s",
-                c->block_index, reason);
-  return PREM_ERR_INVALID;
+  return prem_fail(c->diag, PREM_ERR_INVALID, code, c->program->plan->place, "plan", "block %d: %s",
+                   c->block_index, reason);
 }
 
 /* ---- the order of a block ------------------------------------------------------------------- */
@@ -39,11 +40,6 @@ static bool is_ordered(const entry *entries, int64_t count) {
     if (compare_entries(&entries[i - 1], &entries[i]) > 0)
       return false;
   return true;
-}
-
-static void order_entries(entry *entries, int64_t count) {
-  if (!is_ordered(entries, count))
-    qsort(entries, (size_t)count, sizeof *entries, compare_entries);
 }
 
 static prem_status bucket_entries(prem_compilation *c, int64_t slot_count) {
@@ -327,15 +323,6 @@ static void flag_records(const prem_compilation *c) {
 
 /* ---- putting it together -------------------------------------------------------------------- */
 
-static void leave_block(prem_compilation *c) {
-  free(c->order);
-  free(c->tiles);
-  free(c->job_seen);
-  c->order = NULL;
-  c->tiles = NULL;
-  c->job_seen = NULL;
-}
-
 static prem_status compile_block(prem_compilation *c, int32_t b) {
   c->block_index = b;
   c->block = &c->program->blocks[b];
@@ -344,7 +331,8 @@ static prem_status compile_block(prem_compilation *c, int32_t b) {
   if (count > INT32_MAX)
     return refuse(c, 20, "more phases than a table holds");
   shift_warmup(c, entries, count);
-  order_entries(entries, count);
+  if (!is_ordered(entries, count))
+    qsort(entries, (size_t)count, sizeof *entries, compare_entries);
   prem_status status = fill_tables(c, entries, count);
   if (!status)
     status = judge_spread(c);
@@ -371,7 +359,10 @@ static prem_status compile_blocks(prem_compilation *c, int64_t slot_count) {
   prem_status status = bucket_entries(c, slot_count);
   for (int32_t b = 0; !status && b < c->program->block_count; ++b) {
     status = compile_block(c, b);
-    leave_block(c);
+    PREM_FREE(c->order, c->tiles, c->job_seen);
+    c->order = NULL;
+    c->tiles = NULL;
+    c->job_seen = NULL;
   }
   return status;
 }
@@ -385,8 +376,6 @@ prem_status prem_tables_make(prem_program *program, const prem_slot *slots, int6
                         .entries = malloc(((size_t)slot_count + 1) * sizeof *c.entries)};
   prem_status status = c.entries ? compile_blocks(&c, slot_count) : PREM_ERR_MEMORY;
   program->record_count = slot_count;
-  free(c.entries);
-  free(c.first_entry);
-  free(c.shares);
+  PREM_FREE(c.entries, c.first_entry, c.shares);
   return status;
 }

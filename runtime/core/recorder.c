@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 enum { CELLS_ALIGNMENT_BYTES = 128 }; /* two cache lines: the prefetcher fetches them in pairs */
@@ -31,15 +32,6 @@ static size_t stats_stride_bytes(int32_t task_count) {
   return (bytes + CELLS_ALIGNMENT_BYTES - 1) & ~(size_t)(CELLS_ALIGNMENT_BYTES - 1);
 }
 
-static void clear_stats(prem_phase_stats *stats, int32_t task_count) {
-  for (int32_t i = 0; i < task_count * PREM_PHASE_COUNT; ++i)
-    prem_phase_stats_clear(&stats[i]);
-}
-
-static int64_t records_of(const prem_block_program *block) {
-  return (int64_t)block->memory_count + block->compute_count;
-}
-
 /* Where the room of a block begins that has `before` of all records ahead of it. */
 static int64_t room_begin(const prem_program *program, const prem_trace *trace, int64_t before) {
   if (program->record_count == 0)
@@ -55,9 +47,7 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
   prem_late_log *late = malloc(sizeof *late);
   unsigned char *stats = one_thread ? NULL : aligned_alloc(CELLS_ALIGNMENT_BYTES, blocks * stride);
   if (!recorders || !late || (!stats && !one_thread)) {
-    free(recorders);
-    free(late);
-    free(stats);
+    PREM_FREE(recorders, late, stats);
     return PREM_ERR_MEMORY;
   }
   atomic_init(&late->count, 0);
@@ -65,7 +55,7 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
   int64_t before = 0;
   for (size_t b = 0; b < blocks; ++b) {
     int64_t begin = room_begin(program, trace, before);
-    before += records_of(&program->blocks[b]);
+    before += (int64_t)program->blocks[b].memory_count + program->blocks[b].compute_count;
     prem_phase_stats *own = one_thread ? NULL : (prem_phase_stats *)(void *)(stats + b * stride);
     recorders[b] = (prem_recorder){.records = trace->records + begin,
                                    .capacity = room_begin(program, trace, before) - begin,
@@ -75,7 +65,8 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
                                    .late_ns = program->schedule->platform.late_ns,
                                    .late = late};
     if (own)
-      clear_stats(own, trace->task_count);
+      for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
+        prem_phase_stats_clear(&own[i]);
   }
   *out = recorders;
   return PREM_OK;

@@ -3,10 +3,10 @@
 #include "runtime/core/red_zones.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/numbers.h"
 #include "prem/model/scratchpad.h"
 #include "runtime/core/windows.h"
@@ -168,16 +168,13 @@ prem_status prem_stray_tell(const prem_task *task, int32_t tile, const prem_stra
                             prem_diag *diag) {
   const prem_kernel *kernel = task->definition;
   const bool is_work = stray->port == kernel->port_count;
-  char key[PREM_NAME_BYTES + 16];
-  snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
-  prem_diag_add(diag, PREM_ERROR, 31, task->place, key,
-                "kernel '%s' wrote row %" PRId64 ", column %" PRId64
-                " of '%s' in tile %d, whose view has %d x %d elements; compute may write to its "
-                "views alone",
-                kernel->name, stray->row, stray->column,
-                is_work ? "work area" : kernel->ports[stray->port].name, tile, stray->rows,
-                stray->columns);
-  return PREM_ERR_WRONG;
+  return prem_fail(
+      diag, PREM_ERR_WRONG, 31, task->place, prem_key("tasks.%s.kernel", task->name).text,
+      "kernel '%s' wrote row %" PRId64 ", column %" PRId64
+      " of '%s' in tile %d, whose view has %d x %d elements; compute may write to its "
+      "views alone",
+      kernel->name, stray->row, stray->column,
+      is_work ? "work area" : kernel->ports[stray->port].name, tile, stray->rows, stray->columns);
 }
 
 /* ---- all tiles ------------------------------------------------------------------------------- */

@@ -2,17 +2,13 @@
 #include "runtime/core/stalls.h"
 
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 /* The first gap that ends after an instant. */
 static int64_t first_after(const prem_watch *watch, int64_t at_ns) {
   int64_t first = 0, behind = watch->gap_count;
-  while (first < behind) {
-    const int64_t middle = first + (behind - first) / 2;
-    if (watch->gaps[middle].start_ns + watch->gaps[middle].length_ns <= at_ns)
-      first = middle + 1;
-    else
-      behind = middle;
-  }
+  PREM_BISECT(first, behind, middle,
+              watch->gaps[middle].start_ns + watch->gaps[middle].length_ns <= at_ns);
   return first;
 }
 

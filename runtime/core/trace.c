@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trace: its room, its counts, its CSV form. */
+#include "prem/base/list.h"
+#include "prem/base/sorting.h"
 #include "runtime/core/best_effort.h"
 #include "runtime/core/recorder.h"
 
@@ -103,14 +105,8 @@ bool prem_trace_is_of(const prem_trace *trace, const prem_schedule *schedule) {
 void prem_trace_free(prem_trace *trace) {
   if (!trace)
     return;
-  free(trace->first_job);
-  free(trace->records);
-  free(trace->late);
-  free(trace->stats);
-  free(trace->job_end_ns);
-  free(trace->away_ns);
-  free(trace->epoch_ns);
-  free(trace->operating_mode);
+  PREM_FREE(trace->first_job, trace->records, trace->late, trace->stats, trace->job_end_ns,
+            trace->away_ns, trace->epoch_ns, trace->operating_mode);
   prem_best_effort_trace_free(trace->best_effort);
   free(trace);
 }
@@ -175,25 +171,13 @@ void prem_phase_stats_merge(prem_phase_stats *to, const prem_phase_stats *from) 
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-static int order_of(int64_t a, int64_t b) {
-  return (a > b) - (a < b);
-}
-
 static int compare_records(const void *left, const void *right) {
   const prem_trace_record *a = left, *b = right;
   if (a->start_ns != b->start_ns)
-    return order_of(a->start_ns, b->start_ns);
-  if (a->block != b->block)
-    return order_of(a->block, b->block);
-  if (a->phase != b->phase)
-    return order_of(a->phase, b->phase);
-  if (a->hyperperiod != b->hyperperiod)
-    return order_of(a->hyperperiod, b->hyperperiod);
-  if (a->task != b->task)
-    return order_of(a->task, b->task);
-  if (a->job != b->job)
-    return order_of(a->job, b->job);
-  return order_of(a->tile, b->tile);
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return prem_by_numbers((int64_t[]){a->block, a->phase, a->hyperperiod, a->task, a->job, a->tile},
+                         (int64_t[]){b->block, b->phase, b->hyperperiod, b->task, b->job, b->tile},
+                         6);
 }
 
 /* As one block leaves them: sorting would ask for as much memory again. */
@@ -259,28 +243,31 @@ static void quote_name(const char *name, char *out) {
   *out = 0;
 }
 
+static char *put_cell(char *at, int64_t value) {
+  at = put_number(at, value);
+  *at++ = ',';
+  return at;
+}
+
+static char *put_name(char *at, const char *name) {
+  at = put_text(at, name);
+  *at++ = ',';
+  return at;
+}
+
 static char *put_line(char *at, const prem_trace_record *record, const char *task, int64_t run) {
-  at = put_number(at, run);
-  *at++ = ',';
-  at = put_text(at, task);
-  *at++ = ',';
-  at = put_number(at, record->block);
-  *at++ = ',';
-  at = put_number(at, record->tile);
-  *at++ = ',';
-  at = put_text(at, prem_phase_name((prem_phase)record->phase));
-  *at++ = ',';
+  at = put_cell(at, run);
+  at = put_name(at, task);
+  at = put_cell(at, record->block);
+  at = put_cell(at, record->tile);
+  at = put_name(at, prem_phase_name((prem_phase)record->phase));
   if (record->release_ns != PREM_NO_RELEASE)
     at = put_number(at, record->release_ns);
   *at++ = ',';
-  at = put_number(at, record->ready_ns);
-  *at++ = ',';
-  at = put_number(at, record->start_ns);
-  *at++ = ',';
-  at = put_number(at, record->end_ns);
-  *at++ = ',';
-  at = put_number(at, record->job);
-  *at++ = ',';
+  at = put_cell(at, record->ready_ns);
+  at = put_cell(at, record->start_ns);
+  at = put_cell(at, record->end_ns);
+  at = put_cell(at, record->job);
   at = put_number(at, record->issue_ns);
   *at++ = '\n';
   return at;
@@ -303,18 +290,12 @@ static bool write_lines(const prem_trace *trace, const char (*names)[QUOTED_NAME
 
 static char *put_late(char *at, const prem_late_release *late, const char *mode, const char *task,
                       int64_t run) {
-  at = put_text(at, mode);
-  *at++ = ',';
-  at = put_number(at, run);
-  *at++ = ',';
-  at = put_text(at, task);
-  *at++ = ',';
-  at = put_number(at, late->block);
-  *at++ = ',';
-  at = put_number(at, late->tile);
-  *at++ = ',';
-  at = put_text(at, prem_phase_name((prem_phase)late->phase));
-  *at++ = ',';
+  at = put_name(at, mode);
+  at = put_cell(at, run);
+  at = put_name(at, task);
+  at = put_cell(at, late->block);
+  at = put_cell(at, late->tile);
+  at = put_name(at, prem_phase_name((prem_phase)late->phase));
   at = put_number(at, late->late_ns);
   *at++ = '\n';
   return at;

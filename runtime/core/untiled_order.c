@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 /* How far ordering has come with a task. */
@@ -110,9 +111,7 @@ prem_status prem_untiled_order_new(const prem_program *program, prem_untiled_ord
     order_all(&at, (int64_t)jobs);
     status = PREM_OK;
   }
-  free(at.tasks);
-  free(at.numbers);
-  free(at.earliest_ns);
+  PREM_FREE(at.tasks, at.numbers, at.earliest_ns);
   if (status != PREM_OK)
     prem_untiled_order_free(out);
   return status;

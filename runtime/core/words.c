@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "prem/base/fail.h"
 #include "prem/model/private.h"
 
 /* The first tile whose row of a window begins or ends within a word, not counting an end at the
@@ -64,12 +65,12 @@ static prem_status judge_port(const prem_schedule *schedule, const prem_task *ta
       first_ragged(task, &task->windows[port], array->shape[3], element_bytes, &begin, &end);
   if (tile >= 0) {
     snprintf(key, sizeof key, "tasks.%s.tile", task->name);
-    prem_diag_add(diag, PREM_ERROR, 31, task->place, key,
-                  "tile %" PRId64 " writes the elements %" PRId64 " to %" PRId64
-                  " of the rows of array '%s' ('%s', %s), the GPU writes %d bytes at a time; let "
-                  "tiles be a multiple of %d elements wide",
-                  tile, begin, end - 1, array->name, name, type, PREM_WORD_BYTES, whole);
-    return PREM_ERR_INVALID;
+    return prem_fail(
+        diag, PREM_ERR_INVALID, 31, task->place, key,
+        "tile %" PRId64 " writes the elements %" PRId64 " to %" PRId64
+        " of the rows of array '%s' ('%s', %s), the GPU writes %d bytes at a time; let "
+        "tiles be a multiple of %d elements wide",
+        tile, begin, end - 1, array->name, name, type, PREM_WORD_BYTES, whole);
   }
   const int32_t reader =
       array->shape[3] % whole != 0 ? reads_beyond(schedule, task->arrays[port]) : -1;

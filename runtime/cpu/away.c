@@ -113,13 +113,7 @@ static void list_jobs(const prem_program *program, int64_t hyperperiods, prem_tr
 static void find_overlaps(const prem_cpu_absence *absences, const int64_t *reach_ns, int64_t count,
                           const timed_job *job) {
   int64_t low = 0, high = count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (absences[middle].begin_ns < job->end_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, absences[middle].begin_ns < job->end_ns);
   for (int64_t i = low - 1; i >= 0 && reach_ns[i] > job->release_ns; --i)
     if (absences[i].end_ns > job->release_ns)
       *job->away_ns = prem_max_i64(*job->away_ns, absences[i].away_ns);

@@ -252,12 +252,6 @@ static const prem_record *next_record(const prem_block_program *program, cursor 
   return record;
 }
 
-static void reset_block(prem_cpu_block *block) {
-  memset(block->phases_done, 0, sizeof block->phases_done);
-  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
-    block->in_buffers[i] = block->out_buffers[i] = (uint8_t)i;
-}
-
 static void turn_buffers(prem_cpu_block *block) {
   if (!block->program->turns)
     return;
@@ -280,7 +274,9 @@ static bool begin(prem_cpu_block *block, int64_t hyperperiod) {
 }
 
 void prem_cpu_run_block(prem_cpu_block *block) {
-  reset_block(block);
+  memset(block->phases_done, 0, sizeof block->phases_done);
+  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
+    block->in_buffers[i] = block->out_buffers[i] = (uint8_t)i;
   for (int64_t h = first_hyperperiod(block->cpu); begin(block, h); ++h, turn_buffers(block)) {
     cursor at = {0};
     int32_t count;

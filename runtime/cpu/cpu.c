@@ -2,9 +2,11 @@
 /* The cpu backend: opening, running, closing. See cpu.h. */
 #include "runtime/cpu/cpu.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 
 /* ---- a team --------------------------------------------------------------------------------- */
 
@@ -70,11 +72,6 @@ static void add_blocks(prem_cpu *cpu) {
   }
 }
 
-static void add_tasks(prem_cpu *cpu) {
-  for (int32_t t = 0; t < cpu->program->schedule->task_count; ++t)
-    add_thread(cpu, t, cpu->program->tasks[t].jobs);
-}
-
 static prem_status new_threads(prem_cpu *cpu, bool untiled) {
   const int32_t count =
       untiled ? cpu->program->schedule->task_count : count_working_blocks(cpu->program);
@@ -82,7 +79,8 @@ static prem_status new_threads(prem_cpu *cpu, bool untiled) {
   if (!cpu->blocks)
     return PREM_ERR_MEMORY;
   if (untiled)
-    add_tasks(cpu);
+    for (int32_t t = 0; t < cpu->program->schedule->task_count; ++t)
+      add_thread(cpu, t, cpu->program->tasks[t].jobs);
   else
     add_blocks(cpu);
   cpu->run_thread = untiled ? prem_cpu_run_task : prem_cpu_run_block;
@@ -108,9 +106,7 @@ void prem_cpu_release(prem_cpu *cpu) {
     return;
   for (int32_t b = 0; cpu->blocks && b < cpu->block_count; ++b)
     free(cpu->blocks[b].absences);
-  free(cpu->kernels);
-  free(cpu->blocks);
-  free(cpu);
+  PREM_FREE(cpu->kernels, cpu->blocks, cpu);
 }
 
 static void free_team(prem_cpu *cpu) {
@@ -202,9 +198,7 @@ static prem_status refuse_abstract(const prem_schedule *schedule, prem_diag *dia
     const prem_task *task = &schedule->tasks[t];
     if (task->definition)
       continue;
-    char key[PREM_NAME_BYTES + 16];
-    snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
-    prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
+    prem_diag_add(diag, PREM_ERROR, 0, task->place, prem_key("tasks.%s.kernel", task->name).text,
                   "task '%s' has no kernel: it can be planned, checked and simulated only; use "
                   "--backend sim, or name a kernel of `ttprem list`",
                   task->name);
@@ -295,11 +289,9 @@ static prem_status cpu_run(void *state, const prem_run_request *request, prem_tr
                            prem_diag *diag) {
   prem_cpu_session *session = state;
   const prem_place nowhere = {0};
-  if (session->blocks->lost || (session->beside && session->beside->lost)) {
-    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "",
-                  "a block of this session never came back from an earlier run; open a new one");
-    return PREM_ERR_MACHINE;
-  }
+  if (session->blocks->lost || (session->beside && session->beside->lost))
+    return prem_fail(diag, PREM_ERR_MACHINE, 0, nowhere, "",
+                     "a block of this session never came back from an earlier run; open a new one");
   return request->mode == PREM_MODE_LEGACY ? run_tasks(session, request, trace, diag)
                                            : run_blocks(session, request, trace, diag);
 }

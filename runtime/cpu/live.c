@@ -4,6 +4,7 @@
  * It ends by itself when all blocks have left and all results are shown; `is_over` is the last word
  * that it writes (release), so that who has seen it may read everything.
  */
+#include "prem/base/fail.h"
 #include "prem/base/numbers.h"
 #include "runtime/cpu/cpu.h"
 
@@ -145,11 +146,11 @@ static prem_status become_resident(prem_cpu_live *live, prem_diag *diag) {
     if (prem_host_clock_ns() - live->dog.moved_at_ns < live->dog.timeout_ns)
       continue;
     send_home(cpu);
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "start",
-                  "the %d blocks did not become resident in %lld ms; use fewer, or a machine with "
-                  "free cores",
-                  (int)cpu->block_count, (long long)(live->dog.timeout_ns / 1000000));
-    return PREM_ERR_MACHINE;
+    return prem_fail(
+        diag, PREM_ERR_MACHINE, 0, (prem_place){0}, "start",
+        "the %d blocks did not become resident in %lld ms; use fewer, or a machine with "
+        "free cores",
+        (int)cpu->block_count, (long long)(live->dog.timeout_ns / 1000000));
   }
   return PREM_OK;
 }
@@ -166,11 +167,11 @@ static prem_status settle_start(const prem_cpu_live *live, const prem_live_reque
     *start_ns = min_ns + SLACK_NS - base_ns;
   if (request->start_ns == 0 || request->start_ns >= min_ns)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "start_ns",
-                "is %lld ns too soon: the blocks are resident only now, and the first frames are "
-                "chosen up to %lld ns before; give some ms more",
-                (long long)(min_ns - request->start_ns), (long long)lead_ns);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(
+      diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, "start_ns",
+      "is %lld ns too soon: the blocks are resident only now, and the first frames are "
+      "chosen up to %lld ns before; give some ms more",
+      (long long)(min_ns - request->start_ns), (long long)lead_ns);
 }
 
 /* Signals are the caller's, as for blocks. */
@@ -184,15 +185,8 @@ static prem_status start_thread(prem_cpu_live *live, prem_diag *diag) {
   live->has_thread = error == 0;
   if (error == 0)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "start", "cannot start a thread: %s",
-                strerror(error));
-  return PREM_ERR_UNAVAILABLE;
-}
-
-static void count_jobs_from(prem_cpu *cpu, int64_t hyperperiod) {
-  for (int32_t t = 0; t < cpu->program->schedule->task_count; ++t)
-    for (int32_t p = 0; p < cpu->program->tasks[t].active_blocks; ++p)
-      atomic_store(&cpu->jobs_done[t][p].value, hyperperiod * cpu->program->tasks[t].jobs);
+  return prem_fail(diag, PREM_ERR_UNAVAILABLE, 0, (prem_place){0}, "start",
+                   "cannot start a thread: %s", strerror(error));
 }
 
 static prem_status make_room(prem_cpu_live *live, const prem_live_request *request,
@@ -218,7 +212,10 @@ static prem_status launch(prem_cpu_live *live, const prem_live_request *request,
   prem_cpu_reset_run(cpu, &live->request, courier->trace, live->recorders);
   cpu->courier = courier;
   cpu->oversubscribed = cpu->block_count + 2 > cores; /* the courier and the host */
-  count_jobs_from(cpu, courier->first_hyperperiod);
+  for (int32_t t = 0; t < cpu->program->schedule->task_count; ++t)
+    for (int32_t p = 0; p < cpu->program->tasks[t].active_blocks; ++p)
+      atomic_store(&cpu->jobs_done[t][p].value,
+                   courier->first_hyperperiod * cpu->program->tasks[t].jobs);
   status = become_resident(live, diag);
   if (status != PREM_OK)
     return status;

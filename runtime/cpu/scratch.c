@@ -4,6 +4,7 @@
  * the last one. They are looked at when a run is over, by the caller's thread, so that they cost no
  * measured time. Who broke one is then found by computing all tiles anew, each alone.
  */
+#include "prem/base/fail.h"
 #include "runtime/core/red_zones.h"
 #include "runtime/cpu/cpu.h"
 
@@ -58,11 +59,10 @@ prem_status prem_cpu_judge_stores(const prem_cpu *cpu, prem_diag *diag) {
       const prem_status status = prem_find_stray(cpu->arrays, diag);
       if (status)
         return status;
-      prem_diag_add(diag, PREM_ERROR, 31, (prem_place){0}, "run",
-                    "a compute on block %d wrote outside of its buffers; which one, none of the "
-                    "tiles shows when it is computed again",
-                    block->number);
-      return PREM_ERR_WRONG;
+      return prem_fail(diag, PREM_ERR_WRONG, 31, (prem_place){0}, "run",
+                       "a compute on block %d wrote outside of its buffers; which one, none of the "
+                       "tiles shows when it is computed again",
+                       block->number);
     }
   }
   return PREM_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cores and scheduling as the caller wants them, set from outside while the threads are parked. */
+#include "prem/base/fail.h"
 #include "runtime/cpu/cpu.h"
 
 #include <sched.h>
@@ -7,9 +8,8 @@
 
 static prem_status refuse(prem_diag *diag, const char *key, int number, int error,
                           const char *advice) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, key, "%d: %s; %s", number, strerror(error),
-                advice);
-  return PREM_ERR_UNAVAILABLE;
+  return prem_fail(diag, PREM_ERR_UNAVAILABLE, 0, (prem_place){0}, key, "%d: %s; %s", number,
+                   strerror(error), advice);
 }
 
 static prem_status set_core(const prem_cpu_block *block, int32_t core, prem_diag *diag) {
@@ -38,12 +38,10 @@ static prem_status set_priority(const prem_cpu_block *block, int32_t priority, p
 
 prem_status prem_cpu_set_up(prem_cpu *cpu, const prem_cpu_setup *setup, prem_diag *diag) {
   prem_status status = PREM_OK;
-  if (setup->cores && setup->core_count < cpu->block_count) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cores",
-                  "%d for %d threads; name a core for each", (int)setup->core_count,
-                  (int)cpu->block_count);
-    return PREM_ERR_UNAVAILABLE;
-  }
+  if (setup->cores && setup->core_count < cpu->block_count)
+    return prem_fail(diag, PREM_ERR_UNAVAILABLE, 0, (prem_place){0}, "cores",
+                     "%d for %d threads; name a core for each", (int)setup->core_count,
+                     (int)cpu->block_count);
   for (int32_t b = 0; b < cpu->block_count && status == PREM_OK; ++b) {
     if (setup->cores)
       status = set_core(&cpu->blocks[b], setup->cores[b], diag);

@@ -110,8 +110,7 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
       return false;
     const int64_t end_ns = __atomic_load_n(
         prem_job_end(cpu->program, cpu->trace, after->task, jobs - 1), __ATOMIC_RELAXED);
-    if (end_ns + after->lag_ns > *earliest_ns)
-      *earliest_ns = end_ns + after->lag_ns;
+    *earliest_ns = prem_max_i64(*earliest_ns, end_ns + after->lag_ns);
   }
   return true;
 }

@@ -27,10 +27,6 @@ static void abort_run(prem_cpu_watchdog *dog, prem_cpu_abort reason, int64_t now
   dog->aborted_at_ns = now;
 }
 
-static bool is_stop_asked(const prem_cpu *cpu) {
-  return cpu->request->stop && *cpu->request->stop;
-}
-
 /* Who is to blame for the standstill: a block that computes, else the first that has not finished.
  */
 static const prem_cpu_block *find_culprit(const prem_cpu *cpu) {
@@ -101,7 +97,7 @@ void prem_cpu_watchdog_look(prem_cpu_watchdog *dog, int64_t now) {
   if (dog->aborted_at_ns != 0) {
     if (now - dog->aborted_at_ns > dog->patience_ns)
       give_up_computes(dog, now);
-  } else if (is_stop_asked(dog->cpu)) {
+  } else if (dog->cpu->request->stop && *dog->cpu->request->stop) {
     abort_run(dog, PREM_CPU_STOPPED, now);
   } else if (atomic_load(&dog->cpu->abort.value) != PREM_CPU_GO_ON) {
     dog->aborted_at_ns = now; /* a block found a fault */

@@ -3,6 +3,7 @@
  * runtime/cuda/host/backend_parts.h. */
 #include <stdlib.h>
 
+#include "prem/base/fail.h"
 #include "runtime/core/best_effort.h"
 #include "runtime/cuda/baselines/baselines.h"
 #include "runtime/cuda/host/backend_parts.h"
@@ -134,10 +135,10 @@ static prem_status graph_load_end(prem_cuda *cuda, prem_best_effort_trace *out, 
 static const prem_cuda_graph_load graph_load = {graph_load_ready, graph_load_begin, graph_load_end};
 
 static prem_status refuse_alone(const prem_task *task, prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 0, task->place, "tasks",
-                "on backend cuda a graph runs beside critical tasks, and there is none; give one, "
-                "or launch the graph yourself");
-  return PREM_ERR_UNAVAILABLE;
+  return prem_fail(
+      diag, PREM_ERR_UNAVAILABLE, 0, task->place, "tasks",
+      "on backend cuda a graph runs beside critical tasks, and there is none; give one, "
+      "or launch the graph yourself");
 }
 
 static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,

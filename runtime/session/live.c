@@ -4,6 +4,7 @@
 #include "ttprem/live.h"
 
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
 #include "runtime/core/recorder.h"
 #include "runtime/session/live.h"
 #include "runtime/session/live_parts.h"
@@ -23,8 +24,7 @@ prem_status prem_live_refuse(prem_diag *diag, const char *call, const char *form
   va_start(args, format);
   vsnprintf(reason, sizeof reason, format, args);
   va_end(args);
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, call, "%s", reason);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, call, "%s", reason);
 }
 
 static const char *name_of(const prem_live *live, int32_t stream) {
@@ -111,12 +111,12 @@ static prem_status judge_publishing(const prem_schedule *schedule, prem_diag *di
         writer->period_ns ? writer->period_ns : schedule->plan->hyperperiod_ns;
     if (port->publish_ns / period_ns < port->buffers)
       continue;
-    prem_diag_add(diag, PREM_ERROR, 47, port->place, "live.outputs.publish_ns",
-                  "results of '%s' are shown %lld ns after a release, but are made every %lld ns: "
-                  "%d buffers do not last so long; give more, at most %d, or show them earlier",
-                  schedule->arrays[port->array].name, (long long)port->publish_ns,
-                  (long long)period_ns, port->buffers, PREM_MAX_LIVE_BUFFERS);
-    return PREM_ERR_INVALID;
+    return prem_fail(
+        diag, PREM_ERR_INVALID, 47, port->place, "live.outputs.publish_ns",
+        "results of '%s' are shown %lld ns after a release, but are made every %lld ns: "
+        "%d buffers do not last so long; give more, at most %d, or show them earlier",
+        schedule->arrays[port->array].name, (long long)port->publish_ns, (long long)period_ns,
+        port->buffers, PREM_MAX_LIVE_BUFFERS);
   }
   return PREM_OK;
 }
@@ -130,12 +130,11 @@ static prem_status judge_schedule(const prem_backend *backend, const prem_schedu
   if (!schedule->plan)
     return prem_live_refuse(diag, schedule->name, "the schedule has no plan; call prem_prepare()");
   for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (schedule->tasks[t].best_effort) {
-      prem_diag_add(diag, PREM_ERROR, 55, schedule->tasks[t].place, schedule->tasks[t].name,
-                    "is best effort, and a live session has no gate yet: leave the task out, or "
-                    "its class");
-      return PREM_ERR_INVALID;
-    }
+    if (schedule->tasks[t].best_effort)
+      return prem_fail(diag, PREM_ERR_INVALID, 55, schedule->tasks[t].place,
+                       schedule->tasks[t].name,
+                       "is best effort, and a live session has no gate yet: leave the task out, or "
+                       "its class");
   if (!backend->live) {
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
                   "live sessions are not there on backend '%s' yet; use cpu or sim", backend->name);
@@ -767,13 +766,6 @@ static void ask_to_stop(prem_live *live, bool drain) {
   }
 }
 
-static prem_status finish(prem_live *live, prem_diag *diag) {
-  if (!live->has_finished)
-    live->outcome = prem_live_engine_of(live)->finish(live->state, diag);
-  live->has_finished = true;
-  return live->outcome;
-}
-
 static prem_status stop(prem_live *live, bool drain, int64_t until_ns, bool (*is_met)(void *of),
                         prem_diag *diag) {
   if (!atomic_load(&live->has_started)) {
@@ -786,7 +778,10 @@ static prem_status stop(prem_live *live, bool drain, int64_t until_ns, bool (*is
     if (!prem_live_is_over(live))
       return is_in_time ? PREM_ERR_ENDED : PREM_ERR_TIMEOUT;
   }
-  return finish(live, diag);
+  if (!live->has_finished)
+    live->outcome = prem_live_engine_of(live)->finish(live->state, diag);
+  live->has_finished = true;
+  return live->outcome;
 }
 
 prem_status prem_live_stop(prem_live *live, bool drain, int64_t until_ns, prem_diag *diag) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: a schedule made ready on a backend. */
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
 #include "prem/base/numbers.h"
 #include "runtime/core/backend.h"
 #include "runtime/core/best_effort.h"
@@ -83,8 +84,7 @@ prem_status prem_backend_measure(const prem_backend *backend, prem_machine *mach
 /* ---- opening and closing -------------------------------------------------------------------- */
 
 static prem_status refuse(prem_diag *diag, const char *key, const char *reason) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, key, "%s", reason);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, key, "%s", reason);
 }
 
 /* The part's tasks are in the order of the file. */
@@ -102,15 +102,13 @@ static prem_status number_beside(prem_session *session) {
 static prem_status judge_graph(const prem_session *session, prem_diag *diag) {
   const prem_task *task = &session->beside->schedule->tasks[0];
   const prem_backend *backend = session->backend;
-  char key[PREM_NAME_BYTES + 16];
   if (!prem_task_is_cuda_graph(task) || backend->attach_graph || backend->is_virtual)
     return PREM_OK;
-  snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
-  prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
-                "a CUDA graph runs on backend 'cuda', and 'sim' takes its bound for it; '%s' has "
-                "neither: choose one of them",
-                backend->name);
-  return PREM_ERR_UNAVAILABLE;
+  return prem_fail(
+      diag, PREM_ERR_UNAVAILABLE, 0, task->place, prem_key("tasks.%s.kernel", task->name).text,
+      "a CUDA graph runs on backend 'cuda', and 'sim' takes its bound for it; '%s' has "
+      "neither: choose one of them",
+      backend->name);
 }
 
 static prem_status split(prem_session *session, prem_diag *diag) {
@@ -118,13 +116,11 @@ static prem_status split(prem_session *session, prem_diag *diag) {
   const prem_measure *measure = &session->whole->measure;
   if (!prem_schedule_has_best_effort(session->whole))
     return PREM_OK;
-  if (measure->load == PREM_LOAD_GRAPH && !session->backend->modes_beside) {
-    prem_diag_add(diag, PREM_ERROR, 0, measure->place, "measure.load",
-                  "\"graph\" is there on backend 'cuda' alone, not on '%s'; remove it, or "
-                  "choose --backend cuda",
-                  session->backend->name);
-    return PREM_ERR_UNAVAILABLE;
-  }
+  if (measure->load == PREM_LOAD_GRAPH && !session->backend->modes_beside)
+    return prem_fail(diag, PREM_ERR_UNAVAILABLE, 0, measure->place, "measure.load",
+                     "\"graph\" is there on backend 'cuda' alone, not on '%s'; remove it, or "
+                     "choose --backend cuda",
+                     session->backend->name);
   status = prem_schedule_critical(session->whole, &session->critical, NULL);
   session->schedule = session->critical;
   if (!status)
@@ -284,12 +280,10 @@ static prem_status judge_request(const prem_session *session, const prem_run_req
                   session->backend->name, prem_mode_name(request->mode));
     return PREM_ERR_UNAVAILABLE;
   }
-  if (request->hyperperiods < 1 || request->hyperperiods > trace->hyperperiod_capacity) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "run",
-                  "%lld hyperperiods asked for; the trace has room for 1 to %lld",
-                  (long long)request->hyperperiods, (long long)trace->hyperperiod_capacity);
-    return PREM_ERR_ARGUMENT;
-  }
+  if (request->hyperperiods < 1 || request->hyperperiods > trace->hyperperiod_capacity)
+    return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, "run",
+                     "%lld hyperperiods asked for; the trace has room for 1 to %lld",
+                     (long long)request->hyperperiods, (long long)trace->hyperperiod_capacity);
   if (session->beside && !trace->best_effort)
     return refuse(diag, "run",
                   "the trace has no room for best-effort tasks; make it with "
@@ -317,9 +311,8 @@ static prem_status judge_arrival(const prem_session *session, const prem_run_req
     reason = "the task has no such tiles, or an errand may have less";
   if (!reason)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "arrivals", "errand %lld: %s", (long long)i,
-                reason);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, "arrivals", "errand %lld: %s",
+                   (long long)i, reason);
 }
 
 static int32_t task_beside(const prem_session *session, int32_t task) {

@@ -3,6 +3,7 @@
  */
 #include "runtime/session/telling.h"
 
+#include "prem/base/list.h"
 #include "prem/base/sorting.h"
 
 #include <inttypes.h>
@@ -140,9 +141,7 @@ prem_status prem_measure_precedence(const prem_backend *backend, const prem_prec
   prem_trace_free(t.trace);
   prem_session_close(t.session);
   prem_schedule_free(t.schedule);
-  free(t.end_ns);
-  free(t.first_ns);
-  free(t.last_ns);
+  PREM_FREE(t.end_ns, t.first_ns, t.last_ns);
   return status;
 }
 

@@ -3,6 +3,7 @@
  * for byte every time. Kernels are executed for real when their phases end, so outputs are right.
  */
 #include "runtime/sim/sim.h"
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
@@ -429,13 +430,6 @@ static int32_t unit_at_gate(const simulator *beside, int32_t b) {
                   prem_is_gated(beside->keepers->part, compute->record));
 }
 
-/* Who waits at the gate asks again: the window may be over. */
-static void look_at_gates(simulator *beside, int64_t now_ns) {
-  for (int32_t b = 0; b < beside->program->block_count; ++b)
-    if (beside->keepers[b].waits_since_ns >= 0)
-      set_unit(beside, unit_at_gate(beside, b), UNIT_SCHEDULED, SIM_START(now_ns));
-}
-
 /* The job has ended on one more block; on all of them: successors may start. */
 static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
   sim_task *task = &sim->tasks[t];
@@ -446,7 +440,9 @@ static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
   ++task->lowest;
   sim->is_courier_due = true;
   if (sim->beside)
-    look_at_gates(sim->beside, now_ns);
+    for (int32_t b = 0; b < sim->beside->program->block_count; ++b)
+      if (sim->beside->keepers[b].waits_since_ns >= 0)
+        set_unit(sim->beside, unit_at_gate(sim->beside, b), UNIT_SCHEDULED, SIM_START(now_ns));
   for (int32_t i = 0; i < sim->program->tasks[t].active_blocks; ++i)
     task->at_lowest += task->done[i] == task->lowest;
   for (int32_t i = 0; i < task->successor_count; ++i) {
@@ -704,14 +700,14 @@ static prem_status report_deadlock(const simulator *sim, int64_t now_ns, prem_di
   const prem_record *record = unit->record;
   char wait[128];
   name_wait(sim, u, wait, sizeof wait);
-  prem_diag_add(diag, PREM_ERROR, 0, sim->program->schedule->plan->place, "run",
-                "deadlock at %lld ns in mode %s: block %d, record %lld of its %s, hyperperiod %lld "
-                "(%s of tile %d, job %d of task '%s') waits for %s",
-                (long long)now_ns, prem_mode_name(sim->mode), u / 2,
-                (long long)(record - unit->table), u % 2 ? "computes" : "memory phases",
-                (long long)unit->hyperperiod, prem_phase_name((prem_phase)record->phase),
-                record->tile, record->job, sim->program->schedule->tasks[record->task].name, wait);
-  return PREM_ERR_MACHINE;
+  return prem_fail(
+      diag, PREM_ERR_MACHINE, 0, sim->program->schedule->plan->place, "run",
+      "deadlock at %lld ns in mode %s: block %d, record %lld of its %s, hyperperiod %lld "
+      "(%s of tile %d, job %d of task '%s') waits for %s",
+      (long long)now_ns, prem_mode_name(sim->mode), u / 2, (long long)(record - unit->table),
+      u % 2 ? "computes" : "memory phases", (long long)unit->hyperperiod,
+      prem_phase_name((prem_phase)record->phase), record->tile, record->job,
+      sim->program->schedule->tasks[record->task].name, wait);
 }
 
 static prem_status tell_failure(const simulator *sim, prem_diag *diag) {
@@ -720,10 +716,6 @@ static prem_status tell_failure(const simulator *sim, prem_diag *diag) {
     return failure->status;
   return prem_stray_tell(&sim->program->schedule->tasks[failure->task], failure->tile,
                          &failure->stray, diag);
-}
-
-static bool is_stopped(const simulator *sim) {
-  return sim->request->stop && *sim->request->stop;
 }
 
 /* The one of two simulators where something happens next; the critical tasks' at the same instant.
@@ -746,7 +738,7 @@ static prem_status work(simulator *sim, int64_t *end_ns, prem_diag *diag) {
     for (int32_t u = 0; u < one->unit_count; ++u)
       wake(one, u, 0);
   while (goes_on(sim)) {
-    if (is_stopped(sim))
+    if (sim->request->stop && *sim->request->stop)
       return PREM_ERR_INTERRUPTED;
     simulator *one = sim;
     for (int i = 0; i < EVENTS_BETWEEN_POLLS && goes_on(sim) && !one->is_aborted; ++i) {
@@ -770,10 +762,10 @@ static prem_status judge_length(const simulator *sim, int64_t hyperperiods, prem
   limit = limit < INT32_MAX ? limit : INT32_MAX;
   if (hyperperiods <= limit)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "run",
-                "%lld hyperperiods of %lld ns are too many for one run; at most %lld",
-                (long long)hyperperiods, (long long)sim->program->hyperperiod_ns, (long long)limit);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, "run",
+                   "%lld hyperperiods of %lld ns are too many for one run; at most %lld",
+                   (long long)hyperperiods, (long long)sim->program->hyperperiod_ns,
+                   (long long)limit);
 }
 
 /* Before a run: of the critical tasks, or of the best-effort ones beside them. */
@@ -878,12 +870,11 @@ static prem_status judge_start(const simulator *sim, const prem_courier *courier
   const int64_t min_ns = sim->now_ns + (courier->trigger < 0 ? courier->max_lead_ns : 0);
   if (request->start_ns == 0 || request->start_ns >= min_ns)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "start_ns",
-                "is %lld ns, too soon: it is %lld ns now, and the first frames are chosen up to "
-                "%lld ns before; give at least %lld",
-                (long long)request->start_ns, (long long)sim->now_ns,
-                (long long)courier->max_lead_ns, (long long)min_ns);
-  return PREM_ERR_ARGUMENT;
+  return prem_fail(diag, PREM_ERR_ARGUMENT, 0, (prem_place){0}, "start_ns",
+                   "is %lld ns, too soon: it is %lld ns now, and the first frames are chosen up to "
+                   "%lld ns before; give at least %lld",
+                   (long long)request->start_ns, (long long)sim->now_ns,
+                   (long long)courier->max_lead_ns, (long long)min_ns);
 }
 
 static prem_status live_start(void *state, prem_courier *courier, const prem_live_request *request,
@@ -933,16 +924,13 @@ static void settle(simulator *sim) {
   }
 }
 
-static uint64_t next_event_key(const simulator *sim) {
-  return sim->courier && !sim->is_aborted ? sim_clock_next(&sim->clock).key : SIM_NEVER;
-}
-
 /* Time passes here alone, from one instant at which something happens to the next. */
 static bool live_wait(void *state, bool (*is_met)(void *of), void *of, int64_t until_ns) {
   simulator *sim = state;
   until_ns = prem_min_i64(until_ns, PREM_MAX_NS);
   while (!is_met(of)) {
-    const uint64_t key = next_event_key(sim);
+    const uint64_t key =
+        sim->courier && !sim->is_aborted ? sim_clock_next(&sim->clock).key : SIM_NEVER;
     if (key == SIM_NEVER || (int64_t)(key >> 1) > until_ns) {
       sim->now_ns = prem_max_i64(sim->now_ns, until_ns);
       return false;
@@ -1017,11 +1005,7 @@ static void sim_close(void *state) {
     free(sim->tasks[t].done);
     free(sim->tasks[t].successors);
   }
-  free(sim->use_of);
-  free(sim->blocks);
-  free(sim->tasks);
-  free(sim->units);
-  free(sim->clock.node);
+  PREM_FREE(sim->use_of, sim->blocks, sim->tasks, sim->units, sim->clock.node);
   prem_red_zones_free(&sim->zones);
   free(sim);
 }
@@ -1044,15 +1028,6 @@ static prem_status open_task(const prem_program *program, int32_t t, sim_task *o
   return out->done ? PREM_OK : PREM_ERR_MEMORY;
 }
 
-static prem_status add_successor(sim_task *task, int32_t successor) {
-  int32_t *grown = prem_grow(task->successors, (size_t)task->successor_count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  task->successors = grown;
-  task->successors[task->successor_count++] = successor;
-  return PREM_OK;
-}
-
 static bool has_successor(const sim_task *task, int32_t successor) {
   for (int32_t i = 0; i < task->successor_count; ++i)
     if (task->successors[i] == successor)
@@ -1066,9 +1041,8 @@ static prem_status find_successors(simulator *sim, const prem_program *plan) {
     for (int32_t a = 0; a < plan->tasks[t].edge_count; ++a) {
       sim_task *before = &sim->tasks[plan->tasks[t].after[a].task];
       const bool is_there = plan != sim->program && has_successor(before, t);
-      prem_status status = is_there ? PREM_OK : add_successor(before, t);
-      if (status)
-        return status;
+      if (!is_there && !PREM_APPEND(before->successors, before->successor_count, t))
+        return PREM_ERR_MEMORY;
     }
   return PREM_OK;
 }

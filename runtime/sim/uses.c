@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the phases of a program take of the simulated machine. */
+#include "prem/base/list.h"
 #include "runtime/sim/sim.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "prem/base/numbers.h"
 
@@ -208,8 +208,7 @@ static prem_status make_room(sim_share *share) {
 static int fraction_bits_for(const sim_share *share) {
   int64_t longest_ns = 0;
   for (int32_t u = 0; u < share->use_count; ++u)
-    if (share->uses[u].busy_ns > longest_ns)
-      longest_ns = share->uses[u].busy_ns;
+    longest_ns = prem_max_i64(longest_ns, share->uses[u].busy_ns);
   int bits = MAX_FRACTION_BITS;
   while (bits > 0 && longest_ns > INT64_MAX >> (bits + 1))
     --bits;
@@ -261,10 +260,6 @@ prem_status sim_share_new(const prem_program *program, bool company, int32_t **u
 void sim_share_free(sim_share *share) {
   for (int32_t g = 0; share->groups && g < share->group_count; ++g)
     free(share->groups[g].running);
-  free(share->groups);
-  free(share->demands);
-  free(share->uses);
-  free(share->first_use);
-  free(share->gang);
-  free(share->queue);
+  PREM_FREE(share->groups, share->demands, share->uses, share->first_use, share->gang,
+            share->queue);
 }

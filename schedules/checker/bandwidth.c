@@ -3,10 +3,10 @@
  * without such phases does what a regulated plan promises hold: that no window asks for more than
  * the memory delivers. A phase that holds the memory until it ends promises nothing of its bytes:
  * they may come from a cache. */
+#include "prem/base/fail.h"
 #include "schedules/checker/check.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "prem/base/numbers.h"
 
@@ -39,9 +39,8 @@ static void check_phase(const prem_checker *checker, const prem_task *task,
   const prem_wide needed_ns = (work + rate - 1) / rate;
   if (spec->busy_ns >= needed_ns)
     return;
-  char key[PREM_NAME_BYTES + 32];
-  snprintf(key, sizeof key, "tasks.%s.%s.busy_ns", task->name, phase);
-  prem_diag_add(checker->diag, PREM_ERROR, 43, spec->place.line ? spec->place : task->place, key,
+  prem_diag_add(checker->diag, PREM_ERROR, 43, spec->place.line ? spec->place : task->place,
+                prem_key("tasks.%s.%s.busy_ns", task->name, phase).text,
                 "%" PRId64 " ns is less than the %.0f ns that %" PRId64 " bytes of %" PRId32
                 " blocks at once need of a memory of %.1f GB/s: the window asks for more than the "
                 "memory delivers",

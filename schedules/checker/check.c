@@ -2,6 +2,9 @@
 /* The independent checker: the second opinion on a plan. Shares no code with the planners. */
 #include "schedules/checker/check.h"
 
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "prem/model/copies.h"
 #include "prem/model/modes.h"
 
@@ -169,10 +172,9 @@ static void find_judged_tasks(prem_checker *checker) {
 }
 
 static prem_status refuse_size(const prem_checker *checker, int64_t tiles) {
-  prem_diag_add(checker->diag, PREM_ERROR, 13, checker->plan->place, checker->prefix,
-                "%lld tiles or more in one hyperperiod; the limit is %lld phases", (long long)tiles,
-                (long long)PREM_MAX_SLOTS);
-  return PREM_ERR_INVALID;
+  return prem_fail(checker->diag, PREM_ERR_INVALID, 13, checker->plan->place, checker->prefix,
+                   "%lld tiles or more in one hyperperiod; the limit is %lld phases",
+                   (long long)tiles, (long long)PREM_MAX_SLOTS);
 }
 
 /* Where each task's tiles and jobs begin in the tables. */
@@ -268,12 +270,8 @@ static prem_status check_slots(const prem_checker *checker) {
 
 /* The checker of an operating mode's plan begins as a copy of the file's. */
 static void free_tables(prem_checker *checker) {
-  free(checker->judged);
-  free(checker->slots);
-  free(checker->first_tile);
-  free(checker->first_job);
-  free(checker->tiles);
-  free(checker->jobs);
+  PREM_FREE(checker->judged, checker->slots, checker->first_tile, checker->first_job,
+            checker->tiles, checker->jobs);
   checker->judged = NULL;
   checker->slots = NULL;
   checker->first_tile = checker->first_job = NULL;
@@ -350,8 +348,7 @@ static prem_checker checker_of(const prem_schedule *schedule, const prem_machine
                           .switches = prem_schedule_has_mode_plans(schedule),
                           .mode = -1,
                           .prefix = "plan"};
-  if (machine->precedence_ns > checker.precedence_ns)
-    checker.precedence_ns = machine->precedence_ns;
+  checker.precedence_ns = prem_max_i64(checker.precedence_ns, machine->precedence_ns);
   checker.hyperperiod_ns = checker.periodic ? schedule->period_lcm_ns
                            : plan           ? plan->hyperperiod_ns
                                             : 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is between critical and best-effort tasks: they share nothing but the memory, and that is
  * closed to best effort while critical memory phases run. */
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "schedules/checker/check.h"
 
 #include <inttypes.h>
@@ -10,9 +12,8 @@
 
 static void refuse_task(const prem_checker *checker, int code, const prem_task *task,
                         const char *key, const char *reason) {
-  char path[PREM_NAME_BYTES + 48];
-  snprintf(path, sizeof path, "tasks.%s.%s", task->name, key);
-  prem_diag_add(checker->diag, PREM_ERROR, code, task->place, path, "%s", reason);
+  prem_diag_add(checker->diag, PREM_ERROR, code, task->place,
+                prem_key("tasks.%s.%s", task->name, key).text, "%s", reason);
 }
 
 static const char *class_of(const prem_task *task) {
@@ -102,12 +103,11 @@ static prem_status check_class_arrays(const prem_checker *checker) {
 static void check_class_edges(const prem_checker *checker, const prem_task *task) {
   for (int32_t a = 0; a < task->after_count; ++a) {
     const prem_task *before = &checker->schedule->tasks[task->after[a].task];
-    char key[PREM_NAME_BYTES + 32];
     if (before->best_effort == task->best_effort)
       continue;
-    snprintf(key, sizeof key, "tasks.%s.after", task->name);
     prem_diag_add(checker->diag, PREM_ERROR, 55,
-                  task->after[a].place.line ? task->after[a].place : task->place, key,
+                  task->after[a].place.line ? task->after[a].place : task->place,
+                  prem_key("tasks.%s.after", task->name).text,
                   "'%s' is %s and '%s' is %s: tasks come after others of their own class alone; "
                   "leave this out, or give both one class",
                   task->name, class_of(task), before->name, class_of(before));
@@ -394,16 +394,16 @@ static void check_runnable(const closed_check *c) {
     for (int p = 0; p < PREM_PHASE_COUNT && schedule->tasks[t].best_effort; ++p) {
       const prem_task *task = &schedule->tasks[t];
       const int64_t ahead_ns = prem_ahead_ns(schedule, task, (prem_phase)p);
-      char key[PREM_NAME_BYTES + 48];
       if (ahead_ns <= c->longest_ns)
         continue;
-      snprintf(key, sizeof key, "tasks.%s.%s.wcet_ns", task->name, prem_phase_name((prem_phase)p));
-      prem_diag_add(c->checker->diag, PREM_ERROR, 52,
-                    task->phase[p].place.line ? task->phase[p].place : task->place, key,
-                    "would never begin: it asks for %" PRId64
-                    " ns before a closed window, and the longest time between two is %" PRId64
-                    " ns; use smaller tiles, or fewer or shorter critical memory phases",
-                    ahead_ns, c->longest_ns);
+      prem_diag_add(
+          c->checker->diag, PREM_ERROR, 52,
+          task->phase[p].place.line ? task->phase[p].place : task->place,
+          prem_key("tasks.%s.%s.wcet_ns", task->name, prem_phase_name((prem_phase)p)).text,
+          "would never begin: it asks for %" PRId64
+          " ns before a closed window, and the longest time between two is %" PRId64
+          " ns; use smaller tiles, or fewer or shorter critical memory phases",
+          ahead_ns, c->longest_ns);
     }
 }
 
@@ -453,9 +453,7 @@ static prem_status judge_closed(closed_check *c) {
     check_open(c);
     check_runnable(c);
   }
-  free(slots);
-  free(c->edges);
-  free(c->windows);
+  PREM_FREE(slots, c->edges, c->windows);
   return status;
 }
 

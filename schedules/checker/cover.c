@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is every phase of every tile in the plan, once, on its block, and on the clock's grid? */
+#include "prem/base/fail.h"
 #include "schedules/checker/check.h"
 
 #include <stdio.h>
@@ -22,9 +23,8 @@ static void check_on_grid(const grid *g, const char *setting, int64_t value_ns) 
     return;
   if (above < 0)
     above += g->step_ns;
-  char key[PREM_NAME_BYTES + 80];
-  snprintf(key, sizeof key, "%s.%s[%d].%s", g->checker->prefix, g->list, g->index, setting);
-  prem_diag_add(g->checker->diag, PREM_ERROR, 22, g->place, key,
+  prem_diag_add(g->checker->diag, PREM_ERROR, 22, g->place,
+                prem_key("%s.%s[%d].%s", g->checker->prefix, g->list, g->index, setting).text,
                 "%lld is not on the clock grid of %lld ns: the nearest instants are %lld and %lld",
                 (long long)value_ns, (long long)g->step_ns, (long long)(value_ns - above),
                 (long long)(value_ns - above + g->step_ns));

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that share an array which one of them writes: a run lets none touch it before those have
  * ended that the plan ends before. Who waits has to be told, so the plan must leave time for it. */
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
+#include "prem/base/sorting.h"
 #include "schedules/checker/check.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,11 +41,8 @@ typedef struct data_check {
 
 static int by_array(const void *left, const void *right) {
   const port_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  return (int)a->phase - (int)b->phase;
+  return prem_by_numbers((int64_t[]){a->array, a->task, a->phase},
+                         (int64_t[]){b->array, b->task, b->phase}, 3);
 }
 
 static int32_t ports_of(const prem_checker *checker, int32_t t) {
@@ -130,13 +129,8 @@ static void list_conflicts(data_check *data) {
 
 static int by_tasks(const void *left, const void *right) {
   const conflict *a = left, *b = right;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->before != b->before)
-    return a->before < b->before ? -1 : 1;
-  if (a->phase != b->phase)
-    return a->phase < b->phase ? -1 : 1;
-  return (a->array > b->array) - (a->array < b->array);
+  return prem_by_numbers((int64_t[]){a->task, a->before, a->phase, a->array},
+                         (int64_t[]){b->task, b->before, b->phase, b->array}, 4);
 }
 
 /* Tasks that share several arrays are judged by the first of these. */
@@ -294,13 +288,7 @@ static bool span_of(const data_check *data, int32_t t, prem_phase phase, int64_t
 static int64_t first_behind(const data_check *data, int32_t t, int64_t at_ns) {
   const prem_checker *checker = data->checker;
   int64_t low = 0, high = checker->first_job[t + 1] - checker->first_job[t];
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (checker->jobs[checker->first_job[t] + middle].end_ns <= at_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, checker->jobs[checker->first_job[t] + middle].end_ns <= at_ns);
   return low;
 }
 
@@ -333,10 +321,8 @@ static void warn_beside(const data_check *data, const conflict *reader, prem_pha
     if (!span_of(data, reader->before, writes, q, &span) ||
         !find_beside(data, reader->task, reader->phase, &span, &number))
       continue;
-    char key[PREM_NAME_BYTES + 8];
-    snprintf(key, sizeof key, "tasks.%s", task->name);
     prem_diag_add(
-        checker->diag, PREM_WARNING, 0, task->place, key,
+        checker->diag, PREM_WARNING, 0, task->place, prem_key("tasks.%s", task->name).text,
         "job %lld uses array '%s' while job %lld of '%s' writes it: neither waits for the "
         "other, so one that is late reads some of the old and some of the new; give it a "
         "deadline_ns of %lld at most, or the array `versions`",
@@ -403,11 +389,6 @@ prem_status prem_check_data(const prem_checker *checker) {
   if (status == PREM_OK)
     status = judge_all(&data);
   prem_versions_free(&data.versions);
-  free(data.uses);
-  free(data.follower);
-  free(data.conflicts);
-  free(data.touches);
-  free(data.over_ns);
-  free(data.ordered);
+  PREM_FREE(data.uses, data.follower, data.conflicts, data.touches, data.over_ns, data.ordered);
   return status;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What can be judged without a plan: times, demand and supply, scratchpad, blocks, arrays. */
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "schedules/checker/check.h"
 
 #include <math.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "prem/model/versions.h"
 
 static prem_place or_task(prem_place place, const prem_task *task) {
@@ -22,9 +25,8 @@ static void check_dispatch(const prem_checker *checker, const prem_task *task) {
     const prem_phase_spec *spec = &task->phase[p];
     if (!spec->exists || spec->wcet_ns == 0 || spec->wcet_ns >= min)
       continue;
-    char key[160];
-    snprintf(key, sizeof key, "tasks.%s.%s.wcet_ns", task->name, prem_phase_name((prem_phase)p));
-    prem_diag_add(checker->diag, PREM_ERROR, 23, or_task(spec->place, task), key,
+    prem_diag_add(checker->diag, PREM_ERROR, 23, or_task(spec->place, task),
+                  prem_key("tasks.%s.%s.wcet_ns", task->name, prem_phase_name((prem_phase)p)).text,
                   "%lld ns is below the %lld ns that starting a phase costs on %s: profile the "
                   "task there",
                   (long long)spec->wcet_ns, (long long)min, checker->machine->name);
@@ -37,7 +39,6 @@ static void check_dispatch(const prem_checker *checker, const prem_task *task) {
 static void check_due(const prem_checker *checker, const prem_task *task, const char *setting,
                       int64_t due_ns) {
   prem_wide chain_ns = 0;
-  char key[160];
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     int64_t phase_ns = task->phase[p].exists ? task->phase[p].wcet_ns : 0;
     if (task->joined.exists && p != PREM_COMPUTE && task->joined.wcet_ns < phase_ns)
@@ -46,8 +47,8 @@ static void check_due(const prem_checker *checker, const prem_task *task, const 
   }
   if (checker->plan || due_ns == 0 || task->tile_count < 1 || chain_ns <= due_ns)
     return;
-  snprintf(key, sizeof key, "tasks.%s.%s", task->name, setting);
-  prem_diag_add(checker->diag, PREM_ERROR, 43, task->place, key,
+  prem_diag_add(checker->diag, PREM_ERROR, 43, task->place,
+                prem_key("tasks.%s.%s", task->name, setting).text,
                 "%lld ns are less than the %.0f ns that the phases of one tile take, one after the "
                 "other: infeasible whatever the order; allow more time, or use smaller tiles",
                 (long long)due_ns, (double)chain_ns);
@@ -62,9 +63,8 @@ static void check_waiting_warmup(const prem_checker *checker, const prem_task *t
   const int32_t tiles = checker->plan ? checker->plan->warmup_tiles : schedule->policy.warmup_tiles;
   if (tiles == 0 || task->period_ns > 0 || task->after_count == 0)
     return;
-  char key[160];
-  snprintf(key, sizeof key, "tasks.%s.after[0]", task->name);
-  prem_diag_add(checker->diag, PREM_ERROR, 26, or_task(task->after[0].place, task), key,
+  prem_diag_add(checker->diag, PREM_ERROR, 26, or_task(task->after[0].place, task),
+                prem_key("tasks.%s.after[0]", task->name).text,
                 "task '%s' comes after '%s', but its %d warm-up tiles run before all others: leave "
                 "%s.warmup_tiles or `after` out",
                 task->name, schedule->tasks[task->after[0].task].name, tiles,
@@ -82,9 +82,8 @@ static void check_demand(const prem_checker *checker, const prem_task *task,
     const prem_resource *resource = &platform->resources[r];
     if (spec->demand[r] <= resource->capacity)
       continue;
-    char key[256];
-    snprintf(key, sizeof key, "tasks.%s.%s.demand.%s", task->name, phase, resource->name);
-    prem_diag_add(checker->diag, PREM_ERROR, 43, or_task(spec->place, task), key,
+    prem_diag_add(checker->diag, PREM_ERROR, 43, or_task(spec->place, task),
+                  prem_key("tasks.%s.%s.demand.%s", task->name, phase, resource->name).text,
                   "a demand of %d is above the capacity of %d: it can never start", spec->demand[r],
                   resource->capacity);
   }
@@ -210,11 +209,8 @@ typedef struct array_use {
 
 static int by_array(const void *left, const void *right) {
   const array_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  return (int)a->writes - (int)b->writes;
+  return prem_by_numbers((int64_t[]){a->array, a->task, a->writes},
+                         (int64_t[]){b->array, b->task, b->writes}, 3);
 }
 
 /* Who comes after whom: the edges of `after`, turned around. */
@@ -319,9 +315,8 @@ static void check_state_array(const prem_checker *checker, const array_use *uses
   for (int64_t i = 0; i < count; ++i)
     if (uses[i].writes)
       return;
-  char key[160];
-  snprintf(key, sizeof key, "arrays.%s.versions", array->name);
-  prem_diag_add(checker->diag, PREM_ERROR, 49, array->place, key,
+  prem_diag_add(checker->diag, PREM_ERROR, 49, array->place,
+                prem_key("arrays.%s.versions", array->name).text,
                 "no task writes a version of state array '%s': leave `versions` out, or name it as "
                 "an output of a task",
                 array->name);
@@ -374,11 +369,7 @@ static prem_status check_arrays(const prem_checker *checker) {
       first = i;
     }
   }
-  free(uses);
-  free(o.first);
-  free(o.successor);
-  free(o.queue);
-  free(o.seen);
+  PREM_FREE(uses, o.first, o.successor, o.queue, o.seen);
   return status;
 }
 

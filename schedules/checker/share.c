@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What phases share: a block's two units, its buffers, the resources. */
+#include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "schedules/checker/sweep.h"
 
 #include <stdlib.h>
@@ -14,11 +16,8 @@ typedef struct piece {
 
 static int by_unit_and_start(const void *left, const void *right) {
   const piece *a = left, *b = right;
-  if (a->unit != b->unit)
-    return a->unit < b->unit ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return (a->slot > b->slot) - (a->slot < b->slot);
+  return prem_by_numbers((int64_t[]){a->unit, a->start_ns, a->slot},
+                         (int64_t[]){b->unit, b->start_ns, b->slot}, 3);
 }
 
 static int64_t collect_pieces(const prem_checker *checker, piece *pieces) {
@@ -118,14 +117,6 @@ static int64_t job_of(const prem_checker *checker, int32_t slot) {
   return checker->first_job[s->task] + s->job;
 }
 
-/* The first piece of each job that has such a phase, of those on a block. */
-static void find_beginnings(const prem_checker *checker, const piece *pieces, int64_t count,
-                            prem_phase phase, int64_t *first) {
-  for (int64_t i = count - 1; i >= 0; --i)
-    if (half_of(checker, &pieces[i], phase) >= 0)
-      first[job_of(checker, half_of(checker, &pieces[i], phase))] = i;
-}
-
 /* Of the job's last tile on the block: planners leave the gap behind that one, in whatever order
  * tiles come. */
 static bool ends_job(const prem_checker *checker, int32_t slot) {
@@ -165,7 +156,10 @@ static void check_prefetches(const prem_checker *checker, const piece *before, c
 static void check_job_ends(const prem_checker *checker, const piece *pieces, int64_t count,
                            prem_phase phase, int64_t *first) {
   const piece *before = NULL;
-  find_beginnings(checker, pieces, count, phase, first);
+  /* The first piece of each job that has such a phase, of those on a block. */
+  for (int64_t i = count - 1; i >= 0; --i)
+    if (half_of(checker, &pieces[i], phase) >= 0)
+      first[job_of(checker, half_of(checker, &pieces[i], phase))] = i;
   for (int64_t i = 0; i < count; ++i) {
     const int32_t slot = half_of(checker, &pieces[i], phase);
     if (slot < 0)
@@ -247,8 +241,7 @@ static hold hold_of(const prem_checker *checker, int32_t slot, int32_t resource)
   } else if (partner >= 0) {
     const prem_phase_spec *other = spec_of(checker, partner);
     busy_ns += other->busy_ns;
-    if (other->demand[resource] > demand)
-      demand = other->demand[resource];
+    demand = prem_max_i32(demand, other->demand[resource]);
   }
   return (hold){s->planned_ns + busy_ns, demand, slot};
 }
@@ -306,8 +299,7 @@ static prem_status add_job_chain(const prem_checker *checker, check_uses *uses, 
     hold *most = &of_unit[checker->slots[i].phase == PREM_COMPUTE];
     if (held.demand == 0 || held.demand > capacity) /* E043 */
       continue;
-    if (held.end_ns > most->end_ns)
-      most->end_ns = held.end_ns;
+    most->end_ns = prem_max_i64(most->end_ns, held.end_ns);
     if (held.demand > most->demand)
       most->demand = held.demand;
     most->slot = i;
@@ -346,13 +338,6 @@ static int32_t collect_chain(const prem_checker *checker, int32_t head, int32_t 
   return count;
 }
 
-/* A demand above the capacity by itself is reported as such (E043). */
-static void drop_impossible(hold *holds, int32_t count, int32_t capacity) {
-  for (int32_t k = 0; k < count; ++k)
-    if (holds[k].demand > capacity)
-      holds[k].demand = 0;
-}
-
 static prem_status collect_resource(const prem_checker *checker, int32_t resource,
                                     check_uses *uses) {
   const prem_resource *r = &checker->schedule->platform.resources[resource];
@@ -367,18 +352,16 @@ static prem_status collect_resource(const prem_checker *checker, int32_t resourc
       status = add_job_chain(checker, uses, i, end, resource);
     } else {
       const int32_t count = collect_chain(checker, i, resource, holds);
-      drop_impossible(holds, count, r->capacity);
+      /* A demand above the capacity by itself is reported as such (E043). */
+      for (int32_t k = 0; k < count; ++k)
+        if (holds[k].demand > r->capacity)
+          holds[k].demand = 0;
       status = add_chain(checker, uses, holds, count);
     }
     if (status != PREM_OK)
       return status;
   }
   return PREM_OK;
-}
-
-static void share_one_supply(check_uses *uses) {
-  for (int64_t i = 0; i < uses->count; ++i)
-    uses->use[i].group = 0;
 }
 
 prem_status prem_check_shares(const prem_checker *checker) {
@@ -392,7 +375,8 @@ prem_status prem_check_shares(const prem_checker *checker) {
     check_uses uses = {0};
     status = collect_resource(checker, r, &uses);
     if (!supply.per_task)
-      share_one_supply(&uses);
+      for (int64_t i = 0; i < uses.count; ++i)
+        uses.use[i].group = 0;
     if (status == PREM_OK)
       status = prem_check_sweep(checker, &uses, &supply);
     prem_uses_free(&uses);

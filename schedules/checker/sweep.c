@@ -4,17 +4,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "prem/base/list.h"
+#include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 
 prem_status prem_uses_add(check_uses *uses, const check_use *use) {
-  check_use *grown = prem_grow(uses->use, (size_t)uses->count, sizeof *grown);
-  if (!grown)
-    return PREM_ERR_MEMORY;
-  uses->use = grown;
-  uses->use[uses->count++] = *use;
-  return PREM_OK;
+  return PREM_APPEND(uses->use, uses->count, *use) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 void prem_uses_free(check_uses *uses) {
@@ -25,13 +21,8 @@ void prem_uses_free(check_uses *uses) {
 /* At one instant first what goes on, then what begins: the latter is to blame for an excess. */
 static int by_group_and_start(const void *left, const void *right) {
   const check_use *a = left, *b = right;
-  if (a->group != b->group)
-    return a->group < b->group ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->continues != b->continues)
-    return a->continues ? -1 : 1;
-  return (a->acquire > b->acquire) - (a->acquire < b->acquire);
+  return prem_by_numbers((int64_t[]){a->group, a->start_ns, !a->continues, a->acquire},
+                         (int64_t[]){b->group, b->start_ns, !b->continues, b->acquire}, 4);
 }
 
 static void sort_uses(check_uses *uses) {
@@ -155,8 +146,7 @@ static prem_status put_parts(heap *active, int64_t *from_ns, const check_use *ar
     prem_status status = add_part(parts, top, *from_ns, to_ns);
     if (status != PREM_OK)
       return status;
-    if (*from_ns < to_ns)
-      *from_ns = to_ns;
+    *from_ns = prem_max_i64(*from_ns, to_ns);
     if (cut)
       return PREM_OK;
     heap_pop(active);
@@ -336,8 +326,7 @@ static void begin_use(sweep *s, int64_t index) {
     s->peak = s->used;
   }
   s->end_ns = INT64_MAX;
-  if (s->used > s->peak)
-    s->peak = s->used;
+  s->peak = prem_max_i64(s->peak, s->used);
 }
 
 static void run_sweep(sweep *s, const check_uses *uses, int64_t *index) {

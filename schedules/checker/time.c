@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "prem/base/numbers.h"
+
 /* ---- the hyperperiod ------------------------------------------------------------------------ */
 
 static void check_one_shot_end(const prem_checker *checker) {
@@ -214,10 +216,6 @@ void prem_check_order(const prem_checker *checker) {
 
 /* ---- between jobs --------------------------------------------------------------------------- */
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 /* Releases lie within their periods, so it is of this hyperperiod or the one before. */
 bool prem_checker_predecessor(const prem_checker *checker, int32_t t, const prem_after *after,
                               int64_t q, check_job *out) {
@@ -228,7 +226,7 @@ bool prem_checker_predecessor(const prem_checker *checker, int32_t t, const prem
   int64_t job = q, jobs = prem_checker_jobs(checker, after->task);
   if (after->latest || task->period_ns != before->period_ns) {
     int64_t release = q * task->period_ns + task->release_ns;
-    job = floor_div(release - before->release_ns, period_of(checker, before));
+    job = prem_div_floor(release - before->release_ns, period_of(checker, before));
   }
   bool previous = job < 0;
   job = (job % jobs + jobs) % jobs;

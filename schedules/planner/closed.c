@@ -3,7 +3,6 @@
  * the memory is closed to the others. */
 #include "schedules/planner/planner.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

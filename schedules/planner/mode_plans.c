@@ -3,10 +3,11 @@
 #include "schedules/planner/planner.h"
 
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
+#include "prem/base/numbers.h"
 #include "prem/model/copies.h"
 #include "prem/model/modes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,15 +88,14 @@ static prem_status plan_mode(mode_planning *all, int32_t mode, prem_plan *file_p
   prem_schedule *part = NULL;
   prem_plan *plan = NULL;
   int32_t *tasks = NULL;
-  char key[PREM_NAME_BYTES + 40];
   prem_status status = prem_mode_schedule(all->schedule, mode, &part, &tasks);
   if (status == PREM_OK) {
     prem_schedule_set_plan(part, NULL);
     status = plan_part(all, part, of->name, &plan);
   }
-  snprintf(key, sizeof key, "live.operating_modes.%s.policy", of->name);
   if (status != PREM_OK && status != PREM_ERR_MEMORY)
-    prem_diag_add(all->diag, PREM_NOTE, 0, of->place, key,
+    prem_diag_add(all->diag, PREM_NOTE, 0, of->place,
+                  prem_key("live.operating_modes.%s.policy", of->name).text,
                   "that is the plan of operating mode '%s'; without a `policy` of its own the mode "
                   "uses the file's plan",
                   of->name);
@@ -116,8 +116,7 @@ static prem_status plan_mode(mode_planning *all, int32_t mode, prem_plan *file_p
 /* Hyperperiods of one-shot tasks are as long as their longest plan. */
 static void make_equally_long(prem_plan *plan) {
   for (int32_t m = 0; m < plan->mode_count; ++m)
-    if (plan->modes[m]->hyperperiod_ns > plan->hyperperiod_ns)
-      plan->hyperperiod_ns = plan->modes[m]->hyperperiod_ns;
+    plan->hyperperiod_ns = prem_max_i64(plan->hyperperiod_ns, plan->modes[m]->hyperperiod_ns);
   for (int32_t m = 0; m < plan->mode_count; ++m) {
     plan->modes[m]->hyperperiod_ns = plan->hyperperiod_ns;
     plan->modes[m]->clock_step_ns = plan->clock_step_ns;

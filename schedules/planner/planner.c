@@ -3,6 +3,7 @@
 #include "schedules/planner/planner.h"
 #include "prem/base/clock.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/common/wrap.h"
 #include "schedules/planner/greedy/greedy.h"
@@ -263,13 +264,8 @@ static void bound(const prem_planning *planning, prem_search_limits *limits,
  * other. */
 static int by_job_and_tile(const void *left, const void *right) {
   const prem_placement *a = left, *b = right;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->job != b->job)
-    return a->job < b->job ? -1 : 1;
-  if (a->tile != b->tile)
-    return a->tile < b->tile ? -1 : 1;
-  return (a->phase > b->phase) - (a->phase < b->phase);
+  return prem_by_numbers((int64_t[]){a->task, a->job, a->tile, a->phase},
+                         (int64_t[]){b->task, b->job, b->tile, b->phase}, 4);
 }
 
 /* A draft of a plan; on error the draft stays as it was. */

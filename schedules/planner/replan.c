@@ -3,6 +3,8 @@
 #include "schedules/planner/replan.h"
 
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/common/wrap.h"
 #include "schedules/planner/repair/repair.h"
 
@@ -76,13 +78,7 @@ static int by_name(const void *left, const void *right, void *context) {
 
 static int32_t find_task(const prem_schedule *schedule, const int32_t *sorted, const char *name) {
   int32_t low = 0, high = schedule->task_count;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (strcmp(schedule->tasks[sorted[middle]].name, name) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, strcmp(schedule->tasks[sorted[middle]].name, name) < 0);
   bool found = low < schedule->task_count && !strcmp(schedule->tasks[sorted[low]].name, name);
   return found ? sorted[low] : -1;
 }
@@ -207,15 +203,8 @@ static bool is_removed(const prem_planning *planning, const prem_old_plan *old,
 static int by_phase(const void *left, const void *right, void *slots) {
   const int64_t i = *(const int64_t *)left, k = *(const int64_t *)right;
   const prem_slot *a = (const prem_slot *)slots + i, *b = (const prem_slot *)slots + k;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->job != b->job)
-    return a->job < b->job ? -1 : 1;
-  if (a->tile != b->tile)
-    return a->tile < b->tile ? -1 : 1;
-  if (a->phase != b->phase)
-    return a->phase < b->phase ? -1 : 1;
-  return (i > k) - (i < k);
+  return prem_by_numbers((int64_t[]){a->task, a->job, a->tile, a->phase, i},
+                         (int64_t[]){b->task, b->job, b->tile, b->phase, k}, 5);
 }
 
 /* A plan that is not legal may have a phase twice: which are there again? NULL: no memory. */
@@ -286,9 +275,7 @@ prem_status prem_old_plan_read(const prem_planning *planning, const prem_schedul
 }
 
 void prem_old_plan_free(prem_old_plan *old) {
-  free(old->task_of);
-  free(old->changed);
-  free(old->slots);
+  PREM_FREE(old->task_of, old->changed, old->slots);
   *old = (prem_old_plan){0};
 }
 
@@ -563,8 +550,6 @@ prem_status prem_replan_count(const prem_planning *planning, const prem_old_plan
   }
   report->removed = old->removed;
   report->keeps = true;
-  free(slots);
-  free(wanted_ns);
-  free(first);
+  PREM_FREE(slots, wanted_ns, first);
   return status;
 }

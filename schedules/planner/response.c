@@ -13,7 +13,10 @@
 #include "schedules/planner/response.h"
 
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "prem/base/random.h"
+#include "prem/base/sorting.h"
 #include "prem/model/job_chain.h"
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/common/placing.h"
@@ -134,13 +137,8 @@ static int by_urgency(const void *left, const void *right, void *context) {
   const piece *pieces = context;
   const int32_t x = *(const int32_t *)left, y = *(const int32_t *)right;
   const piece *a = &pieces[x], *b = &pieces[y];
-  if (a->urgency_ns != b->urgency_ns)
-    return a->urgency_ns < b->urgency_ns ? -1 : 1;
-  if (a->depth != b->depth)
-    return a->depth < b->depth ? -1 : 1;
-  if (a->rank != b->rank)
-    return a->rank < b->rank ? -1 : 1;
-  return (x > y) - (x < y);
+  return prem_by_numbers((int64_t[]){a->urgency_ns, a->depth, a->rank, x},
+                         (int64_t[]){b->urgency_ns, b->depth, b->rank, y}, 4);
 }
 
 static void add_pieces(response *r, int32_t t, int32_t job, int64_t urgency_ns, int32_t depth) {
@@ -184,9 +182,7 @@ static prem_status list_pieces(response *r) {
       r->order[i] = i;
     qsort_r(r->order, (size_t)r->count, sizeof *r->order, by_urgency, r->pieces);
   }
-  free(urgency_ns);
-  free(depth);
-  free(by_rank);
+  PREM_FREE(urgency_ns, depth, by_rank);
   return whole ? PREM_OK : PREM_ERR_MEMORY;
 }
 
@@ -441,19 +437,12 @@ static prem_status search(response *r, const prem_search_limits *limits, bool *o
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
-static prem_phase first_phase(const prem_task *task) {
-  int phase = PREM_PREFETCH;
-  while (phase < PREM_WRITEBACK && !task->phase[phase].exists)
-    ++phase;
-  return (prem_phase)phase;
-}
-
 /* The next run of a job: equal steps from block to block. */
 static int64_t run_of(const response *r, int64_t i, prem_affine *run) {
   const piece *first = &r->pieces[i];
   const prem_task *task = &r->schedule->tasks[first->task];
   *run = (prem_affine){.task = first->task,
-                       .phase = first_phase(task),
+                       .phase = prem_first_phase(task),
                        .chain = PREM_CHAIN_JOB,
                        .first_block = first->position,
                        .count = first->count,
@@ -533,14 +522,13 @@ static prem_status refuse_late(const response *r) {
   if (task->tile_count > task->block_count)
     snprintf(wider, sizeof wider, "more blocks (it has %d tiles on %d), ", task->tile_count,
              task->block_count);
-  prem_diag_add(r->planning->diag, PREM_ERROR, 33, task->place, key,
-                "no plan found: job %d, event-driven from one instant on, begins at %" PRId64
-                " and ends at %" PRId64 ", it is due at %" PRId64
-                "; what may help: %s%s%sobjective = \"slack\", which gives each phase a window of "
-                "its own",
-                p->job, p->start_ns, end_ns, window.due_ns, later, wider,
-                later[0] || wider[0] ? "or " : "");
-  return PREM_ERR_INFEASIBLE;
+  return prem_fail(
+      r->planning->diag, PREM_ERR_INFEASIBLE, 33, task->place, key,
+      "no plan found: job %d, event-driven from one instant on, begins at %" PRId64
+      " and ends at %" PRId64 ", it is due at %" PRId64
+      "; what may help: %s%s%sobjective = \"slack\", which gives each phase a window of "
+      "its own",
+      p->job, p->start_ns, end_ns, window.due_ns, later, wider, later[0] || wider[0] ? "or " : "");
 }
 
 static void tell(const response *r, prem_plan_report *report) {
@@ -566,12 +554,10 @@ static bool is_supplied(const response *r) {
       const prem_resource *resource = &r->schedule->platform.resources[k];
       const prem_task *task = &r->schedule->tasks[p->task];
       const int64_t asked = demand_of(r, task, k) * members_of(r, k, p);
-      char key[PREM_NAME_BYTES + 8];
       if (asked <= resource->capacity)
         continue;
-      snprintf(key, sizeof key, "tasks.%s", task->name);
       prem_diag_add(
-          r->planning->diag, PREM_ERROR, 43, task->place, key,
+          r->planning->diag, PREM_ERROR, 43, task->place, prem_key("tasks.%s", task->name).text,
           "a job that is event-driven asks for %" PRId64
           " of '%s' at once, the capacity is %d; count it per = \"task\", leave `together` "
           "out, or use objective = \"slack\"",
@@ -633,15 +619,7 @@ prem_status prem_plan_response(const prem_planning *planning, const prem_search_
   if (r.placer.schedule)
     prem_placer_close(&r.placer);
   prem_data_gaps_free(r.gaps);
-  free(r.pieces);
-  free(r.order);
-  free(r.tried);
-  free(r.first_job);
-  free(r.end_ns);
-  free(r.missing);
-  free(r.rank);
-  free(r.later_ns);
-  free(r.best.response_ns);
-  free(r.now.response_ns);
+  PREM_FREE(r.pieces, r.order, r.tried, r.first_job, r.end_ns, r.missing, r.rank, r.later_ns,
+            r.best.response_ns, r.now.response_ns);
   return status;
 }

@@ -335,11 +335,11 @@ END_TEST
 
 /* Nobody waits for a block that has no work, so it may be slow. */
 START_TEST(a_block_without_work_holds_nothing_up) {
-  enum { FRAMES = 100 };
+  enum { EVENTS = 100 };
   uint32_t begun, shown;
   setenv("TTPREM_EMULATED_SLOW", "1", 1);
   ahead_run of = ahead_start(&ahead_kinds[0], 1, &(prem_live_request){.mode = PREM_MODE_TT});
-  for (uint32_t i = 0; i < FRAMES; ++i) {
+  for (uint32_t i = 0; i < EVENTS; ++i) {
     prem_frame frame;
     ahead_acquire(&of, &frame);
     ahead_submit(&of, &frame);

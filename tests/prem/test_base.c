@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all rooms share: arithmetic, chance, lists. */
+/* What all rooms share: arithmetic, chance, lists, order, errors. */
 #include <stdbool.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
+#include "prem/base/sorting.h"
 #include "ttprem/base.h"
 #include "ttprem/runtime.h"
 
@@ -182,4 +184,61 @@ TEST(a_list_counts_what_is_added) {
   for (int32_t i = 0; i < 100; ++i)
     ck_assert_int_eq(((int32_t *)list.items)[i], i);
   free(list.items);
+}
+
+TEST(appending_adds_one_after_the_other) {
+  int32_t *list = NULL, *other = malloc(sizeof *other);
+  int64_t count = 0;
+  for (int32_t i = 0; i < 100; ++i)
+    ck_assert(PREM_APPEND(list, count, 3 * i));
+  ck_assert_int_eq(count, 100);
+  for (int32_t i = 0; i < 100; ++i)
+    ck_assert_int_eq(list[i], 3 * i);
+  PREM_FREE(list, other, NULL);
+}
+
+TEST(without_memory_nothing_is_appended) {
+  int64_t *list = NULL, count = INT64_C(1) << 61; /* doubled, its bytes are no size_t */
+  ck_assert(!PREM_APPEND(list, count, 7));
+  ck_assert(!list && count == INT64_C(1) << 61);
+}
+
+/* ---- order ---------------------------------------------------------------------------------- */
+
+GROUP("order");
+
+TEST(the_first_difference_decides) {
+  const int64_t a[] = {1, INT64_MIN, 5}, b[] = {1, INT64_MAX, 4};
+  ck_assert_int_lt(prem_by_numbers(a, b, 3), 0);
+  ck_assert_int_gt(prem_by_numbers(b, a, 3), 0);
+  ck_assert_int_eq(prem_by_numbers(a, b, 1), 0);
+  ck_assert_int_gt(prem_by_numbers(a + 2, b + 2, 1), 0);
+}
+
+TEST(a_search_finds_the_first_that_is_not_before) {
+  static const int64_t numbers[] = {2, 4, 4, 4, 9};
+  static const int64_t sought[] = {1, 2, 3, 4, 5, 9, 10}, places[] = {0, 0, 1, 1, 4, 4, 5};
+  for (int i = 0; i < 7; ++i) {
+    int32_t low = 0, high = 5;
+    PREM_BISECT(low, high, at, numbers[at] < sought[i]);
+    ck_assert_int_eq(low, places[i]);
+  }
+}
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+GROUP("errors");
+
+TEST(a_failure_is_an_error_and_its_status) {
+  prem_diag *diag = prem_diag_new();
+  const prem_place place = {.file = "a.cfg", .line = 3};
+  ck_assert_int_eq(
+      prem_fail(diag, PREM_ERR_INVALID, 31, place, prem_key("tasks.%s", "t").text, "is %d", 7),
+      PREM_ERR_INVALID);
+  char line[80];
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  prem_problem_format(prem_diag_at(diag, 0), line, sizeof line);
+  ck_assert_str_eq(line, "a.cfg:3: E031: tasks.t: is 7");
+  ck_assert_int_eq(prem_fail(NULL, PREM_ERR_IO, 0, place, NULL, "nobody listens"), PREM_ERR_IO);
+  prem_diag_free(diag);
 }

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
+#include "experiments/common/distribution.h"
 #include "experiments/common/experiment.h"
 #include "experiments/common/originals.h"
 #include "experiments/machine/clock_step/clock_looks.h"
 #include "prem/base/clock.h"
 #include "prem/base/numbers.h"
-#include "report/findings/distribution.h"
 #include "report/findings/tables.h"
 
 enum {

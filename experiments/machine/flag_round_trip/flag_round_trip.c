@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
+#include "experiments/common/distribution.h"
 #include "experiments/common/experiment.h"
 #include "experiments/common/originals.h"
 #include "experiments/machine/flag_round_trip/flag_trips.h"
 #include "prem/base/clock.h"
-#include "report/findings/distribution.h"
 
 enum { TRIPS = 20000, QUICK_TRIPS = 2000, WARM_UP = 100, LOOKS = 256 };
 static const int64_t PATIENCE_NS = 10000000000; /* other work may have the cores for a while */

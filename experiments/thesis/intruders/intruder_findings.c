@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/distribution.h"
 #include "experiments/thesis/intruders/visits.h"
 #include "prem/base/numbers.h"
-#include "report/findings/distribution.h"
 #include "report/findings/tables.h"
 
 enum {

@@ -529,14 +529,6 @@ static prem_status company_begin(const prem_baselines *baselines, const prem_run
   return status;
 }
 
-/* A hyperperiod begins no earlier than by the plan. */
-static void turn_await(const prem_baselines *baselines, const company *of, int64_t hyperperiod,
-                       const volatile sig_atomic_t *stop) {
-  const int64_t from_ns = of->began_ns + hyperperiod * baselines->place.program->hyperperiod_ns;
-  while (of->load && prem_host_clock_ns() < from_ns && !(stop && *stop))
-    ;
-}
-
 /* What the tasks did in passes over all of them, as their tiles would have been counted. */
 static prem_status count_passes(const prem_free_part *part, int64_t passes,
                                 prem_best_effort_trace *out) {
@@ -648,7 +640,10 @@ static prem_status run_rounds(const prem_baselines *baselines, const rounds *of,
                                .stop = request->stop,
                                .timeout_ns = timeout_of(request),
                                .ends_ns = of->ends_ns};
-    turn_await(baselines, of->beside, h, request->stop);
+    /* A hyperperiod begins no earlier than by the plan. */
+    const int64_t from_ns = of->beside->began_ns + h * baselines->place.program->hyperperiod_ns;
+    while (of->beside->load && prem_host_clock_ns() < from_ns && !(request->stop && *request->stop))
+      ;
     const prem_status status = prem_native_round_run(native, &round, diag);
     if (status != PREM_OK)
       return status;

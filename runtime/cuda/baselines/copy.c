@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "prem/base/numbers.h"
 #include "runtime/cuda/baselines/native_round.h"
 
 enum { PIECE_BYTES = 16 };
@@ -19,22 +20,17 @@ enum { PIECE_BYTES = 16 };
       return error;                                                                                \
   } while (0)
 
-static int64_t round_up(int64_t value, int64_t to) {
-  return (value + to - 1) / to * to;
-}
-
 /* Bytes of a job's copy: the memory that there is bounds them. */
 static cudaError_t choose_part(int64_t half_bytes, int64_t *part_bytes, int64_t *parts) {
   size_t room, all;
   cudaError_t error;
   CUDA_TRY(cudaMemGetInfo(&room, &all));
   int64_t max_bytes = (int64_t)room / 4;
-  if (max_bytes > MAX_BYTES)
-    max_bytes = MAX_BYTES;
+  max_bytes = prem_min_i64(max_bytes, MAX_BYTES);
   if (max_bytes < PIECE_BYTES)
     return cudaErrorMemoryAllocation;
   *parts = (half_bytes + max_bytes - 1) / max_bytes;
-  *part_bytes = round_up((half_bytes + *parts - 1) / *parts, PIECE_BYTES);
+  *part_bytes = prem_round_up((half_bytes + *parts - 1) / *parts, PIECE_BYTES);
   return cudaSuccess;
 }
 

@@ -3,6 +3,7 @@
  * and so may be the start. */
 #include <stdlib.h>
 
+#include "prem/base/list.h"
 #include "runtime/cuda/baselines/native_round.h"
 
 enum { MAX_JOBS = 100000 }; /* more of them take seconds to make ready */
@@ -159,9 +160,7 @@ prem_status prem_native_graph_new(const prem_native *native, prem_native_graph_s
     status = prem_native_report(build(&at, start != PREM_GRAPH_AT_ONCE, out), diag);
   if (at.graph)
     cudaGraphDestroy(at.graph);
-  free(at.of_job);
-  free(at.of_task);
-  free(at.awaited);
+  PREM_FREE(at.of_job, at.of_task, at.awaited);
   *node_count = at.node_count;
   if (status != PREM_OK && *out) {
     cudaGraphExecDestroy(*out);

@@ -3,6 +3,7 @@
 #include "runtime/cuda/baselines/load.h"
 
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
 #include "runtime/cuda/baselines/native_round.h"
 
 #include <pthread.h>
@@ -127,11 +128,9 @@ static prem_status passes_await(prem_native_load *load, int64_t passes,
       seen = load->passes;
       give_up_ns = prem_host_clock_ns() + LAST_NS;
     }
-    if (prem_host_clock_ns() > give_up_ns) {
-      prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
-                    "ordinary kernels: best-effort tasks do not end");
-      return PREM_ERR_MACHINE;
-    }
+    if (prem_host_clock_ns() > give_up_ns)
+      return prem_fail(diag, PREM_ERR_MACHINE, 0, (prem_place){0}, "cuda",
+                       "ordinary kernels: best-effort tasks do not end");
     pause_for(POLL_NS);
   }
   return PREM_OK; /* the end tells of a failure */
@@ -208,10 +207,9 @@ prem_status prem_native_load_end(prem_native_load *load, prem_diag *diag) {
   const cudaError_t error = load->failure != cudaSuccess ? load->failure : drained;
   if (drained == cudaErrorNotReady) {
     load->native->lost = true;
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
-                  "ordinary kernels of best-effort tasks do not end: the GPU is free again when "
-                  "this process ends");
-    return PREM_ERR_MACHINE; /* events cannot be destroyed */
+    return prem_fail(diag, PREM_ERR_MACHINE, 0, (prem_place){0}, "cuda",
+                     "ordinary kernels of best-effort tasks do not end: the GPU is free again when "
+                     "this process ends"); /* events cannot be destroyed */
   }
   load_free(load);
   return prem_native_report(error, diag);

@@ -2,6 +2,7 @@
 /* Best-effort tasks as a CUDA graph, see load_graph.h. */
 #include "runtime/cuda/baselines/load_graph.h"
 
+#include "prem/base/fail.h"
 #include "runtime/cuda/baselines/native_round.h"
 
 #include <stdio.h>
@@ -85,13 +86,12 @@ static prem_status find_bound(prem_load_graph *graph, const prem_run_request *re
 /* An application's graph has the bound of the file, which no pass raises. */
 static prem_status take_bound(prem_load_graph *graph, const prem_free_part *part, prem_diag *diag) {
   const prem_task *task = &part->schedule->tasks[0];
-  char key[PREM_NAME_BYTES + 24];
   graph->seen.bound_ns = part->ahead_ns[PREM_COMPUTE] - part->schedule->platform.clock_step_ns;
   graph->seen.most_ns = 0;
   if (graph->alone_ns <= graph->seen.bound_ns && graph->seen.bound_ns <= LONGEST_NS)
     return PREM_OK;
-  snprintf(key, sizeof key, "tasks.%s.compute.wcet_ns", task->name);
-  prem_diag_add(diag, PREM_NOTE, 0, task->phase[PREM_COMPUTE].place, key,
+  prem_diag_add(diag, PREM_NOTE, 0, task->phase[PREM_COMPUTE].place,
+                prem_key("tasks.%s.compute.wcet_ns", task->name).text,
                 "cuda: the attached graph takes %lld ns alone, and its bound is %lld ns; %s",
                 graph->alone_ns, (long long)graph->seen.bound_ns,
                 graph->seen.bound_ns > LONGEST_NS ? "250 ms are the most: attach a shorter graph"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "runtime/cuda/baselines/native_round.h"
 #include "runtime/cuda/baselines/native_tiles.h"
 #include "runtime/cuda/host/program.h"
@@ -286,11 +287,6 @@ prem_status prem_native_make_room(prem_native *native, prem_diag *diag) {
   return prem_native_report(make_room(native), diag);
 }
 
-static void destroy_streams(const cudaStream_t *streams, int32_t count) {
-  for (int32_t t = 0; streams && t < count; ++t)
-    cudaStreamDestroy(streams[t]);
-}
-
 prem_status prem_native_new(const prem_native_place *place, const cudaStream_t *streams,
                             prem_native **out, prem_diag *diag) {
   *out = NULL;
@@ -298,7 +294,8 @@ prem_status prem_native_new(const prem_native_place *place, const cudaStream_t *
   prem_native *native = calloc(1, sizeof *native);
   prem_native_task *of_tasks = calloc((size_t)tasks + 1, sizeof *of_tasks);
   if (!native || !of_tasks) {
-    destroy_streams(streams, tasks);
+    for (int32_t t = 0; streams && t < tasks; ++t)
+      cudaStreamDestroy(streams[t]);
     free(native);
     free(of_tasks);
     return PREM_ERR_MEMORY;
@@ -335,11 +332,8 @@ void prem_native_free(prem_native *native) {
   cudaFree(native->copied);
   cudaFreeHost(native->words);
   prem_untiled_order_free(&native->order);
-  free(native->launch_search.candidates);
-  free(native->ends_seen);
-  free(native->ended);
-  free(native->tasks);
-  free(native);
+  PREM_FREE(native->launch_search.candidates, native->ends_seen, native->ended, native->tasks,
+            native);
 }
 
 bool prem_native_is_lost(const prem_native *native) {

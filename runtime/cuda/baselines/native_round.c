@@ -3,6 +3,8 @@
 #include <time.h>
 
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
+#include "prem/base/numbers.h"
 #include "runtime/cuda/baselines/native_round.h"
 
 enum {
@@ -153,8 +155,7 @@ cudaError_t prem_native_queue_job(const prem_native *native, const prem_native_r
 static int64_t last_release_ns(const prem_untiled_order *order) {
   int64_t last_ns = 0;
   for (int64_t number = 0; number < order->job_count; ++number)
-    if (order->jobs[number].release_ns > last_ns)
-      last_ns = order->jobs[number].release_ns;
+    last_ns = prem_max_i64(last_ns, order->jobs[number].release_ns);
   return last_ns;
 }
 
@@ -250,9 +251,9 @@ static cudaError_t queue_as_launched(const prem_native *native, prem_native_roun
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static prem_status say_endless(prem_diag *diag, bool lost) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda", "an ordinary kernel does not end%s",
-                lost ? ": the GPU is free again when this process ends" : " in time");
-  return PREM_ERR_MACHINE;
+  return prem_fail(diag, PREM_ERR_MACHINE, 0, (prem_place){0}, "cuda",
+                   "an ordinary kernel does not end%s",
+                   lost ? ": the GPU is free again when this process ends" : " in time");
 }
 
 /* Wait until all streams are empty. Gates end by themselves; the host ends what is stopped. */
@@ -287,8 +288,7 @@ static int64_t end_of(const prem_native *native, int64_t number) {
   for (int slot = 0; slot < PREM_NATIVE_SLOTS; ++slot) {
     const int64_t end_ns =
         native->ends_seen[number * PREM_NATIVE_END_WORDS + slot * PREM_NATIVE_SLOT_STRIDE];
-    if (end_ns > last_ns)
-      last_ns = end_ns;
+    last_ns = prem_max_i64(last_ns, end_ns);
   }
   return last_ns;
 }
@@ -334,9 +334,8 @@ static prem_status collect(prem_native *native, prem_native_round *round, prem_d
 
 /* Queueing waited in vain for the GPU. */
 static prem_status say_idle(prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
-                "the GPU does not get on with ordinary kernels: another program holds it");
-  return PREM_ERR_MACHINE;
+  return prem_fail(diag, PREM_ERR_MACHINE, 0, (prem_place){0}, "cuda",
+                   "the GPU does not get on with ordinary kernels: another program holds it");
 }
 
 /* As before the first hyperperiod. */

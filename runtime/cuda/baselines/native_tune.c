@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 #include "runtime/cuda/baselines/native_round.h"
 #include "runtime/cuda/baselines/native_tiles.h"
@@ -166,8 +167,7 @@ static prem_status time_once(sweep *at, const prem_untiled_order *order, int64_t
   prem_status status = prem_native_round_run(at->native, &round, at->diag);
   *makespan_ns = 0;
   for (int64_t number = 0; number < order->job_count; ++number)
-    if (at->ends_ns[number] > *makespan_ns)
-      *makespan_ns = at->ends_ns[number];
+    *makespan_ns = prem_max_i64(*makespan_ns, at->ends_ns[number]);
   return status;
 }
 

@@ -3,99 +3,12 @@
 #include "schedules/planner/common/data_gaps.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/model/conflicts.h"
 
 /* ---- who shares what ------------------------------------------------------------------------- */
-
-/* One task's use of one array. */
-typedef struct array_use {
-  int32_t array, task;
-  bool writes;
-} array_use;
-
-static int by_array(const void *left, const void *right) {
-  const array_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  return (a->task > b->task) - (a->task < b->task);
-}
-
-static array_use *list_uses(const prem_schedule *schedule, const prem_versions *versions,
-                            int64_t *count) {
-  size_t ports = 0;
-  *count = 0;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    ports += schedule->tasks[t].definition ? (size_t)schedule->tasks[t].definition->port_count : 0;
-  array_use *uses = malloc((ports + 1) * sizeof *uses);
-  for (int32_t t = 0; t < schedule->task_count && uses; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-      if (!prem_is_versioned(versions, task->arrays[p]))
-        uses[(*count)++] =
-            (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
-  }
-  if (uses)
-    qsort(uses, (size_t)*count, sizeof *uses, by_array);
-  return uses;
-}
-
-static prem_phase touching_phase(const prem_schedule *schedule, const array_use *use) {
-  if (schedule->tasks[use->task].definition->compatible)
-    return PREM_COMPUTE;
-  return use->writes ? PREM_WRITEBACK : PREM_PREFETCH;
-}
-
-static bool add_pair(prem_data_gaps *gaps, prem_data_pair pair) {
-  prem_data_pair *grown = prem_grow(gaps->pairs, (size_t)gaps->pair_count, sizeof *grown);
-  if (!grown)
-    return false;
-  gaps->pairs = grown;
-  gaps->pairs[gaps->pair_count++] = pair;
-  return true;
-}
-
-static bool add_uses(prem_data_gaps *gaps, const array_use *use, const array_use *before) {
-  return add_pair(gaps, (prem_data_pair){.task = use->task,
-                                         .before = before->task,
-                                         .phase = touching_phase(gaps->schedule, use)});
-}
-
-/* Each writer of an array and all its other users, both ways. */
-static bool add_pairs(prem_data_gaps *gaps, const array_use *uses, int64_t count) {
-  for (int64_t w = 0; w < count; ++w)
-    for (int64_t u = 0; uses[w].writes && u < count; ++u) {
-      if (uses[u].task == uses[w].task ||
-          prem_tasks_are_by_block(gaps->schedule, uses[u].task, uses[w].task))
-        continue;
-      if (!add_uses(gaps, &uses[w], &uses[u]) ||
-          (!uses[u].writes && !add_uses(gaps, &uses[u], &uses[w])))
-        return false;
-    }
-  return true;
-}
-
-static int by_pair(const void *left, const void *right) {
-  const prem_data_pair *a = left, *b = right;
-  if (a->task != b->task)
-    return a->task < b->task ? -1 : 1;
-  if (a->before != b->before)
-    return a->before < b->before ? -1 : 1;
-  return (int)a->phase - (int)b->phase;
-}
-
-/* Tasks may share several arrays. */
-static void say_once(prem_data_gaps *gaps) {
-  int64_t kept = 0;
-  if (gaps->pair_count > 0)
-    qsort(gaps->pairs, (size_t)gaps->pair_count, sizeof *gaps->pairs, by_pair);
-  for (int64_t i = 0; i < gaps->pair_count; ++i)
-    if (i == 0 || by_pair(&gaps->pairs[i], &gaps->pairs[kept - 1]) != 0)
-      gaps->pairs[kept++] = gaps->pairs[i];
-  gaps->pair_count = kept;
-}
 
 /* Does `after` say the same, job by job? Planners keep that anyway. */
 static bool is_said(const prem_schedule *schedule, const prem_version_edge *edge) {
@@ -111,25 +24,27 @@ static bool add_versions(prem_data_gaps *gaps, const prem_versions *versions) {
   for (int32_t i = 0; i < gaps->edge_count && added; ++i) {
     const prem_version_edge *edge = &gaps->edges[i];
     if (!is_said(gaps->schedule, edge))
-      added = add_pair(gaps, (prem_data_pair){.task = edge->task,
-                                              .before = edge->before,
-                                              .phase = edge->phase,
-                                              .needed_jobs = edge->needed_jobs});
+      added = PREM_APPEND(gaps->pairs, gaps->pair_count,
+                          (prem_data_pair){.task = edge->task,
+                                           .before = edge->before,
+                                           .phase = edge->phase,
+                                           .needed_jobs = edge->needed_jobs});
   }
   return added;
 }
 
 static bool find_pairs(prem_data_gaps *gaps, const prem_versions *versions) {
+  prem_conflict *conflicts;
   int64_t count;
-  array_use *uses = list_uses(gaps->schedule, versions, &count);
-  bool found = uses;
-  for (int64_t first = 0, next; first < count && found; first = next) {
-    for (next = first; next < count && uses[next].array == uses[first].array;)
-      ++next;
-    found = add_pairs(gaps, uses + first, next - first);
+  bool found = !prem_conflicts_new(gaps->schedule, versions, &conflicts, &count);
+  for (int64_t i = 0; i < count && found; ++i) {
+    const prem_conflict *c = &conflicts[i];
+    if (!prem_tasks_are_by_block(gaps->schedule, c->task, c->before))
+      found =
+          PREM_APPEND(gaps->pairs, gaps->pair_count,
+                      (prem_data_pair){.task = c->task, .before = c->before, .phase = c->phase});
   }
-  free(uses);
-  say_once(gaps);
+  free(conflicts);
   return found && add_versions(gaps, versions);
 }
 
@@ -191,10 +106,7 @@ prem_status prem_data_gaps_new(const prem_planning *planning, prem_data_gaps **o
 void prem_data_gaps_free(prem_data_gaps *gaps) {
   if (!gaps)
     return;
-  free(gaps->pairs);
-  free(gaps->first_job);
-  free(gaps->spans);
-  free(gaps->ends_ns);
+  PREM_FREE(gaps->pairs, gaps->first_job, gaps->spans, gaps->ends_ns);
   prem_version_edges_free(gaps->edges, gaps->edge_count);
   free(gaps);
 }
@@ -210,8 +122,7 @@ void prem_data_gaps_clear(prem_data_gaps *gaps) {
 void prem_data_gaps_note(prem_data_gaps *gaps, int32_t task, int32_t job, prem_phase phase,
                          int64_t start_ns, int64_t end_ns) {
   prem_data_span *span = &gaps->spans[gaps->first_job[task] + job];
-  if (start_ns < span->first_ns[phase])
-    span->first_ns[phase] = start_ns;
+  span->first_ns[phase] = prem_min_i64(span->first_ns[phase], start_ns);
   if (end_ns > span->end_ns)
     span->end_ns = end_ns;
 }
@@ -239,19 +150,15 @@ static int64_t touch_ns(const prem_data_span *span, prem_phase phase) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* So many hyperperiods before its own is the job of a one-shot task that another one waits for; 0:
- * in the same, where `after` says so. */
-static int32_t hyperperiods_before(const prem_data_pair *pair) {
-  return pair->needed_jobs ? 1 - pair->needed_jobs[0] : 1;
-}
-
 prem_wide prem_data_gaps_length_ns(const prem_data_gaps *gaps) {
   prem_wide length_ns = 0;
   for (int64_t i = 0; i < gaps->pair_count; ++i) {
     const prem_data_pair *pair = &gaps->pairs[i];
     const prem_data_span *before = &gaps->spans[gaps->first_job[pair->before]];
     const int64_t at_ns = touch_ns(&gaps->spans[gaps->first_job[pair->task]], pair->phase);
-    const int32_t times = hyperperiods_before(pair);
+    /* So many hyperperiods before its own is the job of a one-shot task that another one waits for;
+     * 0: in the same, where `after` says so. */
+    const int32_t times = pair->needed_jobs ? 1 - pair->needed_jobs[0] : 1;
     if (before->end_ns < 0 || at_ns == PREM_MAX_NS || times < 1)
       continue;
     prem_wide needed_ns = (prem_wide)before->end_ns + gaps->gap_ns - at_ns;
@@ -285,8 +192,7 @@ static int64_t last_end_ns(const prem_data_gaps *gaps, int64_t jobs, int64_t hyp
                            int64_t at_ns) {
   const int64_t *ends_ns = gaps->ends_ns;
   int64_t hyperperiod = prem_div_floor(at_ns - ends_ns[0], hyperperiod_ns);
-  if (hyperperiod > 0)
-    hyperperiod = 0;
+  hyperperiod = prem_min_i64(hyperperiod, 0);
   const int64_t shift_ns = hyperperiod * hyperperiod_ns;
   int64_t low = 0, high = jobs;
   while (high - low > 1) {
@@ -304,10 +210,6 @@ static int64_t end_of_jobs_ns(const prem_data_gaps *gaps, int64_t jobs, int64_t 
                               int64_t count) {
   const int64_t hyperperiod = prem_div_floor(count - 1, jobs);
   return gaps->ends_ns[count - 1 - hyperperiod * jobs] + hyperperiod * hyperperiod_ns;
-}
-
-static int64_t first_start_ns(const prem_data_span *span) {
-  return touch_ns(span, PREM_PREFETCH);
 }
 
 int64_t prem_data_gaps_short(const prem_data_gaps *gaps, int64_t hyperperiod_ns,
@@ -330,7 +232,7 @@ int64_t prem_data_gaps_short(const prem_data_gaps *gaps, int64_t hyperperiod_ns,
       if (missing_ns <= 0)
         continue;
       ++found;
-      const prem_wide from_ns = (prem_wide)first_start_ns(&gaps->spans[q]) + missing_ns;
+      const prem_wide from_ns = (prem_wide)touch_ns(&gaps->spans[q], PREM_PREFETCH) + missing_ns;
       if (later_ns && from_ns > later_ns[q])
         later_ns[q] = from_ns < PREM_MAX_NS ? (int64_t)from_ns : PREM_MAX_NS;
     }

@@ -104,12 +104,9 @@ static demand_timeline *timeline_of(prem_gang_owner *owner, int32_t demand) {
   for (int32_t i = 0; i < owner->count; ++i)
     if (owner->timelines[i].demand == demand)
       return &owner->timelines[i];
-  demand_timeline *grown = prem_grow(owner->timelines, (size_t)owner->count, sizeof *grown);
-  if (!grown)
-    return NULL;
-  owner->timelines = grown;
-  grown[owner->count] = (demand_timeline){.phases = {.capacity = INT32_MAX}, .demand = demand};
-  return &grown[owner->count++];
+  const demand_timeline made = {.phases = {.capacity = INT32_MAX}, .demand = demand};
+  return PREM_APPEND(owner->timelines, owner->count, made) ? &owner->timelines[owner->count - 1]
+                                                           : NULL;
 }
 
 /* The sum of all changes where no other phase of the task asks for as much. */

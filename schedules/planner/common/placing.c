@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 static int32_t block_of(const prem_round *r, int32_t member) {
@@ -301,8 +302,5 @@ void prem_placer_close(prem_placer *placer) {
     prem_timeline_free(&placer->resources[i]);
   for (int32_t i = 0; placer->gangs && i < placer->schedule->platform.resource_count; ++i)
     prem_gang_timeline_free(&placer->gangs[i]);
-  free(placer->blocks);
-  free(placer->resources);
-  free(placer->gangs);
-  free(placer->before_ns);
+  PREM_FREE(placer->blocks, placer->resources, placer->gangs, placer->before_ns);
 }

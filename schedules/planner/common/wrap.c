@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "prem/base/fail.h"
 #include "prem/base/numbers.h"
 
 /* A block in a hyperperiod. Its first phases may wait for the last ones by its units or buffers. */
@@ -82,15 +83,15 @@ static prem_wide rested_ns(const prem_planning *planning, const prem_slot *slots
 static prem_status refuse_end(const prem_planning *planning, const prem_plan *plan,
                               const prem_slot *slot) {
   const prem_task *task = &planning->schedule->tasks[slot->task];
-  prem_diag_add(planning->diag, PREM_ERROR, 51, task->place, "plan",
-                "no plan found: the %s of task '%s' ends at %" PRId64
-                " and would, with what its block and its successors need behind it, reach over the "
-                "end of the hyperperiod of %" PRId64
-                " ns, where operating modes with plans of their own are switched; use policy "
-                "\"auto\", and no older plan",
-                prem_phase_name((prem_phase)slot->phase), task->name,
-                slot->planned_ns + slot->length_ns, plan->hyperperiod_ns);
-  return PREM_ERR_INFEASIBLE;
+  return prem_fail(
+      planning->diag, PREM_ERR_INFEASIBLE, 51, task->place, "plan",
+      "no plan found: the %s of task '%s' ends at %" PRId64
+      " and would, with what its block and its successors need behind it, reach over the "
+      "end of the hyperperiod of %" PRId64
+      " ns, where operating modes with plans of their own are switched; use policy "
+      "\"auto\", and no older plan",
+      prem_phase_name((prem_phase)slot->phase), task->name, slot->planned_ns + slot->length_ns,
+      plan->hyperperiod_ns);
 }
 
 prem_status prem_planning_end_within(const prem_planning *planning, prem_plan *plan) {

@@ -25,11 +25,11 @@
  * and where the computes meet the writebacks. Tasks of different lengths get the slots of the
  * longest.
  */
+#include "prem/base/fail.h"
 #include "schedules/planner/common/planning.h"
 #include "schedules/planner/greedy/greedy.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,9 +63,7 @@ bool prem_is_closed_form(const char *policy) {
 /* ---- what the formulas can serve ------------------------------------------------------------ */
 
 static bool refuse(const prem_planning *planning, const prem_task *task, const char *what) {
-  char key[PREM_NAME_BYTES + 8];
-  snprintf(key, sizeof key, "tasks.%s", task->name);
-  prem_diag_add(planning->diag, PREM_ERROR, 0, task->place, key,
+  prem_diag_add(planning->diag, PREM_ERROR, 0, task->place, prem_key("tasks.%s", task->name).text,
                 "policy '%s' cannot serve this task: %s; use policy \"auto\"", planning->policy,
                 what);
   return false;
@@ -305,8 +303,7 @@ static prem_status judge_ends(const prem_planning *planning, prem_plan *plan) {
     if (slots[i].flags & PREM_SLOT_WARMUP)
       continue;
     int64_t end = slots[i].planned_ns + slots[i].length_ns;
-    if (end > end_ns[slots[i].task])
-      end_ns[slots[i].task] = end;
+    end_ns[slots[i].task] = prem_max_i64(end_ns[slots[i].task], end);
     if (end > last_ns)
       last_ns = end;
   }
@@ -318,9 +315,8 @@ static prem_status judge_ends(const prem_planning *planning, prem_plan *plan) {
       due_ns = task->publish_ns;
     if (!due_ns || end_ns[t] <= due_ns)
       continue;
-    char key[PREM_NAME_BYTES + 8];
-    snprintf(key, sizeof key, "tasks.%s", task->name);
-    prem_diag_add(planning->diag, PREM_ERROR, 33, task->place, key,
+    prem_diag_add(planning->diag, PREM_ERROR, 33, task->place,
+                  prem_key("tasks.%s", task->name).text,
                   "ends at %" PRId64 " ns, %" PRId64 " ns after it is due at %" PRId64
                   ": policy '%s' starts every phase by its formula",
                   end_ns[t], end_ns[t] - due_ns, due_ns, planning->policy);

@@ -16,7 +16,10 @@
  * data_gaps.h), all are placed once more, the other one later.
  */
 #include "prem/base/clock.h"
+#include "prem/base/fail.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/greedy/pipeline.h"
@@ -25,7 +28,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct job {
   int64_t earliest_ns; /* release, warm-up; predecessors are added when it is placed */
@@ -158,11 +160,8 @@ static int by_latest_finish(const void *left, const void *right, void *context) 
   const construction *c = context;
   int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
   const job *a = &c->jobs[x], *b = &c->jobs[y];
-  if (a->finish_ns != b->finish_ns)
-    return a->finish_ns < b->finish_ns ? -1 : 1;
-  if (a->earliest_ns != b->earliest_ns)
-    return a->earliest_ns < b->earliest_ns ? -1 : 1;
-  return (x > y) - (x < y);
+  return prem_by_numbers((int64_t[]){a->finish_ns, a->earliest_ns, x},
+                         (int64_t[]){b->finish_ns, b->earliest_ns, y}, 3);
 }
 
 static prem_status list_jobs(construction *c) {
@@ -232,8 +231,7 @@ static void note_phase(const construction *c, const prem_round *r, prem_phase ph
   if (c->gaps)
     prem_data_gaps_note(c->gaps, of->task, of->number, phase, start_ns,
                         start_ns + r->length_ns[phase]);
-  if (start_ns < of->first_ns)
-    of->first_ns = start_ns;
+  of->first_ns = prem_min_i64(of->first_ns, start_ns);
   of->end_ns = prem_max_i64(of->end_ns, start_ns + r->length_ns[phase]);
   of->last_start_ns = prem_max_i64(of->last_start_ns, start_ns);
 }
@@ -428,11 +426,11 @@ static prem_status set_hyperperiod(const construction *c) {
     draft->hyperperiod_ns = c->schedule->period_lcm_ns;
     if (needed <= draft->hyperperiod_ns)
       return PREM_OK;
-    prem_diag_add(c->planning->diag, PREM_ERROR, 33, c->schedule->tasks[0].place, "tasks",
-                  "no plan found: the tasks that follow jobs of the hyperperiod before (`after` "
-                  "with \"latest\") need one of %.0f ns, the periods make %" PRId64,
-                  (double)needed, draft->hyperperiod_ns);
-    return PREM_ERR_INFEASIBLE;
+    return prem_fail(c->planning->diag, PREM_ERR_INFEASIBLE, 33, c->schedule->tasks[0].place,
+                     "tasks",
+                     "no plan found: the tasks that follow jobs of the hyperperiod before (`after` "
+                     "with \"latest\") need one of %.0f ns, the periods make %" PRId64,
+                     (double)needed, draft->hyperperiod_ns);
   }
   int64_t count = c->first_job[c->schedule->task_count], end_ns = c->planning->warmup_ns;
   for (int64_t q = 0; q < count; ++q)
@@ -527,11 +525,11 @@ static prem_status begin_again(construction *c) {
 }
 
 static prem_status report_crowded(const construction *c) {
-  prem_diag_add(c->planning->diag, PREM_ERROR, 40, c->schedule->tasks[0].place, "tasks",
-                "no plan found: jobs that share arrays could not be kept precedence_ns = %" PRId64
-                " apart; give them `after`, or longer periods",
-                c->gaps->gap_ns);
-  return PREM_ERR_INFEASIBLE;
+  return prem_fail(
+      c->planning->diag, PREM_ERR_INFEASIBLE, 40, c->schedule->tasks[0].place, "tasks",
+      "no plan found: jobs that share arrays could not be kept precedence_ns = %" PRId64
+      " apart; give them `after`, or longer periods",
+      c->gaps->gap_ns);
 }
 
 /* A job that is moved may come too close to another one: that is seen in the next round. */
@@ -553,19 +551,6 @@ static prem_status place_apart(construction *c) {
   return status;
 }
 
-static void release(construction *c) {
-  if (c->placer.schedule)
-    prem_placer_close(&c->placer);
-  free(c->order);
-  free(c->first_job);
-  free(c->jobs);
-  free(c->sequence);
-  free(c->piped);
-  free(c->later_ns);
-  free(c->late);
-  prem_data_gaps_free(c->gaps);
-}
-
 static prem_status construct(const prem_planning *planning, prem_repair *repair, int32_t depth,
                              prem_draft *out) {
   const prem_schedule *schedule = planning->schedule;
@@ -584,7 +569,10 @@ static prem_status construct(const prem_planning *planning, prem_repair *repair,
       status = status ? status : hyperperiod;
     }
   }
-  release(&c);
+  if (c.placer.schedule)
+    prem_placer_close(&c.placer);
+  PREM_FREE(c.order, c.first_job, c.jobs, c.sequence, c.piped, c.later_ns, c.late);
+  prem_data_gaps_free(c.gaps);
   return status;
 }
 

@@ -3,8 +3,8 @@
 #include "schedules/planner/greedy/pipeline.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 /** One block of the task, or all of them where they start together. */
@@ -145,8 +145,7 @@ static bool place(pipeline *p, prem_round *r, const prem_task *as, prem_phase ph
   if (!prem_planning_in_range(p->placer->planning, end_ns))
     return false;
   *status = prem_placer_use_phase(p->placer, r, phase, 1);
-  if (start_ns < p->span->first_ns)
-    p->span->first_ns = start_ns;
+  p->span->first_ns = prem_min_i64(p->span->first_ns, start_ns);
   p->span->last_start_ns = prem_max_i64(p->span->last_start_ns, start_ns);
   p->span->end_ns = prem_max_i64(p->span->end_ns, start_ns + r->length_ns[phase]);
   return *status == PREM_OK;
@@ -236,8 +235,6 @@ prem_status prem_pipeline_place(prem_placer *placer, int32_t task, int32_t job, 
   if (!status)
     status = run_lanes(&p);
   *count = p.count;
-  free(p.pair_demand);
-  free(p.lanes);
-  free(p.ends);
+  PREM_FREE(p.pair_demand, p.lanes, p.ends);
   return status;
 }

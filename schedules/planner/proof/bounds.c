@@ -8,12 +8,12 @@
  * of which no two fit beside each other.
  */
 #include "schedules/planner/proof/bounds.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "schedules/planner/common/jackson.h"
 #include "schedules/planner/proof/refute.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* What small sets are worth, in steps of the refuter. */
 enum { NARROW_STEPS = 30000000, PROBE_STEPS = 300000000 };
@@ -68,11 +68,6 @@ static void bound_renewables(bounding *b) {
     if (renewable.capacity > 1)
       b->bound = (int64_t)prem_max_wide(b->bound, bound_large(b, l, renewable));
   }
-}
-
-static void bound_paths(bounding *b) {
-  for (int32_t n = 0; n < b->rules.node_count; ++n)
-    b->bound = (int64_t)prem_max_wide(b->bound, (prem_wide)b->head[n] + b->tail[n]);
 }
 
 /* ---- jobs of many tiles --------------------------------------------------------------------- */
@@ -224,11 +219,7 @@ static bool find_paths(bounding *b) {
 }
 
 static void release(bounding *b) {
-  free(b->head);
-  free(b->tail);
-  free(b->latest);
-  free(b->works);
-  free(b->heap);
+  PREM_FREE(b->head, b->tail, b->latest, b->works, b->heap);
   prem_rules_free(&b->rules);
 }
 
@@ -258,7 +249,8 @@ bool prem_planning_lower_bound(const prem_planning *planning, int64_t *out_ns) {
   if (!start(planning, &b))
     return false;
   b.bound = planning->warmup_ns;
-  bound_paths(&b);
+  for (int32_t n = 0; n < b.rules.node_count; ++n)
+    b.bound = (int64_t)prem_max_wide(b.bound, (prem_wide)b.head[n] + b.tail[n]);
   bound_renewables(&b);
   bound_small(&b, (prem_effort){.steps = NARROW_STEPS}, INT64_MAX);
   *out_ns = on_grid(planning, b.bound);

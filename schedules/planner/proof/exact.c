@@ -8,6 +8,7 @@
  */
 #include "schedules/planner/proof/exact.h"
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/proof/bounds.h"
@@ -64,14 +65,8 @@ static int64_t steps_in(int64_t limit_ns, int64_t max) {
 static void close_reading(reading *r) {
   prem_solver_free(r->solver);
   prem_refuter_free(r->refuter);
-  free(r->head);
-  free(r->tail);
-  free(r->latest);
-  free(r->first);
-  free(r->last);
-  free(r->starts);
-  free(r->asked_first);
-  free(r->asked_last);
+  PREM_FREE(r->head, r->tail, r->latest, r->first, r->last, r->starts, r->asked_first,
+            r->asked_last);
   prem_rules_free(&r->rules);
   *r = (reading){0};
 }

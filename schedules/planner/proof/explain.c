@@ -8,6 +8,7 @@
  */
 #include "schedules/planner/proof/explain.h"
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "schedules/planner/common/jackson.h"
 #include "schedules/planner/proof/exact.h"
 
@@ -60,11 +61,7 @@ typedef struct paths {
 } paths;
 
 static void close_paths(paths *p) {
-  free(p->head);
-  free(p->tail);
-  free(p->latest);
-  free(p->works);
-  free(p->heap);
+  PREM_FREE(p->head, p->tail, p->latest, p->works, p->heap);
   prem_rules_free(&p->rules);
 }
 
@@ -422,8 +419,6 @@ bool prem_planning_explain(const prem_planning *planning, int64_t limit_ns,
     reduce(&e);
     say(&e);
   }
-  free(e.without_tasks);
-  free(e.without_renewables);
-  free(e.found.tasks);
+  PREM_FREE(e.without_tasks, e.without_renewables, e.found.tasks);
   return proven;
 }

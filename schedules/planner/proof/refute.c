@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/sorting.h"
 
@@ -333,11 +334,6 @@ static void set_apart(prem_refuter *r, int32_t a, int32_t b) {
   *apart_at(r, a, b) = *apart_at(r, b, a) = true;
 }
 
-static bool same_tile(const prem_refuter *r, const prem_hold *a, const prem_hold *b) {
-  const prem_node *x = &r->rules->nodes[a->first], *y = &r->rules->nodes[b->first];
-  return x->task == y->task && x->job == y->job && x->tile == y->tile;
-}
-
 static void find_pairs_of(prem_refuter *r, int32_t l, const int32_t *of) {
   const prem_rules *rules = r->rules;
   prem_renewable renewable = prem_rules_renewable(rules, l);
@@ -346,7 +342,8 @@ static void find_pairs_of(prem_refuter *r, int32_t l, const int32_t *of) {
       int64_t x = rules->renewable_holds[i], y = rules->renewable_holds[k];
       const prem_hold *a = &rules->holds[x], *b = &rules->holds[y];
       bool gang = renewable.per_task && rules->nodes[a->first].task == rules->nodes[b->first].task;
-      if ((int64_t)a->demand + b->demand > renewable.capacity && !gang && !same_tile(r, a, b))
+      if ((int64_t)a->demand + b->demand > renewable.capacity && !gang &&
+          !prem_rules_same_tile(r->rules, a, b))
         set_apart(r, of[x], of[y]);
     }
 }
@@ -554,23 +551,8 @@ void prem_refuter_free(prem_refuter *r) {
   if (!r)
     return;
   for (int32_t t = 0; t < r->team_count; ++t) {
-    free(r->teams[t].bodies);
-    free(r->teams[t].demands);
-    free(r->teams[t].length);
-    free(r->teams[t].min);
+    PREM_FREE(r->teams[t].bodies, r->teams[t].demands, r->teams[t].length, r->teams[t].min);
   }
-  free(r->now.first);
-  free(r->now.last);
-  free(r->now.order);
-  free(r->kept.first);
-  free(r->kept.last);
-  free(r->kept.order);
-  free(r->arcs);
-  free(r->bodies);
-  free(r->apart);
-  free(r->pairs);
-  free(r->teams);
-  free(r->from);
-  free(r->to);
-  free(r);
+  PREM_FREE(r->now.first, r->now.last, r->now.order, r->kept.first, r->kept.last, r->kept.order,
+            r->arcs, r->bodies, r->apart, r->pairs, r->teams, r->from, r->to, r);
 }

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Renewables of a block behind the resources, in the order of prem_renewable_kind. */
 enum { LINES_PER_BLOCK = PREM_RENEWABLE_OUTPUT - PREM_RENEWABLE_RESOURCE };
@@ -492,13 +491,8 @@ prem_status prem_rules_build(const prem_planning *planning, bool relaxed,
 }
 
 void prem_rules_free(prem_rules *rules) {
-  free(rules->nodes);
-  free(rules->arcs);
-  free(rules->wraps);
-  free(rules->together);
-  free(rules->holds);
-  free(rules->first_hold);
-  free(rules->renewable_holds);
+  PREM_FREE(rules->nodes, rules->arcs, rules->wraps, rules->together, rules->holds,
+            rules->first_hold, rules->renewable_holds);
   *rules = (prem_rules){0};
 }
 
@@ -614,9 +608,6 @@ prem_status prem_rules_paths(const prem_rules *rules, int64_t *head, int64_t *ta
     status = sort_nodes(rules, &of, waits) ? PREM_OK : PREM_ERR_ARGUMENT; /* a cycle */
   if (!status)
     follow(rules, &of, head, tail, latest);
-  free(of.first);
-  free(of.arcs);
-  free(of.order);
-  free(waits);
+  PREM_FREE(of.first, of.arcs, of.order, waits);
   return status;
 }

@@ -93,6 +93,12 @@ void prem_rules_name_renewable(const prem_rules *rules, int32_t renewable, char 
 /** Does a use count on its renewable? The blocks of a gang count once, and so do their units: the
  * first block stands for all, with the unit that asks for more. */
 bool prem_rules_counts(const prem_rules *rules, prem_renewable renewable, const prem_hold *hold);
+/** Do two uses begin with the same tile of a job? */
+static inline bool prem_rules_same_tile(const prem_rules *rules, const prem_hold *a,
+                                        const prem_hold *b) {
+  const prem_node *x = &rules->nodes[a->first], *y = &rules->nodes[b->first];
+  return x->task == y->task && x->job == y->job && x->tile == y->tile;
+}
 /** By then everything can have ended, if it can at all. */
 int64_t prem_rules_far(const prem_rules *rules);
 /** Of each node the longest path of arcs that leads to it (from its earliest start), from it to the

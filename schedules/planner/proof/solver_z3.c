@@ -9,6 +9,7 @@
  * must have ended by the time that the first one comes again.
  */
 #include "prem/base/clock.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/proof/solver.h"
 
 #include <pthread.h>
@@ -105,11 +106,6 @@ static void add_arcs(prem_solver *s) {
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
-static bool same_tile(const prem_rules *rules, const prem_hold *a, const prem_hold *b) {
-  const prem_node *x = &rules->nodes[a->first], *y = &rules->nodes[b->first];
-  return x->task == y->task && x->job == y->job && x->tile == y->tile;
-}
-
 /* Can hold a end, at the latest, after b has begun at the earliest, `shift` later? */
 static bool may_reach(const prem_solver *s, const prem_hold *a, const prem_hold *b, int64_t shift) {
   return s->last[a->last] + a->length > s->first[b->first] + shift;
@@ -130,7 +126,7 @@ static Z3_ast ends_before(const prem_solver *s, const prem_hold *a, const prem_h
 
 /* The phases of a tile are in order anyway. */
 static void keep_pair_apart(prem_solver *s, const prem_hold *a, const prem_hold *b) {
-  if (may_overlap(s, a, b) && !same_tile(s->rules, a, b)) {
+  if (may_overlap(s, a, b) && !prem_rules_same_tile(s->rules, a, b)) {
     Z3_ast orders[] = {ends_before(s, a, b, 0), ends_before(s, b, a, 0)};
     require_either(s, 2, orders);
   }
@@ -199,11 +195,8 @@ static void add_weight(prem_solver *s, sums *of, Z3_ast on, int32_t weight) {
 
 static int by_group_and_demand(const void *left, const void *right) {
   const user *a = left, *b = right;
-  if (a->group != b->group)
-    return a->group < b->group ? -1 : 1;
-  if (a->hold->demand != b->hold->demand)
-    return a->hold->demand < b->hold->demand ? -1 : 1;
-  return (a->hold > b->hold) - (a->hold < b->hold);
+  return prem_by_numbers((int64_t[]){a->group, a->hold->demand, (intptr_t)a->hold},
+                         (int64_t[]){b->group, b->hold->demand, (intptr_t)b->hold}, 3);
 }
 
 /* A group takes its largest demand: step by step, what those take that ask for that much. Its users

@@ -23,10 +23,6 @@ static void add_use(use_list *list, use what) {
     list->uses[list->count++] = what;
 }
 
-static bool is_partner(const prem_slot *slot) {
-  return (slot->flags & PREM_SLOT_JOINED) && slot->phase == PREM_WRITEBACK;
-}
-
 /** A phase of a chain, or a joined pair: what it asks for. */
 typedef struct chain_link {
   int64_t end_ns, busy_end_ns;
@@ -91,7 +87,7 @@ static use_list list_special(const prem_repair *k, const prem_kept_group *b) {
   int32_t count = 0;
   const prem_slot *slots = &k->slots[b->first_slot], *end = slots + b->slot_count;
   for (const prem_slot *slot = slots; slot < end; ++slot) {
-    if (is_partner(slot))
+    if ((slot->flags & PREM_SLOT_JOINED) && slot->phase == PREM_WRITEBACK)
       continue;
     chain_link *l = &links[count++];
     *l = chain_link_of(k, slot, end);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places of an older plan: making and freeing what keeps them, and which jobs yield. */
+#include "prem/base/list.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/repair/state.h"
 
 #include <stdlib.h>
@@ -71,13 +73,7 @@ static int64_t merge(lateness *late, int64_t count) {
 static const lateness *window_at(const lateness *late, int64_t count, int64_t start_ns,
                                  int64_t end_ns) {
   int64_t low = 0, high = count;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    if (late[middle].from_ns < end_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  PREM_BISECT(low, high, middle, late[middle].from_ns < end_ns);
   return low > 0 && late[low - 1].to_ns > start_ns ? &late[low - 1] : NULL;
 }
 
@@ -177,14 +173,6 @@ prem_status prem_repair_new(const prem_planning *planning, const prem_slot *slot
 void prem_repair_free(prem_repair *k) {
   if (!k)
     return;
-  free(k->first_tile);
-  free(k->first_job);
-  free(k->groups);
-  free(k->order);
-  free(k->place_of);
-  free(k->held);
-  free(k->yields);
-  free(k->until_ns);
-  free(k->late);
-  free(k);
+  PREM_FREE(k->first_tile, k->first_job, k->groups, k->order, k->place_of, k->held, k->yields,
+            k->until_ns, k->late, k);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 enum { LOOK_EACH = 8192 }; /* activities, at the clock */
@@ -315,8 +316,7 @@ static bool place(prem_decoder *d, heap *ready, int32_t a) {
   give_buffers(d, ready, a, start + activity->length);
   for (int32_t k = d->side->first_arc[a]; k < d->side->first_arc[a + 1]; ++k) {
     const prem_arc *arc = &d->side->arcs[k];
-    if (start + arc->gap > d->from[arc->to])
-      d->from[arc->to] = start + arc->gap;
+    d->from[arc->to] = prem_max_i64(d->from[arc->to], start + arc->gap);
     if (--d->arcs_left[arc->to] == 0)
       offer(d, ready, arc->to, -1);
   }
@@ -395,8 +395,7 @@ prem_status prem_decode_backward(prem_decoder *d, const int64_t *key, prem_cost 
   const prem_model *model = d->model;
   int64_t end = 0;
   for (int32_t a = 0; a < model->count; ++a)
-    if (start[a] + model->activities[a].length > end)
-      end = start[a] + model->activities[a].length;
+    end = prem_max_i64(end, start[a] + model->activities[a].length);
   d->from_end = true;
   d->relative = false;
   for (int32_t a = 0; a < model->count; ++a)
@@ -464,18 +463,6 @@ void prem_decoder_free(prem_decoder *d) {
     free(d->owned[o].at);
     free(d->owned[o].level);
   }
-  free(d->renewables);
-  free(d->owned);
-  free(d->free_from);
-  free(d->free_count);
-  free(d->waiting);
-  free(d->woken_by);
-  free(d->left);
-  free(d->right);
-  free(d->rank);
-  free(d->arcs_left);
-  free(d->from);
-  free(d->key);
-  free(d->start);
-  free(d);
+  PREM_FREE(d->renewables, d->owned, d->free_from, d->free_count, d->waiting, d->woken_by, d->left,
+            d->right, d->rank, d->arcs_left, d->from, d->key, d->start, d);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 enum {
@@ -607,22 +608,7 @@ prem_status prem_graph_new(const prem_model *model, prem_graph **out) {
 void prem_graph_free(prem_graph *g) {
   if (!g)
     return;
-  free(g->first_in);
-  free(g->first_out);
-  free(g->in);
-  free(g->out);
-  free(g->slots);
-  free(g->first_slot);
-  free(g->user);
-  free(g->renewables);
-  free(g->uses_by_renewable);
-  free(g->last);
-  free(g->own);
-  free(g->head);
-  free(g->tail);
-  free(g->order);
-  free(g->waits);
-  free(g->tabu);
-  free(g->candidates);
-  free(g);
+  PREM_FREE(g->first_in, g->first_out, g->in, g->out, g->slots, g->first_slot, g->user,
+            g->renewables, g->uses_by_renewable, g->last, g->own, g->head, g->tail, g->order,
+            g->waits, g->tabu, g->candidates, g);
 }

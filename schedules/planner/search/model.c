@@ -610,17 +610,8 @@ prem_status prem_model_build(const prem_planning *planning, const prem_draft *dr
     status = PREM_ERR_MEMORY;
   if (!status && !in_range(&b))
     status = refuse(&b, "its times add up to more than 2^60 ns");
-  free(b.first_job);
-  free(b.first_placement);
-  free(b.job_placements);
-  free(b.renewable_of);
-  free(b.renewable_demand);
-  free(b.owner_of);
-  free(b.owner_demand);
-  free(b.spans);
-  free(b.links.items);
-  free(b.takes.items);
-  free(b.gives.items);
+  PREM_FREE(b.first_job, b.first_placement, b.job_placements, b.renewable_of, b.renewable_demand,
+            b.owner_of, b.owner_demand, b.spans, b.links.items, b.takes.items, b.gives.items);
   if (status)
     prem_model_free(out);
   out->refusal = b.refusal;
@@ -628,22 +619,12 @@ prem_status prem_model_build(const prem_planning *planning, const prem_draft *dr
 }
 
 void prem_model_free(prem_model *model) {
-  free(model->activities);
-  free(model->release);
-  free(model->uses);
-  free(model->renewable_capacity);
-  free(model->first_user);
-  free(model->users);
-  free(model->first_giver);
-  free(model->givers);
-  free(model->wraps);
-  free(model->placement);
+  PREM_FREE(model->activities, model->release, model->uses, model->renewable_capacity,
+            model->first_user, model->users, model->first_giver, model->givers, model->wraps,
+            model->placement);
   for (int d = 0; d < 2; ++d) {
-    free(model->side[d].first_arc);
-    free(model->side[d].arc_count);
-    free(model->side[d].arcs);
-    free(model->side[d].first_pool);
-    free(model->side[d].pools);
+    PREM_FREE(model->side[d].first_arc, model->side[d].arc_count, model->side[d].arcs,
+              model->side[d].first_pool, model->side[d].pools);
   }
   *model = (prem_model){0};
 }

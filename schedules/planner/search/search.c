@@ -17,8 +17,10 @@
  */
 #include "schedules/planner/search/search.h"
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
+#include "prem/base/sorting.h"
 #include "schedules/planner/search/decode.h"
 #include "schedules/planner/search/graph.h"
 
@@ -125,12 +127,6 @@ static prem_cost make_forward(search *s, const int64_t *key, bool waiting, int64
   return cost;
 }
 
-static void make_backward(search *s, const int64_t *key, prem_cost cost, int64_t *start) {
-  prem_status status = prem_decode_backward(s->decoder, key, cost, start);
-  s->status = s->status ? s->status : status;
-  ++s->steps;
-}
-
 static bool helps(prem_cost now, prem_cost before) {
   return now.violation < before.violation ||
          (now.violation == before.violation &&
@@ -145,7 +141,9 @@ static prem_cost justify(search *s, int64_t *start, prem_cost cost) {
     for (int32_t a = 0; a < s->model->count; ++a)
       s->key[a] = -start[a] - s->model->activities[a].length;
     memcpy(s->spare, start, schedule_bytes(s));
-    make_backward(s, s->key, cost, s->spare);
+    prem_status status = prem_decode_backward(s->decoder, s->key, cost, s->spare);
+    s->status = s->status ? s->status : status;
+    ++s->steps;
     prem_cost now = make_forward(s, s->spare, false, s->spare);
     if (prem_cost_less(cost, now))
       return cost;
@@ -203,13 +201,6 @@ static int64_t span_of(const search *s) {
       max = tail_steps(s, a) > max ? tail_steps(s, a) : max;
     }
   return max > min ? max - min : 1;
-}
-
-/* Latest start first, more or less: with noise of up to `noise` of the range. */
-static void key_by_latest_start(search *s, double noise) {
-  int64_t range = (int64_t)((double)span_of(s) * noise) + 1;
-  for (int32_t a = 0; a < s->model->count; ++a)
-    s->key[a] = -tail_steps(s, a) + prem_random_below(&s->random, range);
 }
 
 static int by_key(const void *left, const void *right, void *context) {
@@ -282,7 +273,10 @@ static prem_cost make_by_rule(search *s, int32_t number, int64_t *start) {
   static const double noises[] = {0, 0.05, 0.1, 0.2, 0.4, 1};
   if (s->pooled && number % 2 == 0)
     return make_by_share(s, start);
-  key_by_latest_start(s, noises[number % 6]);
+  /* Latest start first, more or less: with noise of up to `noise` of the range. */
+  int64_t range = (int64_t)((double)span_of(s) * noises[number % 6]) + 1;
+  for (int32_t a = 0; a < s->model->count; ++a)
+    s->key[a] = -tail_steps(s, a) + prem_random_below(&s->random, range);
   return justify(s, start, make_forward(s, s->key, number % 4 == 1, start));
 }
 
@@ -303,13 +297,6 @@ static int32_t append(search *s, const int32_t *list, int32_t placed, int32_t un
       s->key[list[i]] = 4 * (int64_t)placed++;
     }
   return placed;
-}
-
-static void mutate(search *s) {
-  int64_t reach = 4 * (s->model->count / 8 + 2);
-  for (int32_t a = 0; a < s->model->count; ++a)
-    if (prem_random_below(&s->random, 20) == 0)
-      s->key[a] += prem_random_below(&s->random, 2 * reach) - reach;
 }
 
 /* The order of a new schedule. */
@@ -333,7 +320,10 @@ static void cross_keys(search *s) {
 
 static bool cross(search *s) {
   cross_keys(s);
-  mutate(s);
+  int64_t reach = 4 * (s->model->count / 8 + 2);
+  for (int32_t a = 0; a < s->model->count; ++a)
+    if (prem_random_below(&s->random, 20) == 0)
+      s->key[a] += prem_random_below(&s->random, 2 * reach) - reach;
   prem_cost cost = make_forward(s, s->key, false, s->child);
   return join_members(s, s->child, justify(s, s->child, cost));
 }
@@ -688,16 +678,8 @@ static bool make_arrays(search *s) {
 static void release(search *s) {
   for (int32_t i = 0; s->members && i < s->member_count; ++i)
     free(s->members[i].start);
-  free(s->members);
-  free(s->head);
-  free(s->tail_ns);
-  free(s->best.start);
-  free(s->key);
-  free(s->child);
-  free(s->spare);
-  free(s->list[0]);
-  free(s->list[1]);
-  free(s->chosen);
+  PREM_FREE(s->members, s->head, s->tail_ns, s->best.start, s->key, s->child, s->spare, s->list[0],
+            s->list[1], s->chosen);
   prem_decoder_free(s->decoder);
   prem_graph_free(s->graph);
 }
@@ -712,13 +694,6 @@ static void find_bound(search *s) {
     s->bound_ns = given_ns;
 }
 
-static void read_draft(const prem_model *model, const prem_draft *draft, int64_t *start) {
-  for (int32_t a = 0; a < model->count; ++a)
-    start[a] = model->placement[a] < 0
-                   ? 0
-                   : draft->placements[model->placement[a]].start_ns / model->grid_ns;
-}
-
 /** A tile of the draft: its first placement. */
 typedef struct tile_ref {
   const prem_placement *placed;
@@ -728,13 +703,9 @@ typedef struct tile_ref {
 } tile_ref;
 
 static int by_block(const tile_ref *a, const tile_ref *b) {
-  if (a->placed->task != b->placed->task)
-    return a->placed->task < b->placed->task ? -1 : 1;
-  if (a->placed->job != b->placed->job)
-    return a->placed->job < b->placed->job ? -1 : 1;
-  if (a->position != b->position)
-    return a->position < b->position ? -1 : 1;
-  return (a->placed->count > b->placed->count) - (a->placed->count < b->placed->count);
+  const prem_placement *x = a->placed, *y = b->placed;
+  return prem_by_numbers((int64_t[]){x->task, x->job, a->position, x->count},
+                         (int64_t[]){y->task, y->job, b->position, y->count}, 4);
 }
 
 static int by_block_and_tile(const void *left, const void *right) {
@@ -784,9 +755,7 @@ static prem_status number_tiles(const prem_planning *planning, prem_draft *draft
     }
   }
   prem_status status = in_time && in_order && old ? PREM_OK : PREM_ERR_MEMORY;
-  free(in_time);
-  free(in_order);
-  free(old);
+  PREM_FREE(in_time, in_order, old);
   return status;
 }
 
@@ -818,7 +787,10 @@ static void run(search *s, const prem_planning *planning, prem_draft *draft,
   find_bound(s);
   if (s->status)
     return;
-  read_draft(s->model, draft, s->child);
+  for (int32_t a = 0; a < s->model->count; ++a)
+    s->child[a] = s->model->placement[a] < 0
+                      ? 0
+                      : draft->placements[s->model->placement[a]].start_ns / s->model->grid_ns;
   prem_cost begin = prem_model_cost(s->model, s->child);
   s->best.cost = (prem_cost){INT64_MAX, INT64_MAX};
   keep_best(s, s->child, begin);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Distributions in findings. */
-#include "report/findings/distribution.h"
+#include "experiments/common/distribution.h"
 
 #include "report/findings/tables.h"
 
