@@ -74,7 +74,7 @@ static prem_status judge_table(const sweep_run *run, setting *at) {
 static prem_status begin_original(sweep_run *run, setting *at, sweep_table *own) {
   const char *figure = prem_sweep_string(at, "original");
   prem_findings *scratch = run->dry ? prem_findings_new("scratch", "", "") : run->findings;
-  own->name = prem_original_add(scratch, figure, NULL);
+  own->name = prem_original_add(scratch, figure, prem_sweep_string(at, "name"));
   if (run->dry)
     prem_findings_free(scratch);
   if (own->name)
@@ -108,8 +108,10 @@ prem_status sweep_begin_table(sweep_run *run, setting *at) {
   own->name = prem_sweep_string(at, "name");
   if (!run->dry) {
     setting *columns = config_setting_get_member(at, "columns");
-    own->table =
-        prem_findings_table(run->findings, own->name, title, prem_sweep_string(at, "source"));
+    int is_hidden = 0;
+    config_setting_lookup_bool(at, "hidden", &is_hidden);
+    own->table = prem_findings_table(is_hidden ? run->hidden : run->findings, own->name, title,
+                                     prem_sweep_string(at, "source"));
     for (int c = 0; c < config_setting_length(columns); ++c)
       prem_table_columns(own->table, head_of(config_setting_get_elem(columns, (unsigned)c)));
     add_literals(own->table, config_setting_get_member(at, "rows"));
