@@ -30,6 +30,8 @@ int64_t prem_probe_whole(const prem_probe_call *call, const char *name, int64_t 
 /** A text of the file as its place in `words`; `count`: it is none of them. */
 int prem_probe_word(const prem_probe_call *call, const char *name, const char *const *words,
                     int count);
+/** A text of the file; "": it has none. */
+void prem_probe_text(const prem_probe_call *call, const char *name, char *out, size_t out_bytes);
 /** A table of the file, hidden or with rows of the probe's own; NULL: there is none. */
 prem_table *prem_probe_table(const prem_probe_call *call, const char *name);
 /** Rows of a hidden table; their numbers as prem_probe_whole(), and their texts; "": none. */

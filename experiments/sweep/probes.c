@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "experiments/sweep/probe.h"
@@ -46,6 +47,11 @@ int prem_probe_word(const prem_probe_call *call, const char *name, const char *c
   while (place < count && strcmp(words[place], value.text) != 0)
     ++place;
   return place;
+}
+
+void prem_probe_text(const prem_probe_call *call, const char *name, char *out, size_t out_bytes) {
+  const prem_sweep_value value = value_of(call, name);
+  snprintf(out, out_bytes, "%s", value.text);
 }
 
 prem_table *prem_probe_table(const prem_probe_call *call, const char *name) {
