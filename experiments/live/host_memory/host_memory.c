@@ -77,4 +77,5 @@ static prem_status measure(const prem_probe_call *call) {
   return made ? PREM_OK : PREM_ERR_MEMORY;
 }
 
-const prem_probe prem_ordinary_memory_probe = {"size; count; evicts; " PREM_WAY_STORE_COLUMNS, measure};
+const prem_probe prem_ordinary_memory_probe = {"size; count; evicts; " PREM_WAY_STORE_COLUMNS,
+                                               measure};
