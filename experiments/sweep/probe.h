@@ -21,6 +21,7 @@ typedef struct prem_probe_call {
 typedef struct prem_probe {
   const char *columns; /* of what it finds, "name [text]; count" */
   prem_status (*run)(const prem_probe_call *call);
+  const char *table; /* that the file has for it, hidden or to be filled; NULL: none */
 } prem_probe;
 
 /** A number of the file, NAN where it has none. */

@@ -55,10 +55,8 @@ void prem_probe_text(const prem_probe_call *call, const char *name, char *out, s
 }
 
 prem_table *prem_probe_table(const prem_probe_call *call, const char *name) {
-  for (int32_t i = 0; i < call->run->table_count; ++i)
-    if (call->run->tables[i].name && strcmp(call->run->tables[i].name, name) == 0)
-      return call->run->tables[i].table;
-  return NULL;
+  const sweep_table *own = sweep_find_table(call->run, name);
+  return own ? own->table : NULL;
 }
 
 int64_t prem_probe_rows(const prem_table *table) {

@@ -83,6 +83,8 @@ prem_status sweep_use_machine(sweep_run *run, const prem_backend *backend,
 /* ---- tables and charts (sweep_tables.c) -------------------------------------------------------
  */
 
+/** NULL: there is none. */
+const sweep_table *sweep_find_table(const sweep_run *run, const char *name);
 prem_status sweep_begin_table(sweep_run *run, setting *at);
 prem_status sweep_add_row(sweep_run *run, setting *step);
 prem_status sweep_add_chart(sweep_run *run, setting *at);

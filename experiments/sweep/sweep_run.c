@@ -290,6 +290,9 @@ static prem_status run_probe(sweep_run *run, setting *at, const char *keep_as) {
     return prem_sweep_refuse(run->sweep, run->diag, at, "probe", "%s '%s'",
                              probe ? "`keep` is missing for" : "there is no probe",
                              prem_show(name).text);
+  if (probe->table && !sweep_find_table(run, probe->table))
+    return prem_sweep_refuse(run->sweep, run->diag, at, "probe", "'%s' needs a table '%s'", name,
+                             probe->table);
   prem_sweep_measured measured = {.found = prem_findings_new(name, "", "")};
   prem_table *found = prem_table_begin(measured.found, "found", "", NULL, probe->columns);
   prem_status status = found ? PREM_OK : PREM_ERR_MEMORY;

@@ -78,4 +78,4 @@ static prem_status measure(const prem_probe_call *call) {
 }
 
 const prem_probe prem_ordinary_memory_probe = {"size; count; evicts; " PREM_WAY_STORE_COLUMNS,
-                                               measure};
+                                               measure, NULL};

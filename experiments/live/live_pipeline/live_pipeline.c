@@ -114,4 +114,4 @@ static prem_status measure(const prem_probe_call *call) {
 }
 
 const prem_probe prem_pipelines_probe = {
-    "way [text]; buffers; floats; blocks; frames; rate; p50; p99; max", measure};
+    "way [text]; buffers; floats; blocks; frames; rate; p50; p99; max", measure, "plan"};

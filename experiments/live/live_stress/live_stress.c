@@ -38,4 +38,4 @@ static prem_status measure(const prem_probe_call *call) {
   return status;
 }
 
-const prem_probe prem_loaded_ways_probe = {PREM_WAY_COLUMNS, measure};
+const prem_probe prem_loaded_ways_probe = {PREM_WAY_COLUMNS, measure, "plan"};

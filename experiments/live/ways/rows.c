@@ -266,7 +266,7 @@ static prem_status measure_ways(const prem_probe_call *call) {
   return status;
 }
 
-const prem_probe prem_ways_probe = {PREM_WAY_COLUMNS, measure_ways};
+const prem_probe prem_ways_probe = {PREM_WAY_COLUMNS, measure_ways, "plan"};
 
 /* ---- starting anew --------------------------------------------------------------------------- */
 
@@ -311,4 +311,4 @@ static prem_status measure_anew(const prem_probe_call *call) {
   return PREM_OK;
 }
 
-const prem_probe prem_anew_probe = {"way [text]; count; p50; max", measure_anew};
+const prem_probe prem_anew_probe = {"way [text]; count; p50; max", measure_anew, "plan_anew"};

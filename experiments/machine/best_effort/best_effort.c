@@ -141,4 +141,4 @@ static prem_status measure_all(const prem_probe_call *call) {
 const prem_probe prem_isolations_probe = {
     "workload [text]; load [text]; company [text]; mode [text]; jobs; p50_ns; p9999_ns; "
     "longest_ns; alone_p9999_ns; alone_longest_ns; load_kept; open_share",
-    measure_all};
+    measure_all, NULL};

@@ -120,4 +120,4 @@ static prem_status measure(const prem_probe_call *call) {
 #endif
 
 const prem_probe prem_placement_probe = {
-    "blocks; fewest; most; on_one; same; placed; asked; as_planned", measure};
+    "blocks; fewest; most; on_one; same; placed; asked; as_planned", measure, "example"};

@@ -262,4 +262,4 @@ static prem_status measure(const prem_probe_call *call) {
 }
 
 const prem_probe prem_caches_probe = {"cache [text]; source [text]; hit; miss; edge; bytes",
-                                      measure};
+                                      measure, "access"};

@@ -26,4 +26,4 @@ const prem_probe prem_clock_costs_probe = {
     "clock [text]; unit [text]; ordered; read_ns; "
     "read_cycles; pair; work_0; work_1; work_2; work_3; work_4; "
     "work_5",
-    measure};
+    measure, NULL};

@@ -63,7 +63,7 @@ static prem_status measure_steps(const prem_probe_call *call) {
 }
 
 const prem_probe prem_clock_steps_probe = {"smallest; common; still; planned; read; skew",
-                                           measure_steps};
+                                           measure_steps, "differences"};
 
 /* ---- the host's clocks ---------------------------------------------------------------------- */
 
@@ -162,4 +162,4 @@ static prem_status measure_gaps(const prem_probe_call *call) {
   return compare_on_host(call);
 }
 
-const prem_probe prem_clock_gaps_probe = {"place; min; max; asking", measure_gaps};
+const prem_probe prem_clock_gaps_probe = {"place; min; max; asking", measure_gaps, NULL};

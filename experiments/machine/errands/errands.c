@@ -484,4 +484,4 @@ static prem_status measure(const prem_probe_call *call) {
   return status;
 }
 
-const prem_probe prem_errands_probe = {"server; launch; alone; storm", measure};
+const prem_probe prem_errands_probe = {"server; launch; alone; storm", measure, "latency"};

@@ -150,4 +150,4 @@ static prem_status measure_all(const prem_probe_call *call) {
 
 const prem_probe prem_models_probe = {
     "workload [text]; model [text]; p50; ok; max; items; most; full; launches; threads; blocks",
-    measure_all};
+    measure_all, NULL};

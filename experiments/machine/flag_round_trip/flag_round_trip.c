@@ -123,4 +123,4 @@ static prem_status measure(const prem_probe_call *call) {
   return status;
 }
 
-const prem_probe prem_round_trips_probe = {"way [text]; p50; max", measure};
+const prem_probe prem_round_trips_probe = {"way [text]; p50; max", measure, "round_trips"};

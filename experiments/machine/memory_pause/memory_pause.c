@@ -412,4 +412,4 @@ static prem_status measure_pauses(const prem_probe_call *call) {
 const prem_probe prem_memory_pauses_probe = {
     "of [text]; name [text]; count; min; p50; mean; p99; p999; max; place; samplers; loads; "
     "watched; sum; threshold; ordinary",
-    measure_pauses};
+    measure_pauses, "pauses"};

@@ -43,4 +43,4 @@ static prem_status measure(const prem_probe_call *call) {
 
 const prem_probe prem_precedence_probe = {
     "blocks; predecessors; mode [text]; count; p50; p99; max; last_p50; last_p99; last_max",
-    measure};
+    measure, "plan"};

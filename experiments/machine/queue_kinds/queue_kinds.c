@@ -91,7 +91,7 @@ static prem_status measure(const prem_probe_call *call) {
 }
 
 const prem_probe prem_queue_probe = {
-    "blocks; operations; lost; twice; refused; empties; stuck; ns; wrong", measure};
+    "blocks; operations; lost; twice; refused; empties; stuck; ns; wrong", measure, NULL};
 
 /** One thread puts `more` than there is room for; of a bucket queue each bucket is filled. */
 static prem_status fill(const prem_probe_call *call) {
@@ -114,4 +114,4 @@ static prem_status fill(const prem_probe_call *call) {
   return status;
 }
 
-const prem_probe prem_queue_fill_probe = {"put; taken; lost; twice; stuck; wrong", fill};
+const prem_probe prem_queue_fill_probe = {"put; taken; lost; twice; stuck; wrong", fill, NULL};

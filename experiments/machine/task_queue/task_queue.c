@@ -54,7 +54,7 @@ static prem_status measure(const prem_probe_call *call) {
   return PREM_OK;
 }
 
-const prem_probe prem_products_probe = {"way [text]; stride; p50; ok; max; turns", measure};
+const prem_probe prem_products_probe = {"way [text]; stride; p50; ok; max; turns", measure, NULL};
 
 /* ---- one thread ------------------------------------------------------------------------------ */
 
@@ -91,4 +91,4 @@ static prem_status measure_side(const prem_probe_call *call) {
   return status;
 }
 
-const prem_probe prem_one_thread_probe = {"here; there; right", measure_side};
+const prem_probe prem_one_thread_probe = {"here; there; right", measure_side, NULL};

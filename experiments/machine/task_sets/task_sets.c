@@ -259,18 +259,17 @@ static prem_status measure(const prem_probe_call *call) {
                    .findings = call->findings,
                    .table = prem_probe_table(call, "sets")};
   const double end_s = prem_host_clock_s() + all.seconds;
-  prem_status status = sets.table ? PREM_OK : PREM_ERR_ARGUMENT;
+  prem_status status = PREM_OK;
   prem_experiment_progress(context, 0, count);
   for (int32_t i = 0; i < count && status == PREM_OK; ++i) {
     status = fit_set(&sets, i, seconds_of(end_s, count - i));
     prem_experiment_progress(context, i + 1, count);
   }
-  if (sets.table)
-    conclude(&sets);
+  conclude(&sets);
   if (status == PREM_OK && sets.failed == count)
     return prem_experiment_refuse(call->diag, sets.failure,
                                   "none of %d sets could be fitted; the last, %s", count, sets.why);
   return status;
 }
 
-const prem_probe prem_fitted_sets_probe = {"none", measure};
+const prem_probe prem_fitted_sets_probe = {"none", measure, "sets"};

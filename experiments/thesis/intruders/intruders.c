@@ -354,4 +354,4 @@ static prem_status measure(const prem_probe_call *call) {
   return status;
 }
 
-const prem_probe prem_visits_probe = {PREM_VISIT_COLUMNS, measure};
+const prem_probe prem_visits_probe = {PREM_VISIT_COLUMNS, measure, "distribution"};

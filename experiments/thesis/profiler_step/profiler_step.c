@@ -225,4 +225,5 @@ static prem_status measure(const prem_probe_call *call) {
   return call->context->program && is_there(profiler_name) ? profile(call, stamps) : PREM_OK;
 }
 
-const prem_probe prem_profiled_steps_probe = {"when [text]; step; ran; profiled", measure};
+const prem_probe prem_profiled_steps_probe = {"when [text]; step; ran; profiled", measure,
+                                              "stamps"};
