@@ -401,11 +401,10 @@ static bool is_walk_of_a_gpu(const char *of) {
   return strstr(of, "walk_") || strstr(of, "element_kernels");
 }
 
-/* Probes that are not for the simulator would measure this machine, which experiments.sh does. */
-static bool is_of_this_machine(const prem_experiment *of) {
+static bool has_probe(const prem_experiment *of) {
   char file[64];
   snprintf(file, sizeof file, "%s.exp", of->name);
-  return strstr(prem_shipped_text(file), "probe = ") && !prem_experiment_serves(of, "sim");
+  return strstr(prem_shipped_text(file), "probe = ") != NULL;
 }
 
 /* On a machine that looks like a CPU, and on one that looks like a GPU: the layouts differ. The
@@ -416,20 +415,21 @@ TESTS(each_shipped_file_runs, 2 * SHIPPED) {
   if (TTPREM_TEST_ROUNDS_DIVISOR > 1 ? on_gpu != _i / 2 % 2 : !on_gpu && !is_walk)
     return;
   const prem_experiment *experiment = prem_experiment_find(shipped[_i / 2].name);
+  ck_assert_ptr_nonnull(experiment);
   prem_backend sim = *context.backend;
   sim.modes |= 1U << PREM_MODE_LEGACY; /* on the simulator as good as any */
   context.backend = &sim;
-  machine.max_blocks = 4;
+  machine.max_blocks = has_probe(experiment) ? machine.max_blocks : 4;
   if (on_gpu) {
     snprintf(machine.backend, sizeof machine.backend, "cuda");
     machine.cores = 4;
     machine.max_blocks = 16;
     machine.clock_step_ns = 32;
   }
-  ck_assert_ptr_nonnull(experiment);
   ck_assert_ptr_nonnull(experiment->sweep);
+  /* Probes that are not for the simulator would measure this machine, which experiments.sh does. */
   stop = !prem_experiment_serves(experiment, "cpu") || (on_gpu && is_walk) ||
-         is_of_this_machine(experiment);
+         (has_probe(experiment) && !prem_experiment_serves(experiment, "sim"));
   const prem_status status = prem_experiment_start(experiment, &context, findings, diag);
   char said[512] = "";
   if (prem_diag_count(diag))
