@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/experiment_list.h"
 #include "experiments/sweep/sweep.h"
 
@@ -67,10 +68,25 @@ const prem_chapter *prem_chapter_at(int32_t index) {
   return &chapters[index];
 }
 
+#define PREM_PROBE(NAME) extern const prem_probe prem_##NAME##_probe;
+#include "experiments/probes.def"
+#undef PREM_PROBE
+
+static const prem_probe *find_probe(const char *name) {
+#define PREM_PROBE(NAME)                                                                           \
+  if (strcmp(name, #NAME) == 0)                                                                    \
+    return &prem_##NAME##_probe;
+#include "experiments/probes.def"
+#undef PREM_PROBE
+  return NULL;
+}
+
 prem_status prem_experiment_start(const prem_experiment *experiment,
                                   const prem_experiment_context *context, prem_findings *findings,
                                   prem_diag *diag) {
-  return prem_sweep_run(experiment->sweep, context, findings, diag);
+  prem_experiment_context own = *context;
+  own.find_probe = find_probe;
+  return prem_sweep_run(experiment->sweep, &own, findings, diag);
 }
 
 bool prem_experiment_serves(const prem_experiment *experiment, const char *backend) {

@@ -29,6 +29,9 @@ typedef struct prem_experiment_context {
   const prem_machine *machine; /* as probed */
   bool quick;                  /* fewer points and repetitions: a look, not a measurement */
   uint64_t seed;
+  /* What files can measure beside schedules, walks and ordinary kernels; NULL: there is none such.
+   * prem_experiment_start() gives it. */
+  const struct prem_probe *(*find_probe)(const char *name);
   const char *schedules; /* folder that holds figures/ and examples/ */
   const char *program;   /* the command, for those that need another process; NULL: there is none */
   const char *part;      /* what this process is to play for the one that started it; NULL: nothing,

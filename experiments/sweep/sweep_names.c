@@ -8,9 +8,9 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
+#include "experiments/common/probe.h"
 #include "experiments/sweep/sweep_parts.h"
 #include "prem/base/suggest.h"
-#include "report/findings/parts.h"
 
 bool sweep_push(sweep_run *run, const char *name, const prem_sweep_value *value) {
   variable *own = calloc(1, sizeof *own);

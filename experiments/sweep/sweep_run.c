@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "experiments/common/interference.h"
+#include "experiments/common/probe.h"
 #include "experiments/common/scenario.h"
-#include "experiments/sweep/probe.h"
 #include "experiments/sweep/sweep_parts.h"
 #include "prem/base/numbers.h"
 #include "prem/base/suggest.h"
@@ -282,10 +282,15 @@ static prem_status run_walk(sweep_run *run, setting *at, const char *keep_as, in
   return keep(run, keep_as, NULL, measured) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
+static prem_table *find_probed_table(const void *from, const char *name) {
+  const sweep_table *own = sweep_find_table(from, name);
+  return own ? own->table : NULL;
+}
+
 /* A measurement in C. What it has found when it is interrupted is kept as well. */
 static prem_status run_probe(sweep_run *run, setting *at, const char *keep_as) {
   const char *name = prem_sweep_string(at, "probe");
-  const prem_probe *probe = prem_probe_find(name);
+  const prem_probe *probe = run->context->find_probe ? run->context->find_probe(name) : NULL;
   if (!probe || !keep_as)
     return prem_sweep_refuse(run->sweep, run->diag, at, "probe", "%s '%s'",
                              probe ? "`keep` is missing for" : "there is no probe",
@@ -300,7 +305,8 @@ static prem_status run_probe(sweep_run *run, setting *at, const char *keep_as) {
     ++run->all;
   } else if (found) {
     prem_experiment_progress(run->context, run->done, run->all);
-    status = probe->run(&(prem_probe_call){run->context, run->findings, run->diag, found, run});
+    status = probe->run(&(prem_probe_call){run->context, run->findings, run->diag, found,
+                                           sweep_names_of(run), find_probed_table});
     prem_experiment_progress(run->context, ++run->done, run->all);
   }
   if (status != PREM_OK && status != PREM_ERR_INTERRUPTED)

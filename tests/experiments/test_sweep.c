@@ -183,7 +183,7 @@ static prem_status run_text(const char *text) {
   prem_status status = prem_sweep_read(path, &sweep, diag);
   ck_assert_int_eq(status == PREM_OK, sweep != NULL);
   if (status == PREM_OK)
-    status = prem_sweep_run(sweep, &context, findings, diag);
+    status = prem_experiment_start(prem_sweep_experiment(sweep), &context, findings, diag);
   prem_sweep_free(sweep);
   return status;
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/live/live_pipeline/pipeline.h"
-#include "experiments/sweep/probe.h"
 #include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"

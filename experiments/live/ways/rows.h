@@ -2,8 +2,8 @@
 /** Rows of a table of ways, measured by turns in random order. */
 #pragma once
 
+#include "experiments/common/probe.h"
 #include "experiments/live/ways/ways.h"
-#include "experiments/sweep/probe.h"
 
 enum { PREM_MAX_WAY_ROWS = 160 };
 

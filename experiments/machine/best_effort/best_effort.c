@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/common/scenario.h"
-#include "experiments/sweep/probe.h"
 #include "ttprem/fit.h"
 #include "ttprem/isolation.h"
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/machine/block_placement/placements.h"
-#include "experiments/sweep/probe.h"
 
 #ifdef TTPREM_CUDA
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "experiments/common/caches.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/cache_sizes/cache_levels.h"
-#include "experiments/sweep/probe.h"
 
 enum {
   MIN_BYTES = 1024,

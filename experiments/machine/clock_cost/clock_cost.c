@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What reading a clock costs. */
+#include "experiments/common/probe.h"
 #include "experiments/machine/clock_cost/clock_reads.h"
-#include "experiments/sweep/probe.h"
 
 static prem_status measure(const prem_probe_call *call) {
   prem_clock_cost costs[PREM_MAX_CLOCKS];

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/clock_step/clock_looks.h"
-#include "experiments/sweep/probe.h"
 #include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 #include "report/findings/distribution.h"

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/common/scenario.h"
 #include "experiments/machine/errands/launches.h"
-#include "experiments/sweep/probe.h"
 #include "prem/base/numbers.h"
 #include "ttprem/errand.h"
 #include "ttprem/measure.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ways to execute work that makes work, side by side. */
 #include "experiments/common/cores.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/execution_models/world.h"
-#include "experiments/sweep/probe.h"
 #include "ttprem/measure.h"
 
 enum { MOST_CORES = 64, MOST_TURNS = 31, TRIES = 3 };

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "experiments/common/cores.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/flag_round_trip/flag_trips.h"
-#include "experiments/sweep/probe.h"
 #include "prem/base/clock.h"
 #include "report/findings/distribution.h"
 

@@ -5,8 +5,8 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/memory_pause/pauses.h"
-#include "experiments/sweep/probe.h"
 
 enum {
   MIN_BYTES = 64 << 20, /* of the memory that is read, */

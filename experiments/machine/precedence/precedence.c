@@ -3,7 +3,7 @@
  * as far as there is time. */
 #include <string.h>
 
-#include "experiments/sweep/probe.h"
+#include "experiments/common/probe.h"
 #include "prem/base/clock.h"
 
 static prem_status measure_row(const prem_probe_call *call, const prem_table *plan, int64_t row) {

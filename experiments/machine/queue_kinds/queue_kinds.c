@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queues of the literature, as listed and repaired, and the ring. */
 #include "experiments/common/cores.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/queue_kinds/queue_world.h"
-#include "experiments/sweep/probe.h"
 
 enum {
   MOST_CORES = 64,

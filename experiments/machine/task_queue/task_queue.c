@@ -2,8 +2,8 @@
 /* 32 small products, handed to a GPU one by one: launched, or to blocks that stay. */
 #include <stdlib.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/machine/task_queue/products.h"
-#include "experiments/sweep/probe.h"
 #include "ttprem/measure.h"
 
 enum { MOST_TURNS = 1000, PATIENCE_NS = 2000000000 };

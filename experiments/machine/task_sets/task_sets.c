@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/machine/task_sets/draw.h"
-#include "experiments/sweep/probe.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 #include "ttprem/fit.h"

@@ -2,7 +2,7 @@
 /** What intruders did to a schedule, one visit each. */
 #pragma once
 
-#include "experiments/sweep/probe.h"
+#include "experiments/common/probe.h"
 #include "experiments/thesis/intruders/intruder.h"
 #include "measure/interleave.h"
 

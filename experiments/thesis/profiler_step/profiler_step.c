@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "experiments/sweep/probe.h"
+#include "experiments/common/probe.h"
 #include "experiments/thesis/profiler_step/stamps.h"
 #include "prem/base/clock.h"
 

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "experiments/common/probe.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "experiments/sweep/probe.h"
-#include "experiments/sweep/sweep_parts.h"
-
-#define PREM_PROBE(NAME) extern const prem_probe prem_##NAME##_probe;
-#include "experiments/sweep/probes.def"
-#undef PREM_PROBE
-
-const prem_probe *prem_probe_find(const char *name) {
-#define PREM_PROBE(NAME)                                                                           \
-  if (strcmp(name, #NAME) == 0)                                                                    \
-    return &prem_##NAME##_probe;
-#include "experiments/sweep/probes.def"
-#undef PREM_PROBE
-  return NULL;
-}
-
 static prem_sweep_value value_of(const prem_probe_call *call, const char *name) {
-  const prem_sweep_names names = sweep_names_of(call->run);
   prem_sweep_value value = {.number = (double)NAN};
   char reason[PREM_REASON_BYTES];
-  if (!names.find(names.from, name, &value, reason))
+  if (!call->names.find(call->names.from, name, &value, reason))
     value = (prem_sweep_value){.number = (double)NAN};
   return value;
 }
@@ -55,8 +40,7 @@ void prem_probe_text(const prem_probe_call *call, const char *name, char *out, s
 }
 
 prem_table *prem_probe_table(const prem_probe_call *call, const char *name) {
-  const sweep_table *own = sweep_find_table(call->run, name);
-  return own ? own->table : NULL;
+  return call->find_table(call->names.from, name);
 }
 
 int64_t prem_probe_rows(const prem_table *table) {

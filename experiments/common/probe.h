@@ -7,6 +7,7 @@
 #pragma once
 
 #include "experiments/common/experiment.h"
+#include "experiments/common/expression.h"
 #include "report/findings/parts.h"
 #include "report/findings/tables.h"
 
@@ -14,8 +15,10 @@ typedef struct prem_probe_call {
   const prem_experiment_context *context;
   prem_findings *findings; /* the experiment's */
   prem_diag *diag;
-  prem_table *found; /* rows of the probe's columns; RUN.COLUMN is of the last one */
-  const struct sweep_run *run;
+  prem_table *found;      /* rows of the probe's columns; RUN.COLUMN is of the last one */
+  prem_sweep_names names; /* the file's values */
+  /* Its tables; NULL: there is none. */
+  prem_table *(*find_table)(const void *from, const char *name);
 } prem_probe_call;
 
 typedef struct prem_probe {
@@ -40,6 +43,3 @@ int64_t prem_probe_rows(const prem_table *table);
 int64_t prem_probe_cell(const prem_table *table, int64_t row, const char *column, int64_t min,
                         int64_t max);
 const char *prem_probe_cell_text(const prem_table *table, int64_t row, const char *column);
-
-/** A probe of probes.def, or NULL. */
-const prem_probe *prem_probe_find(const char *name);
