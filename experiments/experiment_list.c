@@ -3,27 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/experiment_list.h"
 #include "experiments/sweep/sweep.h"
 
-#define PREM_EXPERIMENT(ROOM, NAME) extern const prem_experiment prem_##NAME##_experiment;
-#define PREM_SWEEP(ROOM, NAME)
-#include "experiments/experiments.def"
-#undef PREM_EXPERIMENT
-#undef PREM_SWEEP
-
-/** One that is a file is read when it is first asked for. */
+/** A file is read when it is first asked for. */
 typedef struct entry {
   const char *file;
   const prem_experiment *experiment;
 } entry;
 
-#define PREM_EXPERIMENT(ROOM, NAME) {NULL, &prem_##NAME##_experiment},
-#define PREM_SWEEP(ROOM, NAME)      {#NAME ".exp", NULL},
+#define PREM_SWEEP(ROOM, NAME) {#NAME ".exp", NULL},
 static entry experiments[] = {
 #include "experiments/experiments.def"
 };
-#undef PREM_EXPERIMENT
 #undef PREM_SWEEP
 
 enum { EXPERIMENT_COUNT = sizeof experiments / sizeof experiments[0] };
@@ -38,7 +31,7 @@ enum { CHAPTER_COUNT = sizeof chapters / sizeof chapters[0] };
 
 static void let_go(void) {
   for (int32_t i = 0; i < EXPERIMENT_COUNT; ++i)
-    if (experiments[i].file && experiments[i].experiment) {
+    if (experiments[i].experiment) {
       prem_sweep_free((prem_sweep *)experiments[i].experiment->sweep);
       experiments[i].experiment = NULL;
     }
@@ -75,11 +68,25 @@ const prem_chapter *prem_chapter_at(int32_t index) {
   return &chapters[index];
 }
 
+#define PREM_PROBE(NAME) extern const prem_probe prem_##NAME##_probe;
+#include "experiments/probes.def"
+#undef PREM_PROBE
+
+static const prem_probe *find_probe(const char *name) {
+#define PREM_PROBE(NAME)                                                                           \
+  if (strcmp(name, #NAME) == 0)                                                                    \
+    return &prem_##NAME##_probe;
+#include "experiments/probes.def"
+#undef PREM_PROBE
+  return NULL;
+}
+
 prem_status prem_experiment_start(const prem_experiment *experiment,
                                   const prem_experiment_context *context, prem_findings *findings,
                                   prem_diag *diag) {
-  return experiment->sweep ? prem_sweep_run(experiment->sweep, context, findings, diag)
-                           : experiment->run(context, findings, diag);
+  prem_experiment_context own = *context;
+  own.find_probe = find_probe;
+  return prem_sweep_run(experiment->sweep, &own, findings, diag);
 }
 
 bool prem_experiment_serves(const prem_experiment *experiment, const char *backend) {

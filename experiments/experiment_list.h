@@ -10,7 +10,18 @@ PREM_EXTERN_C_BEGIN
 const prem_experiment *prem_experiment_at(int32_t index);
 /** The experiment of a name, or NULL. */
 const prem_experiment *prem_experiment_find(const char *name);
-/** Run it, be it a program or a file; as prem_experiment_run. */
+/**
+ * Measure, and fill `findings`: tables, charts, verdict, notes.
+ *
+ * Device code ends by itself: every wait has a deadline on the clock. The host looks at `stop`
+ * between pieces of work that take well below a second.
+ *
+ * @retval PREM_OK
+ * @retval PREM_ERR_INTERRUPTED  `stop` was seen; what is in `findings` is right as far as it goes
+ * @retval PREM_ERR_UNAVAILABLE  the machine cannot do it; `diag` says why: no failure
+ * @return any other status: the experiment failed, `diag` says why, and the findings are not
+ * written
+ */
 prem_status prem_experiment_start(const prem_experiment *experiment,
                                   const prem_experiment_context *context, prem_findings *findings,
                                   prem_diag *diag);

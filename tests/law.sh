@@ -45,7 +45,7 @@ report/findings          | include prem/base measure report report/pictures |
 report/page              | include prem/base report report/traces |
 report                   | include prem/base measure | prem/model
 studies                  | include prem/base measure report report/* | prem/model kernels schedules runtime/core runtime/session
-experiments/common       | include prem/base measure/times.h measure/job_times.h report/findings/tables.h | prem/model prem/file kernels schedules runtime/core runtime/session measure report report/findings
+experiments/common       | include prem/base measure/times.h measure/job_times.h report/findings/parts.h report/findings/tables.h | prem/model prem/file kernels schedules runtime/core runtime/session measure report report/findings
 experiments/machine      | include prem/base measure/times.h report/findings/parts.h report/findings/tables.h runtime/core/ring.h experiments/common | prem/model prem/file kernels runtime/core runtime/session measure report report/findings studies
 experiments/thesis       | include prem/base measure/standstills.h measure/interleave.h report/findings/tables.h experiments/common | prem/model prem/file runtime/core runtime/session measure report report/findings
 experiments/live         | include prem/base report/findings/tables.h experiments/common | prem/model prem/file kernels schedules runtime/core runtime/session measure report report/findings

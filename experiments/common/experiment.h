@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Experiments: each repeats a table or figure of the literature on the machine at hand. One folder
- * each, NAME/ with README.md, NAME.c and, for what runs on the GPU, NAME.cu; experiments.def is the
- * only list.
+ * each, NAME/ with README.md and NAME.exp, a file (sweep/README.md), and, for what it measures
+ * beside schedules and walks, a probe, NAME.c and NAME.cu; experiments.def is the only list.
  */
 #pragma once
 
@@ -29,6 +29,9 @@ typedef struct prem_experiment_context {
   const prem_machine *machine; /* as probed */
   bool quick;                  /* fewer points and repetitions: a look, not a measurement */
   uint64_t seed;
+  /* What files can measure beside schedules, walks and ordinary kernels; NULL: there is none such.
+   * prem_experiment_start() gives it. */
+  const struct prem_probe *(*find_probe)(const char *name);
   const char *schedules; /* folder that holds figures/ and examples/ */
   const char *program;   /* the command, for those that need another process; NULL: there is none */
   const char *part;      /* what this process is to play for the one that started it; NULL: nothing,
@@ -40,28 +43,12 @@ typedef struct prem_experiment_context {
   void *progress_context;
 } prem_experiment_context;
 
-/**
- * Measure, and fill `findings`: tables, charts, verdict, notes.
- *
- * Device code ends by itself: every wait has a deadline on the clock. The host looks at `stop`
- * between pieces of work that take well below a second.
- *
- * @retval PREM_OK
- * @retval PREM_ERR_INTERRUPTED  `stop` was seen; what is in `findings` is right as far as it goes
- * @retval PREM_ERR_UNAVAILABLE  the machine cannot do it; `diag` says why: no failure
- * @return any other status: the experiment failed, `diag` says why, and the findings are not
- * written
- */
-typedef prem_status prem_experiment_run(const prem_experiment_context *context,
-                                        prem_findings *findings, prem_diag *diag);
-
 typedef struct prem_experiment {
   const char *name;               /* lower case, digits, _; that of its folder, or file */
   const char *title;              /* one line */
   const char *question;           /* one sentence */
   const char *backends;           /* those it makes sense on: "cuda", "cuda cpu" */
-  prem_experiment_run *run;       /* NULL: it is a file, */
-  const struct prem_sweep *sweep; /* this one; NULL: it is a program */
+  const struct prem_sweep *sweep; /* the file */
 } prem_experiment;
 
 /* ---- inside experiments --------------------------------------------------------------------- */

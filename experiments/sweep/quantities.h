@@ -16,6 +16,7 @@ typedef struct prem_sweep_measured {
   prem_walk_time walk; /* repeats 0: not yet */
   double *numbers;     /* of a tally, ascending */
   int64_t number_count;
+  prem_findings *found; /* of a probe: a table; NULL: it is none */
 } prem_sweep_measured;
 
 /** Times are in ns; a number that is not there is NAN. False: there is no such quantity. */

@@ -27,7 +27,7 @@ prem_status prem_sweep_shipped(const char *name, prem_sweep **out, prem_diag *di
 void prem_sweep_free(prem_sweep *sweep);
 /** Its head: name, title, question, backends; owned by the sweep, which it runs. */
 const prem_experiment *prem_sweep_experiment(const prem_sweep *sweep);
-/** As prem_experiment_run. @retval PREM_ERR_PARSE  an expression, a name or a table is wrong */
+/** As prem_experiment_start(). @retval PREM_ERR_PARSE  an expression, a name or a table is wrong */
 prem_status prem_sweep_run(const prem_sweep *sweep, const prem_experiment_context *context,
                            prem_findings *findings, prem_diag *diag);
 

@@ -133,10 +133,9 @@ typedef struct key_rule {
 } key_rule;
 
 static const key_rule table_keys[] = {
-    {"name", TEXT, false, NULL},    {"original", TEXT, false, NULL},
-    {"title", TEXT, false, NULL},   {"source", TEXT, false, NULL},
-    {"when", FORMULA, false, NULL}, {"columns", CELLS, false, NULL},
-    {"rows", CELLS, false, NULL},   {0}};
+    {"name", TEXT, false, NULL},   {"original", TEXT, false, NULL}, {"title", TEXT, false, NULL},
+    {"source", TEXT, false, NULL}, {"when", FORMULA, false, NULL},  {"columns", CELLS, false, NULL},
+    {"rows", CELLS, false, NULL},  {"hidden", FLAG, false, NULL},   {0}};
 static const key_rule chart_keys[] = {{"kind", TEXT, true, NULL},
                                       {"title", TEXT, true, NULL},
                                       {"table", TEXT, true, NULL},
@@ -150,30 +149,48 @@ static const key_rule chart_keys[] = {{"kind", TEXT, true, NULL},
                                       {"beside", TEXT, false, NULL},
                                       {"when", FORMULA, false, NULL},
                                       {0}};
-static const key_rule run_keys[] = {
-    {"schedule", TEXT, false, NULL},  {"path", TEXT, false, NULL},
-    {"ordinary", TEXT, false, NULL},  {"kernels", FORMULA, false, NULL},
-    {"modes", TEXTS, false, NULL},    {"keep", TEXT, false, NULL},
-    {"repeat", FORMULA, false, NULL}, {"task", FORMULA, false, NULL},
-    {"walk", TEXT, false, NULL},      {"order", TEXT, false, NULL},
-    {"bytes", FORMULA, false, NULL},  {"threads", FORMULA, false, NULL},
-    {"steps", FORMULA, false, NULL},  {"most", FORMULA, false, NULL},
-    {"budget", FORMULA, false, NULL}, {"mapped", FORMULA, false, NULL},
-    {"apart", FLAG, false, NULL},     {"beside", TEXT, false, NULL},
-    {"needed", FLAG, false, NULL},    {0}};
+static const key_rule run_keys[] = {{"schedule", TEXT, false, NULL},
+                                    {"path", TEXT, false, NULL},
+                                    {"ordinary", TEXT, false, NULL},
+                                    {"kernels", FORMULA, false, NULL},
+                                    {"modes", TEXTS, false, NULL},
+                                    {"keep", TEXT, false, NULL},
+                                    {"repeat", FORMULA, false, NULL},
+                                    {"task", FORMULA, false, NULL},
+                                    {"walk", TEXT, false, NULL},
+                                    {"order", TEXT, false, NULL},
+                                    {"bytes", FORMULA, false, NULL},
+                                    {"threads", FORMULA, false, NULL},
+                                    {"steps", FORMULA, false, NULL},
+                                    {"most", FORMULA, false, NULL},
+                                    {"budget", FORMULA, false, NULL},
+                                    {"mapped", FORMULA, false, NULL},
+                                    {"apart", FLAG, false, NULL},
+                                    {"beside", TEXT, false, NULL},
+                                    {"needed", FLAG, false, NULL},
+                                    {"probe", TEXT, false, NULL},
+                                    {0}};
 static const key_rule load_keys[] = {
     {"kind", TEXT, true, NULL}, {"first", FORMULA, false, NULL}, {"keep", TEXT, true, NULL}, {0}};
 static const key_rule tally_keys[] = {
     {"name", TEXT, true, NULL}, {"number", FORMULA, true, NULL}, {0}};
-static const key_rule step_keys[] = {
-    {"backend", TEXT, false, NULL},    {"for", CHOICES, false, NULL},
-    {"when", FORMULA, false, NULL},    {"with", FORMULAS, false, NULL},
-    {"set", FORMULAS, false, NULL},    {"run", ONE, false, run_keys},
-    {"row", TEXT, false, NULL},        {"verdict", TEXT, false, NULL},
-    {"note", TEXT, false, NULL},       {"part", TEXT, false, NULL},
-    {"records", TEXT, false, NULL},    {"tally", ONE, false, tally_keys},
-    {"load", ONE, false, load_keys},   {"right", FORMULA, false, NULL},
-    {"steps", MANY, false, step_keys}, {0}};
+static const key_rule step_keys[] = {{"backend", TEXT, false, NULL},
+                                     {"for", CHOICES, false, NULL},
+                                     {"when", FORMULA, false, NULL},
+                                     {"with", FORMULAS, false, NULL},
+                                     {"set", FORMULAS, false, NULL},
+                                     {"run", ONE, false, run_keys},
+                                     {"row", TEXT, false, NULL},
+                                     {"verdict", TEXT, false, NULL},
+                                     {"note", TEXT, false, NULL},
+                                     {"part", TEXT, false, NULL},
+                                     {"records", TEXT, false, NULL},
+                                     {"tally", ONE, false, tally_keys},
+                                     {"load", ONE, false, load_keys},
+                                     {"right", FORMULA, false, NULL},
+                                     {"steps", MANY, false, step_keys},
+                                     {"always", FLAG, false, NULL},
+                                     {0}};
 static const key_rule root_keys[] = {{"title", TEXT, true, NULL},
                                      {"question", TEXT, true, NULL},
                                      {"backends", TEXT, false, NULL},

@@ -8,6 +8,7 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
+#include "experiments/common/probe.h"
 #include "experiments/sweep/sweep_parts.h"
 #include "prem/base/suggest.h"
 
@@ -76,6 +77,23 @@ static const char *candidate(const void *from, int32_t index) {
   return own->name;
 }
 
+bool sweep_found(const prem_findings *found, int64_t row, const char *column,
+                 prem_sweep_value *out) {
+  const prem_table *table = found->tables[0];
+  const int64_t at = prem_find_column(table, column);
+  if (at < 0)
+    return false;
+  *out = (prem_sweep_value){.is_text = strcmp(table->columns[at].unit, "text") == 0,
+                            .number = (double)NAN};
+  if (row < 0)
+    return true;
+  const prem_value *value = prem_table_value(table, row, at);
+  out->number = prem_value_number(value);
+  out->whole = value->kind == PREM_VALUE_INT;
+  snprintf(out->text, sizeof out->text, "%s", out->is_text ? value->text : "");
+  return true;
+}
+
 static bool find_name(const void *from, const char *name, prem_sweep_value *out, char *reason) {
   const sweep_run *run = from;
   const char *dot = strchr(name, '.');
@@ -99,8 +117,13 @@ static bool find_name(const void *from, const char *name, prem_sweep_value *out,
     out->number = prem_cores_list(own_cores, PREM_WALK_KERNELS);
     return true;
   }
-  if (kept && prem_sweep_quantity(&kept->measured, dot + 1, &out->number))
+  if (kept && kept->measured.found) {
+    const int64_t rows = prem_table_rows(kept->measured.found->tables[0]);
+    if (sweep_found(kept->measured.found, rows - 1, dot + 1, out))
+      return true;
+  } else if (kept && prem_sweep_quantity(&kept->measured, dot + 1, &out->number)) {
     return true;
+  }
   int32_t count = 0;
   for (own = run->variables; own; own = own->next)
     ++count;

@@ -45,8 +45,10 @@ typedef struct sweep_run {
   int64_t room_bytes, mapped_bytes; /* of the lists of the largest walk */
   prem_walker *walker;              /* of sectors; NULL: not yet open */
   prem_elements *elements;
-  bool dry;         /* nothing is measured */
-  int depth, steps; /* under way; begun so far */
+  prem_findings *hidden; /* tables for probes */
+  bool dry;              /* nothing is measured */
+  bool is_over;          /* it was interrupted: what is to be said is said */
+  int depth, steps;      /* under way; begun so far */
 } sweep_run;
 
 typedef const config_setting_t setting;
@@ -66,6 +68,9 @@ bool sweep_number_of(sweep_run *run, setting *group, const char *key, double mis
 /** Whole, from `min` to `max`; while nothing is measured it need not be known. */
 bool sweep_whole_of(sweep_run *run, setting *group, const char *key, int64_t missing, double min,
                     double max, int64_t *out);
+/** A cell of what a probe found; false: there is no such column. Without rows its kind is known. */
+bool sweep_found(const prem_findings *found, int64_t row, const char *column,
+                 prem_sweep_value *out);
 /** A condition: what is not known does not hold, but is looked at while nothing is measured. */
 prem_status sweep_applies(sweep_run *run, setting *group, bool *out);
 /** All members but `when`, one after the other. */
@@ -78,6 +83,8 @@ prem_status sweep_use_machine(sweep_run *run, const prem_backend *backend,
 /* ---- tables and charts (sweep_tables.c) -------------------------------------------------------
  */
 
+/** NULL: there is none. */
+const sweep_table *sweep_find_table(const sweep_run *run, const char *name);
 prem_status sweep_begin_table(sweep_run *run, setting *at);
 prem_status sweep_add_row(sweep_run *run, setting *step);
 prem_status sweep_add_chart(sweep_run *run, setting *at);

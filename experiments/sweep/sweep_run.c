@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "experiments/common/interference.h"
+#include "experiments/common/probe.h"
 #include "experiments/common/scenario.h"
 #include "experiments/sweep/sweep_parts.h"
 #include "prem/base/numbers.h"
@@ -43,6 +44,11 @@ static void let_go(kept_run *kept) {
   free(kept);
 }
 
+static void free_measured(prem_sweep_measured *measured) {
+  free(measured->numbers);
+  prem_findings_free(measured->found);
+}
+
 /* Whatever had this name before is forgotten. */
 static bool keep(sweep_run *run, const char *name, kept_run *kept, prem_sweep_measured measured) {
   label *own = sweep_find_label(run, name, strlen(name));
@@ -57,7 +63,7 @@ static bool keep(sweep_run *run, const char *name, kept_run *kept, prem_sweep_me
   if (kept)
     ++kept->labels;
   let_go(own->run);
-  free(own->measured.numbers);
+  free_measured(&own->measured);
   own->run = kept;
   own->measured = measured;
   return true;
@@ -276,6 +282,40 @@ static prem_status run_walk(sweep_run *run, setting *at, const char *keep_as, in
   return keep(run, keep_as, NULL, measured) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
+static prem_table *find_probed_table(const void *from, const char *name) {
+  const sweep_table *own = sweep_find_table(from, name);
+  return own ? own->table : NULL;
+}
+
+/* A measurement in C. What it has found when it is interrupted is kept as well. */
+static prem_status run_probe(sweep_run *run, setting *at, const char *keep_as) {
+  const char *name = prem_sweep_string(at, "probe");
+  const prem_probe *probe = run->context->find_probe ? run->context->find_probe(name) : NULL;
+  if (!probe || !keep_as)
+    return prem_sweep_refuse(run->sweep, run->diag, at, "probe", "%s '%s'",
+                             probe ? "`keep` is missing for" : "there is no probe",
+                             prem_show(name).text);
+  if (probe->table && !sweep_find_table(run, probe->table))
+    return prem_sweep_refuse(run->sweep, run->diag, at, "probe", "'%s' needs a table '%s'", name,
+                             probe->table);
+  prem_sweep_measured measured = {.found = prem_findings_new(name, "", "")};
+  prem_table *found = prem_table_begin(measured.found, "found", "", NULL, probe->columns);
+  prem_status status = found ? PREM_OK : PREM_ERR_MEMORY;
+  if (run->dry) {
+    ++run->all;
+  } else if (found) {
+    prem_experiment_progress(run->context, run->done, run->all);
+    status = probe->run(&(prem_probe_call){run->context, run->findings, run->diag, found,
+                                           sweep_names_of(run), find_probed_table});
+    prem_experiment_progress(run->context, ++run->done, run->all);
+  }
+  if (status != PREM_OK && status != PREM_ERR_INTERRUPTED)
+    prem_findings_free(measured.found);
+  else if (!keep(run, keep_as, NULL, measured))
+    status = PREM_ERR_MEMORY;
+  return status;
+}
+
 static prem_status run_it(sweep_run *run, setting *at) {
   const config_setting_t *root = config_root_setting(&run->sweep->own.config);
   prem_experiment_context context = *run->context;
@@ -301,6 +341,7 @@ static prem_status run_it(sweep_run *run, setting *at) {
     return PREM_ERR_PARSE;
   const prem_status status =
       prem_sweep_string(at, "ordinary") ? run_ordinary(run, at, keep_as, repeat)
+      : prem_sweep_string(at, "probe")  ? run_probe(run, at, keep_as)
       : prem_sweep_string(at, "walk")   ? run_walk(run, at, keep_as, repeat)
       : find_modes(run, at, &request)   ? run_schedule(run, at, keep_as, &request)
                                         : PREM_ERR_PARSE;
@@ -480,6 +521,25 @@ static prem_status run_record(sweep_run *run, setting *step, const prem_trace_re
   return status;
 }
 
+/* What a probe found, row by row; its columns are names. */
+static prem_status run_found(sweep_run *run, setting *step, const prem_findings *found) {
+  const variable *before = run->variables;
+  const prem_table *table = found->tables[0];
+  prem_status status = PREM_OK;
+  for (int64_t row = run->dry ? -1 : 0;
+       row < (run->dry ? 0 : prem_table_rows(table)) && status == PREM_OK; ++row) {
+    for (int64_t c = 0; c < table->column_count && status == PREM_OK; ++c) {
+      prem_sweep_value value;
+      sweep_found(found, row, table->columns[c].name, &value);
+      status = sweep_push(run, table->columns[c].name, &value) ? PREM_OK : PREM_ERR_MEMORY;
+    }
+    if (status == PREM_OK)
+      status = run_body(run, step);
+    sweep_pop_to(run, before);
+  }
+  return status;
+}
+
 /* Once for each record of the first run that counted. */
 static prem_status run_records(sweep_run *run, setting *step) {
   const char *name = prem_sweep_string(step, "records");
@@ -487,6 +547,8 @@ static prem_status run_records(sweep_run *run, setting *step) {
   if (!own)
     return prem_sweep_refuse(run->sweep, run->diag, step, "records", "there was no run '%s'",
                              prem_show(name).text);
+  if (own->measured.found)
+    return run_found(run, step, own->measured.found);
   const prem_trace *trace = own->measured.outcome ? own->measured.outcome->row->example : NULL;
   prem_status status = run->dry ? run_record(run, step, &(const prem_trace_record){0}) : PREM_OK;
   for (int64_t i = 0; trace && i < trace->record_count && status == PREM_OK; ++i)
@@ -538,7 +600,7 @@ static prem_status run_choices(sweep_run *run, setting *step, setting *names, in
   if (run->dry && ++run->steps > MAX_STEPS)
     return prem_sweep_refuse(run->sweep, run->diag, step, NULL,
                              "more than %d steps in all; let loops have fewer values", MAX_STEPS);
-  if (!run->dry && prem_experiment_stopped(run->context))
+  if (!run->dry && !run->is_over && prem_experiment_stopped(run->context))
     return PREM_ERR_INTERRUPTED;
   if (!names || which == config_setting_length(names))
     return prem_sweep_string(step, "records") ? run_records(run, step) : run_body(run, step);
@@ -607,6 +669,22 @@ static prem_status judge_room(sweep_run *run) {
   return PREM_ERR_UNAVAILABLE;
 }
 
+/* An interruption ends all steps but those that are always done: they say what there is. */
+static prem_status run_all_steps(sweep_run *run, setting *steps) {
+  prem_status status = PREM_OK;
+  for (int i = 0; i < config_setting_length(steps); ++i) {
+    setting *step = config_setting_get_elem(steps, (unsigned)i);
+    int always = 0;
+    config_setting_lookup_bool(step, "always", &always);
+    run->is_over = status == PREM_ERR_INTERRUPTED;
+    if (status == PREM_OK || (run->is_over && always)) {
+      const prem_status ended = run_step(run, step);
+      status = ended == PREM_OK ? status : ended;
+    }
+  }
+  return status;
+}
+
 static prem_status run_once(sweep_run *run) {
   const prem_sweep_file *file = &run->sweep->own;
   prem_status status = sweep_use_machine(run, run->context->backend, run->context->machine);
@@ -616,18 +694,19 @@ static prem_status run_once(sweep_run *run) {
     status = each(run, sweep_root_of(file, "tables"), sweep_begin_table);
   if (status == PREM_OK)
     status = each(run, sweep_root_of(file, "charts"), sweep_add_chart);
-  return status == PREM_OK ? run_steps(run, sweep_root_of(file, "steps")) : status;
+  return status == PREM_OK ? run_all_steps(run, sweep_root_of(file, "steps")) : status;
 }
 
 static void clear(sweep_run *run) {
   sweep_pop_to(run, NULL);
+  prem_findings_free(run->hidden);
   prem_walker_close(run->walker);
   prem_elements_close(run->elements);
   while (run->labels) {
     label *own = run->labels;
     run->labels = own->next;
     let_go(own->run);
-    free(own->measured.numbers);
+    free_measured(&own->measured);
     free(own);
   }
 }
@@ -635,8 +714,12 @@ static void clear(sweep_run *run) {
 /* Labels stay: a run that is left out has no numbers, and is no unknown name. */
 prem_status prem_sweep_run(const prem_sweep *sweep, const prem_experiment_context *context,
                            prem_findings *findings, prem_diag *diag) {
-  sweep_run run = {
-      .sweep = sweep, .context = context, .findings = findings, .diag = diag, .dry = true};
+  sweep_run run = {.sweep = sweep,
+                   .context = context,
+                   .findings = findings,
+                   .diag = diag,
+                   .hidden = prem_findings_new("hidden", "", ""),
+                   .dry = true};
   prem_status status = run_once(&run);
   sweep_pop_to(&run, NULL);
   run.dry = false;

@@ -8,7 +8,7 @@
 #include "prem/base/suggest.h"
 #include "report/findings/tables.h"
 
-static sweep_table *find_table(sweep_run *run, const char *name) {
+const sweep_table *sweep_find_table(const sweep_run *run, const char *name) {
   for (int32_t i = 0; i < run->table_count; ++i)
     if (run->tables[i].name && strcmp(run->tables[i].name, name) == 0)
       return &run->tables[i];
@@ -74,7 +74,7 @@ static prem_status judge_table(const sweep_run *run, setting *at) {
 static prem_status begin_original(sweep_run *run, setting *at, sweep_table *own) {
   const char *figure = prem_sweep_string(at, "original");
   prem_findings *scratch = run->dry ? prem_findings_new("scratch", "", "") : run->findings;
-  own->name = prem_original_add(scratch, figure, NULL);
+  own->name = prem_original_add(scratch, figure, prem_sweep_string(at, "name"));
   if (run->dry)
     prem_findings_free(scratch);
   if (own->name)
@@ -100,7 +100,7 @@ prem_status sweep_begin_table(sweep_run *run, setting *at) {
   status = judge_table(run, at);
   if (status != PREM_OK)
     return status;
-  if (find_table(run, prem_sweep_string(at, "name")))
+  if (sweep_find_table(run, prem_sweep_string(at, "name")))
     return prem_sweep_refuse(run->sweep, run->diag, at, "name", "there are two of this name");
   char *title = sweep_expand(run, at, "title");
   if (!title)
@@ -108,8 +108,10 @@ prem_status sweep_begin_table(sweep_run *run, setting *at) {
   own->name = prem_sweep_string(at, "name");
   if (!run->dry) {
     setting *columns = config_setting_get_member(at, "columns");
-    own->table =
-        prem_findings_table(run->findings, own->name, title, prem_sweep_string(at, "source"));
+    int is_hidden = 0;
+    config_setting_lookup_bool(at, "hidden", &is_hidden);
+    own->table = prem_findings_table(is_hidden ? run->hidden : run->findings, own->name, title,
+                                     prem_sweep_string(at, "source"));
     for (int c = 0; c < config_setting_length(columns); ++c)
       prem_table_columns(own->table, head_of(config_setting_get_elem(columns, (unsigned)c)));
     add_literals(own->table, config_setting_get_member(at, "rows"));
@@ -122,7 +124,7 @@ prem_status sweep_add_row(sweep_run *run, setting *step) {
   char *name = sweep_expand(run, step, "row");
   if (!name)
     return PREM_ERR_PARSE;
-  const sweep_table *own = find_table(run, name);
+  const sweep_table *own = sweep_find_table(run, name);
   setting *columns = own ? config_setting_get_member(own->setting, "columns") : NULL;
   free(name);
   if (!columns || config_setting_get_member(own->setting, "rows"))
@@ -157,11 +159,11 @@ static bool has_column(const sweep_table *table, const char *name) {
 static prem_status judge_chart(sweep_run *run, setting *at, const char *table) {
   static const char *const keys[] = {"x", "y", "low", "high", "series"};
   const char *beside = prem_sweep_string(at, "beside");
-  const sweep_table *own = find_table(run, table);
+  const sweep_table *own = sweep_find_table(run, table);
   if (!own)
     return prem_sweep_refuse(run->sweep, run->diag, at, "table", "there is no table '%s'",
                              prem_show(table).text);
-  if (beside && !find_table(run, beside))
+  if (beside && !sweep_find_table(run, beside))
     return prem_sweep_refuse(run->sweep, run->diag, at, "beside", "there is no table '%s'",
                              prem_show(beside).text);
   for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {

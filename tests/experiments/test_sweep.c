@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "experiments/common/expression.h"
+#include "experiments/common/shipped.h"
 #include "experiments/experiment_list.h"
 #include "experiments/sweep/sweep.h"
 #include "report/findings/parts.h"
@@ -182,7 +183,7 @@ static prem_status run_text(const char *text) {
   prem_status status = prem_sweep_read(path, &sweep, diag);
   ck_assert_int_eq(status == PREM_OK, sweep != NULL);
   if (status == PREM_OK)
-    status = prem_sweep_run(sweep, &context, findings, diag);
+    status = prem_experiment_start(prem_sweep_experiment(sweep), &context, findings, diag);
   prem_sweep_free(sweep);
   return status;
 }
@@ -200,6 +201,37 @@ TEST(a_file_of_the_user_runs) {
   ck_assert_double_eq(prem_value_number(prem_table_value(table, 0, 1)), 100);
   ck_assert_double_eq(prem_value_number(prem_table_value(table, 1, 1)), 300);
   ck_assert_str_eq(findings->verdict, "A compute takes 0.6 us.");
+}
+
+/* What a probe finds is rows, whose columns are names; its kinds stay. */
+TEST(rows_that_a_probe_found_are_told) {
+  static const char mine[] =
+      "tables = ({ name = \"t\"; title = \"T\"; columns = ((\"clock\", \"clock\"),\n"
+      "  (\"ordered\", \"ordered\"), (\"cost\", \"read_ns\")); });\n"
+      "steps = ({ run: { probe = \"clock_costs\"; keep = \"c\"; }; },\n"
+      "  { records = \"c\"; when = \"unit == 'ns'\"; row = \"t\"; },\n"
+      "  { verdict = \"$(c.read_ns > 0 ? 'yes' : 'no')\"; });\n";
+  char text[2048];
+  snprintf(text, sizeof text, "%s%s", head, mine);
+  ck_assert_int_eq(run_text(text), PREM_OK);
+  const prem_table *table = prem_find_table(findings, "t");
+  ck_assert_int_eq(prem_table_rows(table), 2);
+  ck_assert_str_eq(prem_table_value(table, 0, 0)->text, "clock_gettime(MONOTONIC)");
+  ck_assert_int_eq(prem_table_value(table, 0, 1)->kind, PREM_VALUE_INT);
+  ck_assert_int_eq(prem_table_value(table, 0, 2)->kind, PREM_VALUE_REAL);
+  ck_assert_str_eq(findings->verdict, "yes");
+}
+
+TEST(some_steps_are_done_after_an_interruption) {
+  char text[2048];
+  snprintf(text, sizeof text, "%s%s%s", head, tables,
+           "set: { length = 1; word = \"'a'\"; };\n"
+           "steps = ({ note = \"one\"; }, { always = true; note = \"two\"; }, { note = \"three\"; "
+           "});\n");
+  stop = 1;
+  ck_assert_int_eq(run_text(text), PREM_ERR_INTERRUPTED);
+  ck_assert_int_eq(findings->note_count, 1);
+  ck_assert_str_eq(findings->notes[0], "two");
 }
 
 /* What stands instead of the file's three parts, and what is said of it. */
@@ -246,6 +278,15 @@ static const struct {
      "mine.exp:4: steps.[0]: more than 100000 steps in all; let loops have fewer values"},
     {head, tables, "steps = ({ when = \"'a'\"; });\n", "is the text 'a'; it must be a number"},
     {head, tables, "steps = ({ backend = \"abacus\"; });\n", "there is no backend 'abacus'"},
+    {head, tables, "steps = ({ run: { probe = \"sun\"; keep = \"s\"; }; });\n",
+     "mine.exp:4: steps.[0].run.probe: there is no probe 'sun'"},
+    {head, tables, "steps = ({ run: { probe = \"queue\"; }; });\n",
+     "`keep` is missing for 'queue'"},
+    {head, tables, "steps = ({ run: { probe = \"ways\"; keep = \"w\"; }; });\n",
+     "steps.[0].run.probe: 'ways' needs a table 'plan'"},
+    {head, tables,
+     "steps = ({ run: { probe = \"clock_costs\"; keep = \"c\"; }; note = \"$(c.price)\"; });\n",
+     "a run has no 'price'"},
     {head, tables, "steps = ({ for: { a = 1; }; });\n",
      "mine.exp:4: steps.[0].for: must be a group { } of lists"},
     {head, tables,
@@ -346,20 +387,24 @@ TEST(lengths_alone_are_planned_with) {
 
 /* ---- those that are shipped ----------------------------------------------------------------- */
 
-#define PREM_EXPERIMENT(ROOM, NAME)
 #define PREM_SWEEP(ROOM, NAME) {#NAME, SOURCE_DIR "/experiments/" #ROOM "/" #NAME "/" #NAME ".exp"},
 static const struct {
   const char *name, *path;
 } shipped[] = {
 #include "experiments/experiments.def"
 };
-#undef PREM_EXPERIMENT
 #undef PREM_SWEEP
 enum { SHIPPED = sizeof shipped / sizeof *shipped };
 
 /* Many threads walk on a GPU alone: what can be judged here is all but the walks. */
 static bool is_walk_of_a_gpu(const char *of) {
   return strstr(of, "walk_") || strstr(of, "element_kernels");
+}
+
+static bool has_probe(const prem_experiment *of) {
+  char file[64];
+  snprintf(file, sizeof file, "%s.exp", of->name);
+  return strstr(prem_shipped_text(file), "probe = ") != NULL;
 }
 
 /* On a machine that looks like a CPU, and on one that looks like a GPU: the layouts differ. The
@@ -370,19 +415,21 @@ TESTS(each_shipped_file_runs, 2 * SHIPPED) {
   if (TTPREM_TEST_ROUNDS_DIVISOR > 1 ? on_gpu != _i / 2 % 2 : !on_gpu && !is_walk)
     return;
   const prem_experiment *experiment = prem_experiment_find(shipped[_i / 2].name);
+  ck_assert_ptr_nonnull(experiment);
   prem_backend sim = *context.backend;
   sim.modes |= 1U << PREM_MODE_LEGACY; /* on the simulator as good as any */
   context.backend = &sim;
-  machine.max_blocks = 4;
+  machine.max_blocks = has_probe(experiment) ? machine.max_blocks : 4;
   if (on_gpu) {
     snprintf(machine.backend, sizeof machine.backend, "cuda");
     machine.cores = 4;
     machine.max_blocks = 16;
     machine.clock_step_ns = 32;
   }
-  ck_assert_ptr_nonnull(experiment);
   ck_assert_ptr_nonnull(experiment->sweep);
-  stop = !prem_experiment_serves(experiment, "cpu") || (on_gpu && is_walk);
+  /* Probes that are not for the simulator would measure this machine, which experiments.sh does. */
+  stop = !prem_experiment_serves(experiment, "cpu") || (on_gpu && is_walk) ||
+         (has_probe(experiment) && !prem_experiment_serves(experiment, "sim"));
   const prem_status status = prem_experiment_start(experiment, &context, findings, diag);
   char said[512] = "";
   if (prem_diag_count(diag))

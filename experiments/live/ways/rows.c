@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments/common/originals.h"
 #include "prem/base/clock.h"
 #include "prem/base/random.h"
-#include "report/findings/tables.h"
+#include "ttprem/measure.h"
 
 enum { STAMPED_PART = 4 /* so many times fewer turns are stamped than not */ };
 
@@ -23,41 +22,33 @@ void prem_way_rows_add(prem_way_rows *rows, const prem_way_setup *setup, const c
   snprintf(row->name, sizeof row->name, "%s%s", prem_way_name(setup->way), suffix);
 }
 
-void prem_way_rows_add_work(prem_way_rows *rows, bool is_gpu, prem_way_setup setup) {
-  if (setup.way == PREM_WAY_LIVE)
-    setup.threads = is_gpu ? PREM_WAY_LIVE_THREADS : 1;
-  setup.mode = PREM_MODE_FREE;
-  prem_way_rows_add(rows, &setup, "");
+enum { TIMES = 7, TIMES_ONCE = 3 };
+
+static void list_times(prem_way_samples *samples, int64_t **times[TIMES]) {
+  int64_t **const all[TIMES] = {
+      &samples->response_ns, &samples->whole_ns,       &samples->device_ns,    &samples->store_ns,
+      &samples->load_ns,     &samples->store_again_ns, &samples->load_again_ns};
+  memcpy(times, all, sizeof all);
 }
 
 void prem_way_samples_free(prem_way_samples *samples) {
-  free(samples->response_ns);
-  free(samples->whole_ns);
-  free(samples->device_ns);
-  free(samples->store_ns);
-  free(samples->load_ns);
-  free(samples->store_again_ns);
-  free(samples->load_again_ns);
+  int64_t **times[TIMES];
+  list_times(samples, times);
+  for (int i = 0; i < TIMES; ++i)
+    free(*times[i]);
   *samples = (prem_way_samples){0};
 }
 
-static int64_t *times_of(int64_t room) {
-  return calloc((size_t)room, sizeof(int64_t));
-}
-
 bool prem_way_samples_make(int64_t room, bool twice, prem_way_samples *out) {
-  *out = (prem_way_samples){.room = room,
-                            .response_ns = times_of(room),
-                            .whole_ns = times_of(room),
-                            .device_ns = times_of(room)};
-  if (!twice)
-    return out->response_ns && out->whole_ns && out->device_ns;
-  out->store_ns = times_of(room);
-  out->load_ns = times_of(room);
-  out->store_again_ns = times_of(room);
-  out->load_again_ns = times_of(room);
-  return out->response_ns && out->whole_ns && out->device_ns && out->store_ns && out->load_ns &&
-         out->store_again_ns && out->load_again_ns;
+  int64_t **times[TIMES];
+  bool made = true;
+  *out = (prem_way_samples){.room = room};
+  list_times(out, times);
+  for (int i = 0; i < (twice ? TIMES : TIMES_ONCE); ++i) {
+    *times[i] = calloc((size_t)room, sizeof **times[i]);
+    made &= *times[i] != NULL;
+  }
+  return made;
 }
 
 void prem_way_rows_free(prem_way_rows *rows) {
@@ -153,9 +144,6 @@ static prem_status measure_round(const prem_experiment_context *context, prem_wa
 static void conclude(prem_way_rows *rows, prem_findings *findings) {
   for (int32_t r = 0; r < rows->count; ++r) {
     prem_way_row *row = &rows->rows[r];
-    prem_summarise(row->samples.response_ns, row->samples.count, &row->response);
-    prem_summarise(row->samples.whole_ns, row->samples.count, &row->whole);
-    prem_summarise(row->samples.device_ns, row->samples.device_count, &row->device);
     if (row->samples.count + row->samples.device_count > 0)
       prem_findings_output(findings, row->samples.wrong == 0);
     if (row->samples.wrong > 0)
@@ -178,43 +166,50 @@ prem_status prem_way_rows_measure(const prem_experiment_context *context, prem_w
   return status;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- from a file's rows to what was found ---------------------------------------------------- */
 
-const prem_way_row *prem_way_rows_find(const prem_way_rows *rows, prem_way way, int32_t blocks,
-                                       int32_t threads) {
-  for (int32_t r = 0; r < rows->count; ++r) {
-    const prem_way_row *row = &rows->rows[r];
-    if (row->setup.way == way && row->setup.blocks == blocks && row->setup.threads == threads &&
-        row->response.count > 0)
-      return row;
+static prem_way_setup setup_at(const prem_table *plan, int64_t row) {
+  const char *way = prem_probe_cell_text(plan, row, "way"),
+             *work = prem_probe_cell_text(plan, row, "work"),
+             *memory = prem_probe_cell_text(plan, row, "memory");
+  prem_way_setup setup = {.size = (int32_t)prem_probe_cell(plan, row, "size", 0, 1 << 24),
+                          .blocks = (int32_t)prem_probe_cell(plan, row, "blocks", 1, 1024),
+                          .threads = (int32_t)prem_probe_cell(plan, row, "threads", 1, 1024),
+                          .pace_ns = prem_probe_cell(plan, row, "pace", 0, 1000000000),
+                          .mode = strcmp(prem_probe_cell_text(plan, row, "mode"), "tt") == 0
+                                      ? PREM_MODE_TT
+                                      : PREM_MODE_FREE};
+  while (setup.way + 1 < PREM_WAY_COUNT && strcmp(prem_way_name(setup.way), way) != 0)
+    ++setup.way;
+  while (setup.work < PREM_WORK_MIXED && strcmp(prem_work_name(setup.work), work) != 0)
+    ++setup.work;
+  while (setup.memory + 1 < PREM_MEMORY_COUNT &&
+         strcmp(prem_way_memory_name(setup.memory), memory) != 0)
+    ++setup.memory;
+  return setup;
+}
+
+prem_way_rows prem_way_rows_of(const prem_probe_call *call) {
+  prem_way_rows rows = {.turns = prem_probe_whole(call, "turns", 1, 1000000),
+                        .warm_up = prem_probe_whole(call, "warm_up", 0, 1000000),
+                        .rounds = (int32_t)prem_probe_whole(call, "rounds", 1, 1000),
+                        .twice = prem_probe_whole(call, "twice", 0, 1) == 1,
+                        .budget_ns = prem_probe_whole(call, "budget", 1, 3600) * 1000000000};
+  const prem_table *plan = prem_probe_table(call, "plan");
+  for (int64_t row = 0; row < prem_probe_rows(plan); ++row) {
+    const prem_way_setup setup = setup_at(plan, row);
+    prem_way_rows_add(&rows, &setup, prem_probe_cell_text(plan, row, "suffix"));
   }
-  return NULL;
-}
-
-void prem_way_columns(prem_table *table) {
-  prem_table_columns(table, "count; p50 [ns]; p99 [ns]; p99.9 [ns]; p99.99 [ns]; largest [ns]; "
-                            "mean [ns]; max - mean [ns]; device p50 [ns]; device p99 [ns]; device "
-                            "largest [ns]; device max - min [ns]; to and fro p50 [ns]");
-}
-
-void prem_way_cells(prem_table *table, const prem_way_row *row) {
-  const prem_summary *host = &row->response, *gpu = &row->device;
-  const bool any = host->count > 0, stamped = gpu->count > 0;
-  prem_table_row(table, INT(host->count), INT_IF(any, host->p50), KNOWN(host->p99),
-                 KNOWN(host->p999), KNOWN(host->p9999), INT_IF(any, host->max),
-                 REAL_IF(any, host->mean), REAL_IF(any, (double)host->max - host->mean),
-                 INT_IF(stamped, gpu->p50), KNOWN(gpu->p99), INT_IF(stamped, gpu->max),
-                 INT_IF(stamped, gpu->max - gpu->min),
-                 INT_IF(any && stamped, host->p50 - gpu->p50));
+  return rows;
 }
 
 /* Rows of one reason are told together. */
 void prem_way_tell_left_out(const prem_way_rows *rows, prem_findings *findings) {
   for (int32_t r = 0; r < rows->count; ++r) {
-    const char *reason = rows->rows[r].left_out;
+    const prem_way_row *row = &rows->rows[r];
     int32_t same = 0, before = 0;
-    for (int32_t other = 0; other < rows->count && *reason; ++other)
-      if (strcmp(rows->rows[other].left_out, reason) == 0) {
+    for (int32_t other = 0; other < rows->count && *row->left_out; ++other)
+      if (strcmp(rows->rows[other].left_out, row->left_out) == 0) {
         ++same;
         before += other < r;
       }
@@ -222,93 +217,98 @@ void prem_way_tell_left_out(const prem_way_rows *rows, prem_findings *findings) 
       prem_findings_note(findings,
                          "%" PRId32 " row%s left out, the first of them '%s' with %" PRId32
                          " x %" PRId32 " threads: %s.",
-                         same, same == 1 ? " is" : "s are", rows->rows[r].name,
-                         rows->rows[r].setup.blocks, rows->rows[r].setup.threads, reason);
+                         same, same == 1 ? " is" : "s are", row->name, row->setup.blocks,
+                         row->setup.threads, row->left_out);
   }
 }
 
-/* ---- turns with work ------------------------------------------------------------------------- */
-
-prem_table *prem_way_works_begin(prem_findings *findings, const char *name, const char *title) {
-  prem_table *table =
-      prem_table_begin(findings, name, title, NULL, "work; size; way; memory; blocks; threads");
-  prem_way_columns(table);
-  prem_table_columns(table, "whole p50 [ns]; whole p99 [ns]; whole largest [ns]");
-  return table;
+void prem_way_give_times(prem_table *found, int64_t *times_ns, int64_t count) {
+  prem_summary times;
+  prem_summarise(times_ns, times_ns ? count : 0, &times);
+  prem_table_row(found, INT_IF(times.count > 0, times.p50), KNOWN(times.p99),
+                 INT_IF(times.count > 0, times.max));
 }
 
-/* A live session moves its frames as its backend does. */
-static const char *memory_of(const prem_way_row *row) {
-  return row->setup.way == PREM_WAY_LIVE ? "its own" : prem_way_memory_name(row->setup.memory);
-}
-
-static void tell_work(const prem_way_row *row, prem_table *table) {
-  prem_table_row(table, TEXT(prem_work_name(row->setup.work)), INT(row->setup.size),
-                 TEXT(row->name), TEXT(memory_of(row)), INT(row->setup.blocks),
-                 INT(row->setup.threads));
-  prem_way_cells(table, row);
-  prem_table_row(table, INT(row->whole.p50), KNOWN(row->whole.p99), INT(row->whole.max));
-}
-
-static void tell_median(const prem_way_row *row, prem_table *table) {
-  char what[64], who[128];
-  snprintf(what, sizeof what, "%s %" PRId32, prem_work_name(row->setup.work), row->setup.size);
-  snprintf(who, sizeof who, "%s, %s, %" PRId32 " blocks", row->name, memory_of(row),
-           row->setup.blocks);
-  prem_table_row(table, TEXT(what), TEXT(who), INT(row->response.p50));
-}
-
-void prem_way_works_tell(const prem_way_rows *rows, prem_table *table, prem_findings *findings) {
-  prem_table *medians =
-      prem_table_begin(findings, "medians", "Medians by work", NULL, "what; row; median [ns]");
+void prem_way_rows_give(const prem_way_rows *rows, const char *load, prem_table *found) {
   for (int32_t r = 0; r < rows->count; ++r) {
-    if (rows->rows[r].response.count == 0)
-      continue;
-    tell_work(&rows->rows[r], table);
-    tell_median(&rows->rows[r], medians);
+    const prem_way_row *row = &rows->rows[r];
+    const prem_way_samples *samples = &row->samples;
+    const char *memory = prem_way_memory_name(row->setup.memory),
+               *owner = row->setup.way == PREM_WAY_LIVE ? "a live session's" : memory;
+    char series[96];
+    prem_summary host, gpu;
+    snprintf(series, sizeof series, "%s, %s", owner, row->name);
+    prem_summarise(samples->response_ns, samples->count, &host);
+    prem_summarise(samples->device_ns, samples->device_count, &gpu);
+    const bool any = host.count > 0, stamped = gpu.count > 0;
+    prem_table_row(found, TEXT(row->name), TEXT(prem_way_name(row->setup.way)),
+                   TEXT(prem_work_name(row->setup.work)), TEXT(memory), TEXT(owner), TEXT(series),
+                   TEXT(load), INT(row->setup.size), INT(row->setup.blocks),
+                   INT(row->setup.threads), INT(host.count), INT_IF(any, host.p50), KNOWN(host.p99),
+                   KNOWN(host.p999), KNOWN(host.p9999), INT_IF(any, host.max),
+                   REAL_IF(any, host.mean), INT(gpu.count), INT_IF(stamped, gpu.p50),
+                   KNOWN(gpu.p99), INT_IF(stamped, gpu.max), INT_IF(stamped, gpu.min));
+    prem_way_give_times(found, samples->whole_ns, samples->count);
+    prem_way_give_times(found, samples->store_ns, samples->count);
+    prem_way_give_times(found, samples->store_again_ns, samples->count);
+    prem_way_give_times(found, samples->load_ns, samples->count);
+    prem_way_give_times(found, samples->load_again_ns, samples->count);
   }
-  prem_chart_add(findings, PREM_CHART_BARS, "medians",
-                 "Median from the start to outputs that can be read", "what", "median", "row",
-                 PREM_LOG_Y);
 }
 
-void prem_way_works_explain(prem_findings *findings) {
-  prem_findings_note(
-      findings, "Times are from the start to outputs that can be read, copies included; `whole` "
-                "ones also have the host's stores into inputs and loads from outputs.");
-  prem_findings_note(findings, "Columns that begin with `device` are by the GPU's clock (on cpu "
-                               "and sim the executive's), from the first block's begin to the last "
-                               "block's end, without copies by copy engines but for live events.");
-}
-
-prem_way_rows prem_way_rows_make(const prem_experiment_context *context,
-                                 const prem_way_effort *effort) {
-  const bool is_gpu = prem_is_gpu(context->backend);
-  if (context->quick)
-    return (prem_way_rows){.turns = effort->quick_turns,
-                           .warm_up = effort->quick_warm_up,
-                           .rounds = 2,
-                           .budget_ns = effort->quick_budget_s * 1000000000};
-  return (prem_way_rows){.turns = is_gpu ? effort->turns : effort->cpu_turns,
-                         .warm_up = effort->warm_up,
-                         .rounds = 4,
-                         .budget_ns = effort->budget_s * 1000000000};
-}
-
-prem_status prem_way_study_run(const prem_way_study *study, const prem_experiment_context *context,
-                               prem_findings *findings, prem_diag *diag) {
-  prem_way_rows rows = prem_way_rows_make(context, &study->effort);
-  prem_table *table = prem_way_works_begin(findings, study->table, study->title);
-  prem_original_add(findings, study->original, "original");
-  study->add_rows(&rows, context);
-  const prem_status status = prem_way_rows_measure(context, &rows, findings, diag);
-  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
-    prem_way_works_tell(&rows, table, findings);
-    study->tell_verdict(&rows, findings);
-    prem_way_works_explain(findings);
-    prem_findings_note(findings, "%s", study->note);
-    prem_way_tell_left_out(&rows, findings);
-  }
+static prem_status measure_ways(const prem_probe_call *call) {
+  prem_way_rows rows = prem_way_rows_of(call);
+  const prem_status status =
+      prem_way_rows_measure(call->context, &rows, call->findings, call->diag);
+  prem_way_tell_left_out(&rows, call->findings);
+  prem_way_rows_give(&rows, "none", call->found);
   prem_way_rows_free(&rows);
   return status;
 }
+
+const prem_probe prem_ways_probe = {PREM_WAY_COLUMNS, measure_ways, "plan"};
+
+/* ---- starting anew --------------------------------------------------------------------------- */
+
+enum { ANEW = 20, QUICK_ANEW = 2 };
+
+/* Open, one turn, close: what changing the plan or the kernel costs where nothing is resident for
+ * both. */
+static prem_status start_anew(const prem_experiment_context *context, const prem_way_setup *setup,
+                              int64_t repeats, int64_t *took_ns) {
+  const prem_way_turns one = {.count = 1, .end_ns = INT64_MAX, .stop = context->stop};
+  prem_way_samples samples;
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_way_samples_make(1, false, &samples) ? PREM_OK : PREM_ERR_MEMORY;
+  for (int64_t i = 0; i < repeats && status == PREM_OK; ++i) {
+    const int64_t begin_ns = prem_host_clock_ns();
+    samples.count = 0;
+    status = prem_experiment_stopped(context) ? PREM_ERR_INTERRUPTED
+                                              : prem_way_run(context, setup, &one, &samples, diag);
+    took_ns[i] = prem_host_clock_ns() - begin_ns;
+  }
+  prem_way_samples_free(&samples);
+  prem_diag_free(diag);
+  return status;
+}
+
+static prem_status measure_anew(const prem_probe_call *call) {
+  const prem_table *plan = prem_probe_table(call, "plan_anew");
+  const int64_t repeats = call->context->quick ? QUICK_ANEW : ANEW;
+  for (int64_t row = 0; row < prem_probe_rows(plan); ++row) {
+    const prem_way_setup setup = setup_at(plan, row);
+    int64_t took_ns[ANEW];
+    prem_summary times;
+    const prem_status status = start_anew(call->context, &setup, repeats, took_ns);
+    if (status == PREM_ERR_INTERRUPTED || status == PREM_ERR_MEMORY)
+      return status;
+    if (status != PREM_OK) /* the rows of `ways` say why */
+      continue;
+    prem_summarise(took_ns, repeats, &times);
+    prem_table_row(call->found, TEXT(prem_way_name(setup.way)), INT(repeats), INT(times.p50),
+                   INT(times.max));
+  }
+  return PREM_OK;
+}
+
+const prem_probe prem_anew_probe = {"way [text]; count; p50; max", measure_anew, "plan_anew"};

@@ -3,14 +3,12 @@
  * `ttprem plan`, and then `ttprem isolate` do, one file after the other; their `points` are this
  * one's. */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/common/scenario.h"
-#include "report/findings/parts.h"
-#include "report/findings/tables.h"
 #include "ttprem/fit.h"
 #include "ttprem/isolation.h"
 
@@ -36,12 +34,6 @@ static const workload of_gpu[] = {{"figures", "best_effort_300", 20000, 400, all
                                   {"figures", "best_effort_reads", 5000, 100, all, ALL},
                                   {"figures", "best_effort_computes", 5000, 100, all, ALL}};
 static const workload of_cpu[] = {{"examples", "beside_a_load", 1000, 50, all, FEW}};
-
-static const char *const columns[] = {
-    "workload",  "load",      "company",    "mode",           "jobs",
-    "p50_ns",    "p9999_ns",  "longest_ns", "alone_p9999_ns", "alone_longest_ns",
-    "load_kept", "open_share"};
-enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
 static prem_status refuse(prem_diag *diag, const char *what, const char *reason) {
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, what, "%s", reason);
@@ -85,35 +77,13 @@ static void add_value(prem_table *to, const prem_value *value) {
                                  .real = value->real});
 }
 
-static double number_in(const prem_table *points, int64_t row, const char *column) {
-  return prem_value_number(prem_table_value(points, row, prem_find_column(points, column)));
-}
-
-/* Of the gate, over all points: the longest response in times of alone, and the least load kept. */
-static void conclude(const prem_table *points, prem_findings *findings) {
-  double most = 0, kept = INFINITY;
-  for (int64_t row = 0; row < prem_table_rows(points); ++row) {
-    const prem_value *company = prem_table_value(points, row, prem_find_column(points, "company"));
-    if (strcmp(company->text, "gate") != 0)
-      continue;
-    most = fmax(most,
-                number_in(points, row, "longest_ns") / number_in(points, row, "alone_longest_ns"));
-    kept = fmin(kept, number_in(points, row, "load_kept"));
-  }
-  if (most > 0)
-    prem_findings_verdict(findings,
-                          "With the gate the longest responses are at most %.2f x what they are "
-                          "alone, and loads keep at least %.3f of what they do without it.",
-                          most, kept);
-}
-
 static void take_points(const workload *of, const prem_load_isolation *isolation,
                         prem_findings *findings, prem_table *to) {
   const prem_findings *of_load = isolation->findings;
   const prem_table *points = prem_find_table(of_load, "points");
   for (int64_t row = 0; points && row < prem_table_rows(points); ++row)
-    for (int c = 0; c < COLUMN_COUNT; ++c)
-      add_value(to, prem_table_value(points, row, prem_find_column(points, columns[c])));
+    for (int64_t c = 0; c < to->column_count; ++c)
+      add_value(to, prem_table_value(points, row, prem_find_column(points, to->columns[c].name)));
   for (int64_t i = 0; i < of_load->note_count && strncmp(of_load->notes[i], "Left out", 8) == 0;
        ++i)
     prem_findings_note(findings, "%s: %s", of->name, of_load->notes[i]);
@@ -156,28 +126,19 @@ static prem_status measure(const prem_experiment_context *context, const workloa
   return status;
 }
 
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
+static prem_status measure_all(const prem_probe_call *call) {
+  const prem_experiment_context *context = call->context;
   const workload *of = prem_is_gpu(context->backend) ? of_gpu : of_cpu;
   const int64_t count = prem_is_gpu(context->backend) ? sizeof of_gpu / sizeof *of_gpu : 1;
-  prem_table *points =
-      prem_findings_table(findings, "points", "Longest response against load kept", NULL);
-  for (int c = 0; c < COLUMN_COUNT; ++c)
-    prem_table_column(points, columns[c], "");
-  prem_chart_add(findings, PREM_CHART_POINTS, "points", "Longest response against load kept",
-                 "load_kept", "longest_ns", "company", PREM_LOG_Y);
   prem_status status = PREM_OK;
   for (int64_t i = 0; i < count && status == PREM_OK; ++i) {
-    status = measure(context, &of[i], findings, points, diag);
+    status = measure(context, &of[i], call->findings, call->found, call->diag);
     prem_experiment_progress(context, i + 1, count);
   }
-  conclude(points, findings);
   return status;
 }
 
-const prem_experiment prem_best_effort_experiment = {
-    .name = "best_effort",
-    .title = "Critical tasks beside a full load",
-    .question = "What does a load do to critical tasks, and what does the load keep?",
-    .backends = "cuda cpu sim",
-    .run = run};
+const prem_probe prem_isolations_probe = {
+    "workload [text]; load [text]; company [text]; mode [text]; jobs; p50_ns; p9999_ns; "
+    "longest_ns; alone_p9999_ns; alone_longest_ns; load_kept; open_share",
+    measure_all, NULL};

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "experiments/common/caches.h"
-#include "experiments/common/originals.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/cache_sizes/cache_levels.h"
-#include "report/findings/tables.h"
 
 enum {
   MIN_BYTES = 1024,
@@ -26,7 +25,6 @@ enum {
 /* Levels of a GPU are steady, and the two halves of its L2 are levels; a core's memory gets slower
  * with the pages that a list has. */
 static const double gpu_apart = 0.15, cpu_apart = 0.5;
-static const double agreement = 0.15; /* of a size read off with the one reported */
 
 typedef struct access_curve {
   prem_walk_path path;
@@ -38,7 +36,7 @@ typedef struct access_curve {
 
 typedef struct cache_study {
   const prem_experiment_context *context;
-  prem_findings *findings;
+  const prem_probe_call *call;
   prem_diag *diag;
   prem_walker *walker;
   prem_cache caches[PREM_MAX_CACHES];
@@ -181,36 +179,21 @@ static void curve_name(const cache_study *study, const access_curve *curve, char
 }
 
 static void tell_curves(const cache_study *study) {
-  prem_table *table =
-      prem_table_begin(study->findings, "access", "Time of an access over the length of the list",
-                       NULL, "walk; list [KiB]; mean [ns]; least [ns]; largest [ns]");
   for (int path = 0; path < PREM_WALK_PATH_COUNT; ++path)
     for (int order = 0; order < 2; ++order) {
       const access_curve *curve = &study->curves[path][order];
       char name[96];
       curve_name(study, curve, name);
       for (int i = 0; i < curve->count; ++i)
-        prem_table_row(table, TEXT(name), REAL((double)curve->bytes[i] / 1024),
-                       REAL(curve->times[i].mean_ns), REAL(curve->times[i].min_ns),
-                       REAL(curve->times[i].max_ns));
+        prem_table_row(prem_probe_table(study->call, "access"), TEXT(name),
+                       REAL((double)curve->bytes[i] / 1024), REAL(curve->times[i].mean_ns),
+                       REAL(curve->times[i].min_ns), REAL(curve->times[i].max_ns));
     }
-  prem_findings_chart(study->findings,
-                      &(prem_chart){.kind = PREM_CHART_LINES,
-                                    .title = "Time of an access over the length of the list",
-                                    .table = "access",
-                                    .x = "list",
-                                    .y = "mean",
-                                    .low = "least",
-                                    .high = "largest",
-                                    .series = "walk",
-                                    .log_x = true,
-                                    .log_y = true});
 }
 
 /** Every level of the curves that sizes are read off, reported or not. */
 static void tell_levels(const cache_study *study) {
-  prem_table *table = prem_table_begin(study->findings, "levels", "Lists of about the same time",
-                                       NULL, "walk; from [KiB]; to [KiB]; access [ns]");
+  prem_table *table = prem_probe_table(study->call, "levels");
   for (int path = 0; path < (study->gpu ? PREM_WALK_PATH_COUNT : 1); ++path) {
     const access_curve *curve = curve_of(study, (prem_walk_path)path);
     double ns[MAX_POINTS];
@@ -224,73 +207,16 @@ static void tell_levels(const cache_study *study) {
   }
 }
 
-static prem_table *begin_sizes(const cache_study *study) {
-  prem_table *table = prem_table_begin(
-      study->findings, "sizes", "Cache sizes, read off the walks", NULL,
-      "cache; hit [ns]; miss [ns]; edge [KiB]; reported [KiB]; off by [%]; reported by");
-  return table;
-}
-
-/** Why a size is not the reported one. */
-static const char *reason_for(const cache_study *study, bool smaller) {
-  if (study->gpu && smaller)
-    return "what else lives in the same memory takes its share, and a cache that does not replace "
-           "its oldest line first begins to miss before it is full";
-  if (smaller)
-    return "the cores, or guests of a host, that share it leave less of it, and a cache that does "
-           "not replace its oldest line first begins to miss before it is full";
-  return "the caches beside it hold other lines than it does, so that together they hold more, or "
-         "a cache that does not replace its oldest line first still hits in longer lists";
-}
-
-static void explain(const cache_study *study, const prem_cache *cache,
-                    const cache_reading *reading) {
-  const double reported = (double)cache->bytes, off = reading->edge_bytes / reported - 1;
-  if (isnan(off))
-    prem_findings_note(study->findings,
-                       "%s: no level of its own in the times of an access, and so no edge; what "
-                       "else runs on the machine may hide it.",
-                       cache->name);
-  else if (fabs(off) > agreement)
-    prem_findings_note(study->findings, "%s: the edge is at %.0f KiB, %.0f are reported: %s.",
-                       cache->name, reading->edge_bytes / 1024, reported / 1024,
-                       reason_for(study, off < 0));
-}
-
-static void add_size(prem_table *table, const prem_cache *cache, const cache_reading *reading) {
-  prem_table_row(table, TEXT(cache->name), REAL(reading->hit_ns), REAL(reading->miss_ns),
-                 REAL(reading->edge_bytes / 1024), REAL((double)cache->bytes / 1024),
-                 REAL(100 * (reading->edge_bytes / (double)cache->bytes - 1)), TEXT(cache->source));
-}
-
-/** A part of the verdict. */
-static void append_size(char *verdict, size_t bytes, const prem_cache *cache,
-                        const cache_reading *reading) {
-  const size_t used = strlen(verdict);
-  if (isnan(reading->edge_bytes))
-    snprintf(verdict + used, bytes - used, "%s%s: not seen", used ? "; " : "", cache->name);
-  else
-    snprintf(verdict + used, bytes - used, "%s%s: edge at %.0f KiB, %.0f reported",
-             used ? "; " : "", cache->name, reading->edge_bytes / 1024,
-             (double)cache->bytes / 1024);
-}
-
-static prem_status tell_sizes(cache_study *study) {
-  char verdict[400] = "";
-  prem_table *table = begin_sizes(study);
+static prem_status find_sizes(cache_study *study) {
   for (int32_t i = 0; i < study->cache_count; ++i) {
+    const prem_cache *cache = &study->caches[i];
     cache_reading reading;
-    prem_status status = read_off(study, i, &reading);
+    const prem_status status = read_off(study, i, &reading);
     if (status != PREM_OK)
       return status;
-    add_size(table, &study->caches[i], &reading);
-    explain(study, &study->caches[i], &reading);
-    append_size(verdict, sizeof verdict, &study->caches[i], &reading);
+    prem_table_row(study->call->found, TEXT(cache->name), TEXT(cache->source), REAL(reading.hit_ns),
+                   REAL(reading.miss_ns), REAL(reading.edge_bytes), INT(cache->bytes));
   }
-  if (*verdict)
-    prem_findings_verdict(study->findings, "%s.", verdict);
-  else
-    prem_findings_verdict(study->findings, "The machine reports no caches to compare with.");
   return PREM_OK;
 }
 
@@ -309,38 +235,31 @@ static prem_status measure_curves(cache_study *study) {
   return PREM_OK;
 }
 
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
+static prem_status measure(const prem_probe_call *call) {
   cache_study *study = calloc(1, sizeof *study);
   if (!study)
     return PREM_ERR_MEMORY;
-  *study = (cache_study){.context = context, .findings = findings, .diag = diag, .right = true};
-  study->gpu = prem_is_gpu(context->backend);
-  study->cache_count = prem_caches_find(context->backend, study->caches);
+  *study = (cache_study){.context = call->context, .call = call, .diag = call->diag, .right = true};
+  study->gpu = prem_is_gpu(call->context->backend);
+  study->cache_count = prem_caches_find(call->context->backend, study->caches);
   study->room_bytes = study->cache_count ? ROOM * study->caches[study->cache_count - 1].bytes : 0;
   if (study->room_bytes < UNKNOWN_ROOM)
     study->room_bytes = UNKNOWN_ROOM;
-  prem_status status = prem_walker_open(context, study->room_bytes, false, &study->walker, diag);
+  prem_status status =
+      prem_walker_open(call->context, study->room_bytes, false, &study->walker, call->diag);
   if (status == PREM_OK)
     status = measure_curves(study);
   if (status == PREM_OK)
-    status = tell_sizes(study);
+    status = find_sizes(study);
   if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
     tell_levels(study);
-    prem_original_add(study->findings, "cache_sizes", "original");
     tell_curves(study);
-    prem_findings_output(findings, study->right);
+    prem_findings_output(call->findings, study->right);
   }
   prem_walker_close(study->walker);
   free(study);
   return status;
 }
 
-const prem_experiment prem_cache_sizes_experiment = {
-    .name = "cache_sizes",
-    .title = "Cache sizes by random and sequential walks",
-    .question = "How large are the caches as one thread sees them, and do the sizes agree with "
-                "what the machine reports?",
-    .backends = "cuda cpu",
-    .run = run,
-};
+const prem_probe prem_caches_probe = {"cache [text]; source [text]; hit; miss; edge; bytes",
+                                      measure, "access"};

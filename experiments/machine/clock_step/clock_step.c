@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Step of the clock, and how well the clocks of all cores or SMs agree. */
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "experiments/common/cores.h"
 #include "experiments/common/distribution.h"
-#include "experiments/common/experiment.h"
-#include "experiments/common/originals.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/clock_step/clock_looks.h"
 #include "prem/base/clock.h"
 #include "prem/base/numbers.h"
-#include "report/findings/tables.h"
 
 enum {
   READINGS = 100000,
@@ -22,15 +19,51 @@ enum {
 };
 static const int64_t PATIENCE_NS = 10000000000; /* other work may have the cores for a while */
 
-typedef struct clock_study {
-  const prem_experiment_context *context;
-  prem_findings *findings;
-  prem_diag *diag;
-  bool gpu;
-  int64_t *readings_ns;
-  prem_clock_gap gaps[MAX_PLACES];
-  int32_t gap_count, first_place;
-} clock_study;
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+static prem_status read_clock(const prem_probe_call *call, int64_t *readings_ns) {
+#ifdef TTPREM_CUDA
+  if (prem_is_gpu(call->context->backend))
+    return prem_gpu_read_clock(READINGS, readings_ns, call->diag);
+#endif
+  (void)call;
+  for (int32_t i = 0; i < READINGS; ++i)
+    readings_ns[i] = prem_host_clock_ns();
+  return PREM_OK;
+}
+
+/** The smallest difference that is not 0, what divides all, and readings that equal the one before.
+ */
+static void give_steps(const prem_probe_call *call, int64_t *readings_ns) {
+  const prem_machine *machine = call->context->machine;
+  int64_t smallest_ns = INT64_MAX, common_ns = 0, still = 0;
+  for (int32_t i = 0; i + 1 < READINGS; ++i) {
+    const int64_t difference = readings_ns[i + 1] - readings_ns[i];
+    readings_ns[i] = difference;
+    still += difference == 0;
+    common_ns = prem_common_divisor(common_ns, difference);
+    if (difference > 0 && difference < smallest_ns)
+      smallest_ns = difference;
+  }
+  prem_table_row(call->found, INT(smallest_ns), INT(common_ns), INT(still),
+                 INT(machine->clock_step_ns), INT(machine->clock_read_ns),
+                 INT(machine->clock_skew_ns));
+  prem_distribution_add(prem_probe_table(call, "differences"),
+                        prem_is_gpu(call->context->backend) ? "%globaltimer" : "clock_gettime",
+                        readings_ns, READINGS - 1);
+}
+
+static prem_status measure_steps(const prem_probe_call *call) {
+  int64_t *readings_ns = calloc(READINGS, sizeof *readings_ns);
+  const prem_status status = readings_ns ? read_clock(call, readings_ns) : PREM_ERR_MEMORY;
+  if (status == PREM_OK)
+    give_steps(call, readings_ns);
+  free(readings_ns);
+  return status;
+}
+
+const prem_probe prem_clock_steps_probe = {"smallest; common; still; planned; read; skew",
+                                           measure_steps, "differences"};
 
 /* ---- the host's clocks ---------------------------------------------------------------------- */
 
@@ -95,178 +128,38 @@ static prem_status compare_cores(int32_t asking_core, int32_t answering_core, pr
                                 error ? strerror(error) : "no answer within 10 s");
 }
 
-static prem_status compare_on_host(clock_study *study) {
+static void give_gap(const prem_probe_call *call, const prem_clock_gap *gap, int32_t first) {
+  prem_table_row(call->found, INT(gap->place), INT(gap->min_ns), INT(gap->max_ns), INT(first));
+}
+
+static prem_status compare_on_host(const prem_probe_call *call) {
   int32_t cores[MAX_PLACES];
   const int32_t count = prem_cores_list(cores, MAX_PLACES);
-  study->first_place = cores[0];
-  for (int32_t i = 1; i < count; ++i) {
-    if (prem_experiment_stopped(study->context))
-      return PREM_ERR_INTERRUPTED;
-    prem_status status =
-        compare_cores(cores[0], cores[i], &study->gaps[study->gap_count], study->diag);
-    if (status != PREM_OK)
-      return status;
-    ++study->gap_count;
-    prem_experiment_progress(study->context, i, count);
+  prem_status status = PREM_OK;
+  for (int32_t i = 1; i < count && status == PREM_OK; ++i) {
+    prem_clock_gap gap;
+    status = prem_experiment_stopped(call->context)
+                 ? PREM_ERR_INTERRUPTED
+                 : compare_cores(cores[0], cores[i], &gap, call->diag);
+    if (status == PREM_OK)
+      give_gap(call, &gap, cores[0]);
+    prem_experiment_progress(call->context, i, count);
   }
-  return PREM_OK;
+  return status;
 }
 
-/* ---- both ----------------------------------------------------------------------------------- */
-
-static prem_status read_clock(clock_study *study) {
+static prem_status measure_gaps(const prem_probe_call *call) {
 #ifdef TTPREM_CUDA
-  if (study->gpu)
-    return prem_gpu_read_clock(READINGS, study->readings_ns, study->diag);
-#endif
-  for (int32_t i = 0; i < READINGS; ++i)
-    study->readings_ns[i] = prem_host_clock_ns();
-  return PREM_OK;
-}
-
-static prem_status compare_clocks(clock_study *study) {
-#ifdef TTPREM_CUDA
-  if (study->gpu) {
-    study->gap_count = MAX_PLACES;
-    return prem_gpu_clock_gaps(study->gaps, &study->gap_count, &study->first_place, study->diag);
-  }
-#endif
-  return compare_on_host(study);
-}
-
-/* ---- telling -------------------------------------------------------------------------------- */
-
-typedef struct steps_seen {
-  int64_t smallest_ns, common_ns; /* of those that are not 0; common divisor */
-  int64_t still;                  /* readings equal to the one before */
-} steps_seen;
-
-/** Turns the readings into their differences. */
-static steps_seen find_steps(int64_t *readings_ns) {
-  steps_seen seen = {INT64_MAX, 0, 0};
-  for (int32_t i = 0; i + 1 < READINGS; ++i) {
-    const int64_t difference = readings_ns[i + 1] - readings_ns[i];
-    readings_ns[i] = difference;
-    seen.still += difference == 0;
-    seen.common_ns = prem_common_divisor(seen.common_ns, difference);
-    if (difference > 0 && difference < seen.smallest_ns)
-      seen.smallest_ns = difference;
-  }
-  return seen;
-}
-
-static void tell_facts(const clock_study *study, const steps_seen *seen) {
-  const struct {
-    const char *what;
-    int64_t value;
-  } facts[] = {
-      {"smallest difference of two readings, 0 left out", seen->smallest_ns},
-      {"what all differences are multiples of", seen->common_ns},
-      {"step that the backend plans with", study->context->machine->clock_step_ns},
-      {"mean cost of a reading, as the backend probes it", study->context->machine->clock_read_ns},
-      {"skew that the backend allows for", study->context->machine->clock_skew_ns}};
-  prem_table *table =
-      prem_table_begin(study->findings, "facts", "The clock", NULL, "what; value [ns]");
-  for (size_t i = 0; i < sizeof facts / sizeof facts[0]; ++i)
-    prem_table_row(table, TEXT(facts[i].what), INT(facts[i].value));
-}
-
-static void tell_gaps(const clock_study *study) {
-  prem_table *table =
-      prem_findings_table(study->findings, "agreement",
-                          study->gpu ? "How far the clock of each SM is ahead of the first one's"
-                                     : "How far the clock of each core is ahead of the first one's",
-                          NULL);
-  prem_table_column(table, study->gpu ? "SM" : "core", "");
-  prem_table_columns(table, "at least [ns]; ahead by [ns]; at most [ns]");
-  for (int32_t i = 0; i < study->gap_count; ++i) {
-    const prem_clock_gap *gap = &study->gaps[i];
-    prem_table_row(table, INT(gap->place), INT(gap->min_ns),
-                   REAL((double)(gap->min_ns + gap->max_ns) / 2), INT(gap->max_ns));
-  }
-  prem_findings_chart(study->findings,
-                      &(prem_chart){.kind = PREM_CHART_POINTS,
-                                    .title = "How far each clock is ahead of the first one's",
-                                    .table = "agreement",
-                                    .x = study->gpu ? "SM" : "core",
-                                    .y = "ahead by",
-                                    .low = "at least",
-                                    .high = "at most"});
-}
-
-static void tell(const clock_study *study, const steps_seen *seen) {
-  int64_t bound_ns = 0, apart = 0;
-  for (int32_t i = 0; i < study->gap_count; ++i) {
-    const prem_clock_gap *gap = &study->gaps[i];
-    const int64_t behind_ns = -gap->min_ns;
-    bound_ns = gap->max_ns > bound_ns ? gap->max_ns : bound_ns;
-    bound_ns = behind_ns > bound_ns ? behind_ns : bound_ns;
-    /* 0 lies outside of the bounds by more than a step: these clocks do differ. */
-    apart += gap->min_ns > seen->smallest_ns || gap->max_ns < -seen->smallest_ns;
-  }
-  const char *place = study->gpu ? "SM" : "core";
-  if (study->gap_count == 0)
-    prem_findings_verdict(study->findings,
-                          "The clock steps by %" PRId64 " ns; there is but one %s to read it.",
-                          seen->still ? seen->smallest_ns : seen->common_ns, place);
-  else
-    prem_findings_verdict(study->findings,
-                          "The clock steps by %" PRId64 " ns; no other %s's clock (%" PRId32
-                          " compared) is more than %" PRId64 " ns from that of %s %" PRId32
-                          ", and %" PRId64 " differ from it for certain.",
-                          seen->still ? seen->smallest_ns : seen->common_ns, place,
-                          study->gap_count, bound_ns, place, study->first_place, apart);
-  if (seen->still == 0)
-    prem_findings_note(
-        study->findings,
-        "No reading equals the one before: the step is hidden below the cost of a reading, and "
-        "what all differences are multiples of is the best that is known of it.");
-}
-
-/* ---- the experiment ------------------------------------------------------------------------- */
-
-static prem_status measure(clock_study *study) {
-  prem_status status = read_clock(study);
-  if (status == PREM_OK)
-    status = compare_clocks(study);
-  if (status != PREM_OK && status != PREM_ERR_INTERRUPTED)
+  if (prem_is_gpu(call->context->backend)) {
+    prem_clock_gap gaps[MAX_PLACES];
+    int32_t count = MAX_PLACES, first = 0;
+    const prem_status status = prem_gpu_clock_gaps(gaps, &count, &first, call->diag);
+    for (int32_t i = 0; i < count && status == PREM_OK; ++i)
+      give_gap(call, &gaps[i], first);
     return status;
-  const steps_seen seen = find_steps(study->readings_ns);
-  tell_facts(study, &seen);
-  prem_original_add(study->findings, "clock_step", "original");
-  tell_gaps(study);
-  prem_distribution_add(
-      prem_distribution_begin(study->findings, "differences",
-                              "Share of the readings that come no later after the one before",
-                              "clock", "difference"),
-      study->gpu ? "%globaltimer" : "clock_gettime", study->readings_ns, READINGS - 1);
-  tell(study, &seen);
-  return status;
-}
-
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
-  clock_study *study = calloc(1, sizeof *study);
-  int64_t *readings_ns = calloc(READINGS, sizeof *readings_ns);
-  prem_status status = PREM_ERR_MEMORY;
-  if (study && readings_ns) {
-    *study = (clock_study){.context = context,
-                           .findings = findings,
-                           .diag = diag,
-                           .readings_ns = readings_ns,
-                           .gpu = prem_is_gpu(context->backend)};
-    status = measure(study);
   }
-  free(readings_ns);
-  free(study);
-  return status;
+#endif
+  return compare_on_host(call);
 }
 
-const prem_experiment prem_clock_step_experiment = {
-    .name = "clock_step",
-    .title = "Step of the clock and agreement of all cores",
-    .question =
-        "How fine is the clock that releases the phases, and do all cores see the same one?",
-    .backends = "cuda cpu",
-    .run = run,
-};
+const prem_probe prem_clock_gaps_probe = {"place; min; max; asking", measure_gaps, NULL};

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "experiments/common/probe.h"
 #include "experiments/common/scenario.h"
 #include "experiments/machine/errands/launches.h"
 #include "prem/base/numbers.h"
-#include "report/findings/tables.h"
 #include "ttprem/errand.h"
 #include "ttprem/measure.h"
 
@@ -440,38 +440,6 @@ static prem_status measure_beside(errands_study *study, const char *name, int th
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void begin_tables(errands_study *study) {
-  prem_findings *findings = study->findings;
-  study->latency =
-      prem_table_begin(findings, "latency", "One tile, there and back", NULL,
-                       "way; jobs; p50_ns [ns]; p99_ns [ns]; p999_ns [ns]; longest_ns [ns]");
-  study->rates = prem_table_begin(findings, "rates", "Errands of small tiles", NULL,
-                                  "blocks_per_sm; tiles; tiles_per_s");
-  study->storm = prem_table_begin(findings, "storm", "Responses of the filter", NULL,
-                                  "beside; jobs; p50_ns [ns]; longest_ns [ns]; sent; refused");
-  study->ends = prem_table_begin(findings, "ends", "How errands ended", NULL,
-                                 "run; sent; done; expired; fault; aborted; sum_ok; output_ok");
-  prem_chart_add(findings, PREM_CHART_BARS, "latency", "One tile, there and back", "way", "p50_ns",
-                 NULL, 0);
-}
-
-static void tell(const errands_study *study) {
-  char launched[96] = "";
-  if (study->launch_ns > 0)
-    snprintf(launched, sizeof launched, ", %.2f times launch and synchronize",
-             (double)study->server_ns / (double)study->launch_ns);
-  if (study->storm_ns > 0 && study->alone_ns > 0)
-    prem_findings_verdict(study->findings,
-                          "An errand is back after %" PRId64 " ns at the median%s; a storm of them "
-                          "makes the filter's longest response %.3f times what it is alone.",
-                          study->server_ns, launched,
-                          (double)study->storm_ns / (double)study->alone_ns);
-  else
-    prem_findings_verdict(study->findings,
-                          "An errand is back after %" PRId64 " ns at the median%s.",
-                          study->server_ns, launched);
-}
-
 static errands_amount choose_amount(const errands_study *study) {
   if (study->context->quick)
     return (errands_amount){
@@ -497,26 +465,23 @@ static prem_status measure_all(errands_study *study) {
   return status;
 }
 
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
-  errands_study study = {.context = context, .findings = findings, .diag = diag};
-  study.gpu = prem_is_gpu(context->backend);
-  study.cores = prem_max_i32(context->machine->cores, 2);
+static prem_status measure(const prem_probe_call *call) {
+  errands_study study = {.context = call->context,
+                         .findings = call->findings,
+                         .diag = call->diag,
+                         .gpu = prem_is_gpu(call->context->backend),
+                         .cores = prem_max_i32(call->context->machine->cores, 2),
+                         .latency = prem_probe_table(call, "latency"),
+                         .rates = prem_probe_table(call, "rates"),
+                         .storm = prem_probe_table(call, "storm"),
+                         .ends = prem_probe_table(call, "ends")};
   study.amount = choose_amount(&study);
-  study.all = study.gpu && !context->quick ? 8 : 6;
-  begin_tables(&study);
-  prem_experiment_progress(context, 0, study.all);
+  study.all = study.gpu && !call->context->quick ? 8 : 6;
+  prem_experiment_progress(call->context, 0, study.all);
   const prem_status status = measure_all(&study);
-  if (study.server_ns > 0)
-    tell(&study);
+  prem_table_row(call->found, INT(study.server_ns), INT(study.launch_ns), INT(study.alone_ns),
+                 INT(study.storm_ns));
   return status;
 }
 
-const prem_experiment prem_errands_experiment = {
-    .name = "errands",
-    .title = "Work that comes while a plan runs",
-    .question = "How soon is an errand done, how many tiles does a server get through, and what "
-                "does a planned task notice?",
-    .backends = "cuda cpu",
-    .run = run,
-};
+const prem_probe prem_errands_probe = {"server; launch; alone; storm", measure, "latency"};

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ways to execute work that makes work, side by side. */
-#include <inttypes.h>
-
 #include "experiments/common/cores.h"
-#include "experiments/common/experiment.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/execution_models/world.h"
-#include "report/findings/tables.h"
 #include "ttprem/measure.h"
 
 enum { MOST_CORES = 64, MOST_TURNS = 31, TRIES = 3 };
@@ -19,10 +16,9 @@ typedef struct models_study {
   const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
-  prem_table *table;
+  prem_table *found;
   bool gpu;
   int32_t cores;
-  char verdict[1024];
 } models_study;
 
 static bool is_here(const models_study *study, int kind) {
@@ -106,8 +102,6 @@ static prem_status begin_workload(const models_study *study, int workload, model
 static prem_status measure_workload(models_study *study, int workload) {
   model_run run;
   uint64_t items;
-  int best = 0;
-  int64_t best_ns = INT64_MAX, next_ns = INT64_MAX;
   prem_status status = begin_workload(study, workload, &run, &items);
   for (int kind = 0; kind < MODEL_KINDS && status == PREM_OK; ++kind) {
     prem_summary times;
@@ -128,65 +122,32 @@ static prem_status measure_workload(models_study *study, int workload) {
       status = measure(study, &run, &times, &result);
     if (status != PREM_OK)
       return status;
-    const int64_t median_ns = times.p50;
-    prem_table_row(study->table, TEXT(workloads[workload]), TEXT(models[kind]), INT(median_ns),
+    prem_table_row(study->found, TEXT(workloads[workload]), TEXT(models[kind]), INT(times.p50),
                    INT(result.ok), INT(times.max), INT((int64_t)items),
                    INT_IF(kind != MODEL_PERSISTENT, 8 * (int64_t)result.most),
                    INT((int64_t)result.full), INT((int64_t)result.launches), INT(run.threads),
                    INT_IF(has_blocks(study, kind), run.blocks));
     prem_findings_output(study->findings, result.ok);
-    if (median_ns < best_ns)
-      best = kind;
-    next_ns = median_ns < best_ns ? best_ns : median_ns < next_ns ? median_ns : next_ns;
-    best_ns = median_ns < best_ns ? median_ns : best_ns;
     prem_experiment_progress(study->context, workload * MODEL_KINDS + kind + 1,
                              MODEL_WORKLOADS * MODEL_KINDS);
   }
-  const size_t at = strlen(study->verdict);
-  snprintf(study->verdict + at, sizeof study->verdict - at,
-           "%s of %s: %s, %" PRId64 " ns, the next takes %.2f times as long", at ? ";" : "",
-           workloads[workload], models[best], best_ns, (double)next_ns / (double)best_ns);
   return status;
 }
 
-static void tell(const models_study *study) {
-  prem_findings *findings = study->findings;
-  prem_findings_verdict(findings, "The fastest%s.", study->verdict);
-  prem_findings_note(findings, "The original has no times. It says that the megakernel is best for "
-                               "ships, and time-sliced kernels and dynamic parallelism for reyes.");
-  prem_findings_note(
-      findings, "Tasks of a schedule, best-effort ones too: not possible here, the file says how "
-                "many tiles they have. Errands neither: the application asks for each.");
-  if (study->gpu)
-    return;
-  prem_findings_note(findings, "Streams, graphs and nested kernels are a GPU's.");
-}
-
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
+static prem_status measure_all(const prem_probe_call *call) {
   int32_t cores[MOST_CORES];
-  models_study study = {.context = context,
-                        .findings = findings,
-                        .diag = diag,
-                        .gpu = prem_is_gpu(context->backend),
+  models_study study = {.context = call->context,
+                        .findings = call->findings,
+                        .diag = call->diag,
+                        .found = call->found,
+                        .gpu = prem_is_gpu(call->context->backend),
                         .cores = prem_cores_list(cores, MOST_CORES)};
-  study.table = prem_table_begin(findings, "models", "From the start to the last item's end", NULL,
-                                 "workload; model; median [ns]; output_ok; longest [ns]; items; "
-                                 "most waiting [bytes]; refused; launches; threads; blocks");
-  prem_chart_add(findings, PREM_CHART_BARS, "models", "Median by workload and model", "workload",
-                 "median", "model", PREM_LOG_Y);
   prem_status status = PREM_OK;
   for (int workload = 0; workload < MODEL_WORKLOADS && status == PREM_OK; ++workload)
     status = measure_workload(&study, workload);
-  if (study.verdict[0] != '\0')
-    tell(&study);
   return status;
 }
 
-const prem_experiment prem_execution_models_experiment = {
-    .name = "execution_models",
-    .title = "Ways to execute work that makes work",
-    .question = "Which way to execute work that makes work is the fastest, for which work?",
-    .backends = "cuda cpu",
-    .run = run,
-};
+const prem_probe prem_models_probe = {
+    "workload [text]; model [text]; p50; ok; max; items; most; full; launches; threads; blocks",
+    measure_all, NULL};

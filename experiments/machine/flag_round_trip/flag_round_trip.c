@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Round trips of a flag. */
-#include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "experiments/common/cores.h"
 #include "experiments/common/distribution.h"
-#include "experiments/common/experiment.h"
-#include "experiments/common/originals.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/flag_round_trip/flag_trips.h"
 #include "prem/base/clock.h"
 
 enum { TRIPS = 20000, QUICK_TRIPS = 2000, WARM_UP = 100, LOOKS = 256 };
 static const int64_t PATIENCE_NS = 10000000000; /* other work may have the cores for a while */
-
-typedef struct trip_study {
-  const prem_experiment_context *context;
-  prem_findings *findings;
-  prem_diag *diag;
-  prem_table *summaries, *distribution;
-  int32_t count;
-  int64_t *trips_ns;
-  char verdict[400];
-} trip_study;
 
 /* ---- between two cores ---------------------------------------------------------------------- */
 
@@ -88,94 +74,53 @@ static prem_status trips_between_cores(int32_t count, int64_t *trips_ns, prem_di
                                 error ? strerror(error) : "no answer within 10 s");
 }
 
-/* ---- telling -------------------------------------------------------------------------------- */
-
-static void begin_tables(trip_study *study) {
-  study->summaries = prem_summaries_begin(study->findings, "round_trips", "Round trips", "way");
-  prem_original_add(study->findings, "flag_round_trip", "original");
-  study->distribution =
-      prem_distribution_begin(study->findings, "distribution",
-                              "Share of the round trips that take no longer", "way", "round trip");
-}
+/* ---- the probe ------------------------------------------------------------------------------ */
 
 /** The first trips are left out: threads and caches warm up. */
-static void tell_way(trip_study *study, const char *way) {
-  const int64_t count = study->count - WARM_UP;
-  int64_t *trips_ns = study->trips_ns + WARM_UP;
+static void give(const prem_probe_call *call, const char *way, int64_t *trips_ns, int64_t count) {
   prem_summary summary;
-  prem_summarise(trips_ns, count, &summary);
-  prem_summaries_add(study->summaries, way, &summary);
-  prem_distribution_add(study->distribution, way, trips_ns, count);
-  const size_t used = strlen(study->verdict);
-  snprintf(study->verdict + used, sizeof study->verdict - used,
-           "%s%s %" PRId64 " ns (worst %" PRId64 ")", used ? ", " : "", way, summary.p50,
-           summary.max);
-}
-
-/* ---- the experiment ------------------------------------------------------------------------- */
-
-static prem_status measure_on_host(trip_study *study) {
-  prem_status status = trips_between_cores(study->count, study->trips_ns, study->diag);
-  if (status == PREM_OK)
-    tell_way(study, "core - core through caches");
-  return status;
+  prem_summarise(trips_ns + WARM_UP, count - WARM_UP, &summary);
+  prem_summaries_add(prem_probe_table(call, "round_trips"), way, &summary);
+  prem_distribution_add(prem_probe_table(call, "distribution"), way, trips_ns + WARM_UP,
+                        count - WARM_UP);
+  prem_table_row(call->found, TEXT(way), INT(summary.p50), INT(summary.max));
 }
 
 #ifdef TTPREM_CUDA
-static prem_status measure_on_gpu(trip_study *study) {
+static prem_status measure_on_gpu(const prem_probe_call *call, int64_t *trips_ns, int32_t count) {
   static const char *const ways[] = {
       [PREM_TRIP_ALONE] = "SM - SM through L2, the flag alone",
       [PREM_TRIP_L2] = "SM - SM through L2",
       [PREM_TRIP_MAPPED] = "SM - SM through mapped memory",
       [PREM_TRIP_HOST] = "core - SM through mapped memory",
   };
-  for (int way = PREM_TRIP_ALONE; way <= PREM_TRIP_HOST; ++way) {
-    if (prem_experiment_stopped(study->context))
-      return PREM_ERR_INTERRUPTED;
-    prem_status status =
-        prem_gpu_trips((prem_trip_way)way, study->count, study->trips_ns, study->diag);
-    if (status != PREM_OK)
-      return status;
-    tell_way(study, ways[way]);
-    prem_experiment_progress(study->context, way + 1, PREM_TRIP_HOST + 2);
+  prem_status status = PREM_OK;
+  for (int way = PREM_TRIP_ALONE; way <= PREM_TRIP_HOST && status == PREM_OK; ++way) {
+    status = prem_experiment_stopped(call->context)
+                 ? PREM_ERR_INTERRUPTED
+                 : prem_gpu_trips((prem_trip_way)way, count, trips_ns, call->diag);
+    if (status == PREM_OK)
+      give(call, ways[way], trips_ns, count);
+    prem_experiment_progress(call->context, way + 1, PREM_TRIP_HOST + 2);
   }
-  return PREM_OK;
+  return status;
 }
 #endif
 
-static prem_status measure(trip_study *study) {
+static prem_status measure(const prem_probe_call *call) {
+  const int32_t count = WARM_UP + (call->context->quick ? QUICK_TRIPS : TRIPS);
+  int64_t *trips_ns = calloc((size_t)count, sizeof *trips_ns);
+  prem_status status = trips_ns ? PREM_OK : PREM_ERR_MEMORY;
 #ifdef TTPREM_CUDA
-  if (prem_is_gpu(study->context->backend)) {
-    prem_status status = measure_on_gpu(study);
-    if (status != PREM_OK)
-      return status;
-  }
+  if (trips_ns && prem_is_gpu(call->context->backend))
+    status = measure_on_gpu(call, trips_ns, count);
 #endif
-  return measure_on_host(study);
-}
-
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
-  trip_study study = {.context = context,
-                      .findings = findings,
-                      .diag = diag,
-                      .count = WARM_UP + (context->quick ? QUICK_TRIPS : TRIPS)};
-  study.trips_ns = calloc((size_t)study.count, sizeof *study.trips_ns);
-  if (!study.trips_ns)
-    return PREM_ERR_MEMORY;
-  begin_tables(&study);
-  prem_status status = measure(&study);
-  if (*study.verdict)
-    prem_findings_verdict(findings, "Median round trips: %s.", study.verdict);
-  free(study.trips_ns);
+  if (status == PREM_OK)
+    status = trips_between_cores(count, trips_ns, call->diag);
+  if (status == PREM_OK)
+    give(call, "core - core through caches", trips_ns, count);
+  free(trips_ns);
   return status;
 }
 
-const prem_experiment prem_flag_round_trip_experiment = {
-    .name = "flag_round_trip",
-    .title = "Round trips of a flag",
-    .question = "How long does it take until one part of the machine sees what another one wrote, "
-                "and the answer comes back?",
-    .backends = "cuda cpu",
-    .run = run,
-};
+const prem_probe prem_round_trips_probe = {"way [text]; p50; max", measure, "round_trips"};

@@ -5,9 +5,8 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
-#include "experiments/common/experiment.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/memory_pause/pauses.h"
-#include "report/findings/tables.h"
 
 enum {
   MIN_BYTES = 64 << 20, /* of the memory that is read, */
@@ -41,6 +40,8 @@ typedef struct pause_study {
   const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
+  prem_table *found;
+  const prem_probe_call *call;
   bool gpu;
   int32_t samplers;
   uint32_t lines;
@@ -58,15 +59,6 @@ static const char *place_name(const pause_study *study, prem_load_place place) {
 
 static bool has_place(const pause_study *study, prem_load_place place) {
   return study->gpu || place == PREM_LOAD_MEMORY || place == PREM_LOAD_CACHE;
-}
-
-/** The word for a pause: what stops a CPU's loads may be no matter of its memory. */
-static const char *pause_name(const pause_study *study) {
-  return study->gpu ? "pause" : "stop of all sampled threads";
-}
-
-static const char *pauses_name(const pause_study *study) {
-  return study->gpu ? "pauses" : "stops of all sampled threads";
 }
 
 static const char *sampler_name(const pause_study *study) {
@@ -152,36 +144,10 @@ static prem_status measure(pause_study *study) {
   return PREM_OK;
 }
 
-/* ---- telling -------------------------------------------------------------------------------- */
+/* ---- what is found -------------------------------------------------------------------------- */
 
 static double watched_ns(const prem_pauses *pauses) {
   return (double)(pauses->end_ns - pauses->begin_ns);
-}
-
-static double share_pct(const prem_pauses *pauses) {
-  return 100 * (double)pauses->sum_ns / watched_ns(pauses);
-}
-
-static void tell_places(const pause_study *study) {
-  prem_table *table =
-      prem_findings_table(study->findings, "places",
-                          study->gpu ? "Pauses, by where the loads go"
-                                     : "Stops of all sampled threads, by where their loads go",
-                          NULL);
-  prem_table_column(table, "loads from", "");
-  prem_table_column(table, sampler_name(study), "");
-  prem_table_columns(table, "loads; watched [us]");
-  prem_table_column(table, pauses_name(study), "");
-  prem_table_columns(table, "time lost [%]; a pause is above [ns]; longest other gap [ns]");
-  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place) {
-    if (!has_place(study, (prem_load_place)place))
-      continue;
-    const place_seen *seen = &study->places[place];
-    prem_table_row(table, TEXT(place_name(study, (prem_load_place)place)), INT(study->samplers),
-                   INT(seen->latencies_ns.count), REAL(watched_ns(&seen->pauses) / 1000),
-                   INT(seen->pauses.count), REAL(share_pct(&seen->pauses)), INT(seen->threshold_ns),
-                   INT(seen->pauses.ordinary_ns));
-  }
 }
 
 static bool summarise_pauses(place_seen *seen) {
@@ -200,39 +166,32 @@ static bool summarise_pauses(place_seen *seen) {
   return kept;
 }
 
-static void add_summary(prem_table *table, const char *what, const prem_summary *summary) {
+/** A row of what is found: of a place's pauses, intervals, lengths or loads. */
+static void give(const pause_study *study, const char *of, const char *name,
+                 const prem_summary *summary) {
   const bool any = summary->count > 0;
-  prem_table_row(table, TEXT(what), INT(summary->count), REAL_IF(any, (double)summary->min),
-                 REAL_IF(any, (double)summary->p50), REAL_IF(any, summary->mean),
+  prem_table_row(study->found, TEXT(of), TEXT(name), INT(summary->count),
+                 REAL_IF(any, (double)summary->min), REAL_IF(any, (double)summary->p50),
+                 REAL_IF(any, summary->mean),
                  REAL_IF(summary->p99 != INT64_MIN, (double)summary->p99),
                  REAL_IF(summary->p999 != INT64_MIN, (double)summary->p999),
                  REAL_IF(any, (double)summary->max));
 }
 
-static prem_table *begin_summaries(const pause_study *study, const char *name, const char *title,
-                                   const char *what) {
-  prem_table *table = prem_findings_table(study->findings, name, title, NULL);
-  prem_table_column(table, what, "");
-  prem_table_columns(
-      table, "count; least [ns]; median [ns]; mean [ns]; p99 [ns]; p99.9 [ns]; longest [ns]");
-  return table;
-}
-
-static void tell_intervals(const pause_study *study) {
-  prem_table *table = begin_summaries(study, "intervals",
-                                      study->gpu ? "From the beginning of a pause to the next one's"
-                                                 : "From the beginning of a stop to the next one's",
-                                      "loads from");
-  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
-    if (has_place(study, (prem_load_place)place))
-      add_summary(table, place_name(study, (prem_load_place)place),
-                  &study->places[place].intervals_ns);
-  table = begin_summaries(
-      study, "lengths", study->gpu ? "Length of the pauses" : "Length of the stops", "loads from");
-  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
-    if (has_place(study, (prem_load_place)place))
-      add_summary(table, place_name(study, (prem_load_place)place),
-                  &study->places[place].lengths_ns);
+static void give_place(const pause_study *study, prem_load_place place) {
+  const place_seen *seen = &study->places[place];
+  const char *name = place_name(study, place);
+  const prem_summary pauses = {.count = seen->pauses.count, .p99 = INT64_MIN, .p999 = INT64_MIN};
+  prem_summary latencies;
+  prem_times_summarise(&seen->latencies_ns, &latencies);
+  const prem_summary *const all[] = {&pauses, &seen->intervals_ns, &seen->lengths_ns, &latencies};
+  static const char *const of[] = {"pauses", "intervals", "lengths", "latencies"};
+  for (int i = 0; i < 4; ++i) {
+    give(study, of[i], name, all[i]);
+    prem_table_row(study->found, INT(place), INT(study->samplers), INT(seen->latencies_ns.count),
+                   REAL(watched_ns(&seen->pauses)), INT(seen->pauses.sum_ns),
+                   INT(seen->threshold_ns), INT(seen->pauses.ordinary_ns));
+  }
 }
 
 /** Sort memory's loads by whether they were in flight in a pause. */
@@ -248,23 +207,21 @@ static bool split_latencies(const place_seen *seen, prem_times *within, prem_tim
   return true;
 }
 
-static prem_status tell_latencies(const pause_study *study) {
-  prem_table *table = begin_summaries(
-      study, "latencies", "How long a load takes, the clock's reading included", "loads");
-  prem_summary summary;
-  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place) {
-    if (!has_place(study, (prem_load_place)place))
-      continue;
-    prem_times_summarise(&study->places[place].latencies_ns, &summary);
-    add_summary(table, place_name(study, (prem_load_place)place), &summary);
-  }
+/** Memory's loads in flight in a pause, and all others. */
+static prem_status give_split(const pause_study *study) {
   prem_times within = {0}, outside = {0};
+  prem_summary summary;
   const bool kept = split_latencies(&study->places[PREM_LOAD_MEMORY], &within, &outside);
-  prem_times_summarise(&within, &summary);
-  add_summary(table, study->gpu ? "memory, in flight in a pause" : "memory, in flight in a stop",
-              &summary);
-  prem_times_summarise(&outside, &summary);
-  add_summary(table, "memory, all others", &summary);
+  for (int i = 0; i < 2; ++i) {
+    prem_times_summarise(i == 0 ? &within : &outside, &summary);
+    give(study, "latencies",
+         i == 1       ? "memory, all others"
+         : study->gpu ? "memory, in flight in a pause"
+                      : "memory, in flight in a stop",
+         &summary);
+    prem_table_row(study->found, INT(PREM_LOAD_PLACE_COUNT), INT(0), INT(0), INT(0), INT(0), INT(0),
+                   INT(0));
+  }
   prem_times_free(&within);
   prem_times_free(&outside);
   return kept ? PREM_OK : PREM_ERR_MEMORY;
@@ -272,16 +229,14 @@ static prem_status tell_latencies(const pause_study *study) {
 
 static void tell_pauses(const pause_study *study) {
   const prem_pauses *pauses = &study->places[PREM_LOAD_MEMORY].pauses;
-  prem_table *table =
-      prem_table_begin(study->findings, "pauses",
-                       study->gpu ? "Every pause of memory" : "Every stop of all sampled threads",
-                       NULL, "begins [us]; length [ns]");
   for (int64_t i = 0; i < pauses->count && i < SHOWN_PAUSES; ++i)
-    prem_table_row(table, REAL((double)(pauses->list[i].begin_ns - pauses->begin_ns) / 1000),
+    prem_table_row(prem_probe_table(study->call, "pauses"),
+                   REAL((double)(pauses->list[i].begin_ns - pauses->begin_ns) / 1000),
                    INT(pauses->list[i].length_ns));
   if (pauses->count > SHOWN_PAUSES)
     prem_findings_note(study->findings, "The list of %s ends after the first %d of %" PRId64 ".",
-                       pauses_name(study), SHOWN_PAUSES, pauses->count);
+                       study->gpu ? "pauses" : "stops of all sampled threads", SHOWN_PAUSES,
+                       pauses->count);
 }
 
 /* ---- pictures ------------------------------------------------------------------------------- */
@@ -399,89 +354,22 @@ static void add_distribution(prem_table *table, const char *series, const prem_t
   }
 }
 
-/** The share above: pauses are one gap of thousands. */
-static void draw_gaps(const pause_study *study) {
-  prem_table *table =
-      prem_table_begin(study->findings, "gaps", "Share of the gaps that are longer", NULL,
-                       "loads from; from a load's end to the next one's [ns]; share above [%]");
-  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
-    if (has_place(study, (prem_load_place)place))
-      add_distribution(table, place_name(study, (prem_load_place)place),
-                       &study->places[place].pauses.gaps_ns);
-  prem_chart_add(study->findings, PREM_CHART_STEPS, "gaps", "Share of the gaps that are longer",
-                 "from a load's end to the next one's", "share above", "loads from",
-                 PREM_LOG_X | PREM_LOG_Y);
-}
-
-/* ---- the answer ----------------------------------------------------------------------------- */
-
-static void judge(const pause_study *study) {
-  const place_seen *memory = &study->places[PREM_LOAD_MEMORY];
-  const prem_pauses *pauses = &memory->pauses;
-  const double watched_ms = watched_ns(pauses) / 1e6;
-  if (pauses->count == 0)
-    prem_findings_verdict(
-        study->findings,
-        "No %s: in %.1f ms %" PRId32 " %s always had a load come back within %" PRId64 " ns.",
-        pause_name(study), watched_ms, study->samplers, sampler_name(study), pauses->ordinary_ns);
-  else if (pauses->count == 1)
-    prem_findings_verdict(study->findings,
-                          "One %s in %.1f ms: for %" PRId64 " ns no load of %" PRId32
-                          " %s came back from memory.",
-                          pause_name(study), watched_ms, pauses->list[0].length_ns, study->samplers,
-                          sampler_name(study));
-  else
-    prem_findings_verdict(
-        study->findings,
-        "%" PRId64 " %s in %.1f ms: every %.2f us (%.2f to %.2f) no load of %" PRId32
-        " %s comes back from memory for %" PRId64 " ns (%" PRId64 " to %" PRId64
-        "); %.2f %% of the time.",
-        pauses->count, pauses_name(study), watched_ms, (double)memory->intervals_ns.p50 / 1000,
-        (double)memory->intervals_ns.min / 1000, (double)memory->intervals_ns.max / 1000,
-        study->samplers, sampler_name(study), memory->lengths_ns.p50, memory->lengths_ns.min,
-        memory->lengths_ns.max, share_pct(pauses));
-}
-
-static int64_t pauses_of(const pause_study *study, prem_load_place place) {
-  return study->places[place].pauses.count;
-}
-
-static void remark(const pause_study *study) {
-  prem_findings_note(study->findings,
-                     "A gap of more than %" PRId64
-                     " ns between the ends of two loads, whosever they are, counts: at its end "
-                     "each of the %" PRId32 " loads in flight has taken longer than that.",
-                     study->places[PREM_LOAD_MEMORY].threshold_ns, study->samplers);
-  if (study->gpu)
-    prem_findings_note(study->findings,
-                       "While all other SMs read memory there are %" PRId64
-                       " pauses, of loads from L2 %" PRId64 ", from the scratchpad %" PRId64
-                       ": that is how far they reach. What stops the memory is not shown here.",
-                       pauses_of(study, PREM_LOAD_BUSY_MEMORY), pauses_of(study, PREM_LOAD_CACHE),
-                       pauses_of(study, PREM_LOAD_SCRATCHPAD));
-  else
-    prem_findings_note(
-        study->findings,
-        "What stops all threads at once may be the system, another process or a hypervisor as well "
-        "as the memory: where loads from the core's cache stop as often, it is not the memory.");
-}
-
 static prem_status tell(pause_study *study) {
+  prem_table *gaps = prem_probe_table(study->call, "gaps");
   for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
     if (!summarise_pauses(&study->places[place]))
       return PREM_ERR_MEMORY;
-  tell_places(study);
-  tell_intervals(study);
-  prem_status status = tell_latencies(study);
-  if (status != PREM_OK)
-    return status;
+  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
+    if (has_place(study, (prem_load_place)place)) {
+      give_place(study, (prem_load_place)place);
+      add_distribution(gaps, place_name(study, (prem_load_place)place),
+                       &study->places[place].pauses.gaps_ns);
+    }
+  const prem_status status = give_split(study);
   draw_time(study);
   draw_around(study);
-  draw_gaps(study);
   tell_pauses(study);
-  judge(study);
-  remark(study);
-  return PREM_OK;
+  return status;
 }
 
 /* ---- the experiment ------------------------------------------------------------------------- */
@@ -504,10 +392,13 @@ static void close_study(pause_study *study) {
   }
 }
 
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
-  pause_study study = {.context = context, .findings = findings, .diag = diag};
-  study.gpu = prem_is_gpu(context->backend);
+static prem_status measure_pauses(const prem_probe_call *call) {
+  pause_study study = {.context = call->context,
+                       .findings = call->findings,
+                       .diag = call->diag,
+                       .found = call->found,
+                       .call = call,
+                       .gpu = prem_is_gpu(call->context->backend)};
   settle_sizes(&study);
   if (study.samplers < 2)
     return refuse_one(&study);
@@ -518,11 +409,7 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
   return status;
 }
 
-const prem_experiment prem_memory_pause_experiment = {
-    .name = "memory_pause",
-    .title = "Times in which all memory stands still",
-    .question = "Are there times in which no load of any core comes back from memory, and how "
-                "often, how long, how regular are they?",
-    .backends = "cuda cpu",
-    .run = run,
-};
+const prem_probe prem_memory_pauses_probe = {
+    "of [text]; name [text]; count; min; p50; mean; p99; p999; max; place; samplers; loads; "
+    "watched; sum; threshold; ordinary",
+    measure_pauses, "pauses"};

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments/common/experiment.h"
+#include "experiments/common/probe.h"
 #include "experiments/machine/task_sets/draw.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
-#include "report/findings/parts.h"
-#include "report/findings/tables.h"
 #include "ttprem/fit.h"
 #include "ttprem/schedule.h"
 
@@ -252,16 +250,14 @@ static void conclude(const sets_run *run) {
     prem_findings_uncounted(findings);
 }
 
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
+static prem_status measure(const prem_probe_call *call) {
+  const prem_experiment_context *context = call->context;
   const amount all = choose_amount(context);
   const int32_t count = all.graphs + all.different + (all.rows ? ROWS : 0);
-  sets_run sets = {.context = context, .all = &all, .findings = findings};
-  sets.table = prem_table_begin(findings, "sets", "What fit makes of the sets", NULL,
-                                "set; kind; tasks; tt_us [us]; free_us [us]; graph_gated_us [us]; "
-                                "ordinary_us [us]; bound_us [us]; releases; late; fit_s [s]");
-  prem_chart_add(findings, PREM_CHART_POINTS, "sets", "Time-triggered over free", "free_us",
-                 "tt_us", "kind", PREM_LOG_X | PREM_LOG_Y);
+  sets_run sets = {.context = context,
+                   .all = &all,
+                   .findings = call->findings,
+                   .table = prem_probe_table(call, "sets")};
   const double end_s = prem_host_clock_s() + all.seconds;
   prem_status status = PREM_OK;
   prem_experiment_progress(context, 0, count);
@@ -271,15 +267,9 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
   }
   conclude(&sets);
   if (status == PREM_OK && sets.failed == count)
-    return prem_experiment_refuse(diag, sets.failure,
+    return prem_experiment_refuse(call->diag, sets.failure,
                                   "none of %d sets could be fitted; the last, %s", count, sets.why);
   return status;
 }
 
-const prem_experiment prem_task_sets_experiment = {
-    .name = "task_sets",
-    .title = "Sets of tasks that nobody laid out",
-    .question = "What do random task graphs and sets of tasks take by a plan, beside free and "
-                "ordinary kernels?",
-    .backends = "cuda cpu sim",
-    .run = run};
+const prem_probe prem_fitted_sets_probe = {"none", measure, "sets"};

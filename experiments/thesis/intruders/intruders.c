@@ -33,6 +33,7 @@ typedef struct intruder_study {
   const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
+  const prem_probe_call *call;
   prem_schedule *schedule;
   prem_session *session;
   prem_intruder *intruder;
@@ -324,17 +325,18 @@ static prem_status visit_all(intruder_study *study) {
   if (status == PREM_OK)
     status = take_turns(study);
   if (status == PREM_OK || status == PREM_ERR_INTERRUPTED)
-    prem_visits_tell(&study->visits, study->findings);
+    prem_visits_give(&study->visits, study->call);
   return status;
 }
 
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
+static prem_status measure(const prem_probe_call *call) {
+  const prem_experiment_context *context = call->context;
   if (context->part)
-    return prem_other_process_play(context, diag);
+    return prem_other_process_play(context, call->diag);
   intruder_study study = {.context = context,
-                          .findings = findings,
-                          .diag = diag,
+                          .findings = call->findings,
+                          .diag = call->diag,
+                          .call = call,
                           .rounds = context->quick ? 1 : ROUNDS,
                           .samples = context->quick ? QUICK_SAMPLES : SAMPLES};
   study.visits.backend = prem_backend_name(context->backend);
@@ -352,11 +354,4 @@ static prem_status run(const prem_experiment_context *context, prem_findings *fi
   return status;
 }
 
-const prem_experiment prem_intruders_experiment = {
-    .name = "intruders",
-    .title = "A schedule while somebody else disturbs it",
-    .question = "What does a plan keep while somebody who is no part of it uses the same machine, "
-                "and what can it not keep?",
-    .backends = "cuda cpu",
-    .run = run,
-};
+const prem_probe prem_visits_probe = {PREM_VISIT_COLUMNS, measure, "distribution"};

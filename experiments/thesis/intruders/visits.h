@@ -2,6 +2,7 @@
 /** What intruders did to a schedule, one visit each. */
 #pragma once
 
+#include "experiments/common/probe.h"
 #include "experiments/thesis/intruders/intruder.h"
 #include "measure/interleave.h"
 
@@ -22,5 +23,13 @@ typedef struct prem_visits {
   prem_visit of[PREM_INTRUDER_COUNT];
 } prem_visits;
 
-/** Tables, charts, notes and the sentence. */
-void prem_visits_tell(prem_visits *visits, prem_findings *findings);
+/** A row of PREM_VISIT_COLUMNS for each intruder and mode, and the distribution of responses. */
+void prem_visits_give(const prem_visits *visits, const prem_probe_call *call);
+#define PREM_VISIT_COLUMNS                                                                         \
+  "intruder [text]; mode [text]; schedule [text]; kind; count; mean; longest; spread; "            \
+  "spread_pct; moved; free_moved; launch_mean; launch_max; releases; late; lateness; overruns; "   \
+  "wrong; kept_ns; lasted; bytes; prefetch_p50; prefetch_p999; prefetch_max; calm_prefetch_p50; "  \
+  "calm_prefetch_p999; calm_prefetch_max; writeback_p50; writeback_p999; writeback_max; "          \
+  "calm_writeback_p50; calm_writeback_p999; calm_writeback_max; trace_watched; trace_stops; "      \
+  "trace_longest; trace_share; seen_watched; seen_stops; seen_longest; seen_share; "               \
+  "their_watched; their_stops; their_longest; their_share"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "experiments/common/experiment.h"
-#include "experiments/common/originals.h"
+#include "experiments/common/probe.h"
 #include "experiments/thesis/profiler_step/stamps.h"
 #include "prem/base/clock.h"
-#include "report/findings/tables.h"
 
 enum { SAID_BYTES = 4096, PROFILER_MS = 90000, ALONE_MS = 30000, LOOK_MS = 50 };
 
-static const char part_name[] = "read";
+static const char part_name[] = "read", profiler_name[] = "ncu";
 static const char said_format[] = "step %" PRId64 " ns";
 static const char said_scan[] = "step %" SCNd64 " ns";
 
@@ -183,21 +180,8 @@ static bool is_there(const char *name) {
 
 /* ---- what it says --------------------------------------------------------------------------- */
 
-static void add_row(prem_table *table, const char *when, int64_t step_ns) {
-  prem_table_row(table, TEXT(when), REAL(step_ns < 0 ? (double)NAN : (double)step_ns));
-}
-
-static prem_table *begin_table(prem_findings *findings) {
-  prem_table *table = prem_table_begin(findings, "steps", "Step of %globaltimer around a profiler",
-                                       NULL, "when; step [ns]");
-  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
-                                              .title = "Step of %globaltimer",
-                                              .table = "steps",
-                                              .x = "when",
-                                              .y = "step",
-                                              .beside = "original"});
-  prem_original_add(findings, "profiler_step", "original");
-  return table;
+static void give(const prem_probe_call *call, const char *when, int64_t step_ns) {
+  prem_table_row(call->found, TEXT(when), INT(step_ns), INT(0), INT(0));
 }
 
 /* The last line that a profiler wrote tells why it did nothing. */
@@ -213,73 +197,33 @@ static void tell_failure(prem_findings *findings, const char *profiler, const ch
                      of->ended ? "ended without a profile" : "was ended after its time", line);
 }
 
-/* Fig 4.6. */
-static prem_table *begin_stamps(prem_findings *findings) {
-  static const char title[] = "Fig 4.6: readings over iterations, of a block on each of two SMs";
-  prem_table *table =
-      prem_table_begin(findings, "stamps", title, NULL, "block; iteration; time [ns]");
-  prem_findings_chart(findings,
-                      &(prem_chart){.kind = PREM_CHART_POINTS,
-                                    .title = title,
-                                    .table = "stamps",
-                                    .x = "iteration",
-                                    .y = "time",
-                                    .series = "block",
-                                    .beside = prem_original_add(findings, "fig_4_6", NULL)});
-  return table;
-}
-
-static prem_status profile(const prem_experiment_context *context, prem_findings *findings,
-                           const char *profiler, prem_diag *diag) {
-  prem_table *table = begin_table(findings), *stamps = begin_stamps(findings);
-  const int64_t before_ns = find_step(stamps, "before", diag);
+static prem_status profile(const prem_probe_call *call, prem_table *stamps) {
+  const prem_experiment_context *context = call->context;
   child of;
-  add_row(table, "before", before_ns);
-  const int64_t under_ns = ask_child(context, profiler, PROFILER_MS, &of);
+  const int64_t under_ns = ask_child(context, profiler_name, PROFILER_MS, &of);
   const bool profiled = of.ended && WIFEXITED(of.status) && WEXITSTATUS(of.status) == 0 &&
                         !strstr(of.said, "ERR_NVGPUCTRPERM");
-  add_row(table, "under the profiler", under_ns);
+  give(call, "under the profiler", under_ns);
   if (!profiled)
-    tell_failure(findings, profiler, &of);
+    tell_failure(call->findings, profiler_name, &of);
   prem_experiment_progress(context, 1, 2);
-  const int64_t after_ns = find_step(stamps, "afterwards", diag);
-  add_row(table, "afterwards", after_ns);
+  give(call, "afterwards", find_step(stamps, "afterwards", call->diag));
   const int64_t other_ns = ask_child(context, NULL, ALONE_MS, &of);
-  add_row(table, "afterwards, another process", other_ns);
-  if (prem_experiment_stopped(context))
-    return PREM_ERR_INTERRUPTED;
-  prem_findings_verdict(findings,
-                        "The clock steps by %" PRId64 " ns, and by %" PRId64
-                        " ns after %s has run (%" PRId64 " in another process)%s.",
-                        before_ns, after_ns, profiler, other_ns,
-                        !profiled               ? "; but the profiler could not profile"
-                        : before_ns == after_ns ? ": a profiler changes nothing"
-                                                : ": a profiler changes it");
-  return PREM_OK;
+  prem_table_row(call->found, TEXT("afterwards, another process"), INT(other_ns), INT(1),
+                 INT(profiled));
+  return prem_experiment_stopped(context) ? PREM_ERR_INTERRUPTED : PREM_OK;
 }
 
-static prem_status run(const prem_experiment_context *context, prem_findings *findings,
-                       prem_diag *diag) {
-  static const char profiler[] = "ncu";
-  if (context->part) {
-    printf(said_format, find_step(NULL, NULL, diag));
+static prem_status measure(const prem_probe_call *call) {
+  if (call->context->part) {
+    printf(said_format, find_step(NULL, NULL, call->diag));
     putchar('\n');
     return PREM_OK;
   }
-  prem_findings_note(findings, "Original: 1 us, and 160 ns from the first run of nvprof on. ncu "
-                               "takes the place of nvprof, which GPUs of today do not have.");
-  if (context->program && is_there(profiler))
-    return profile(context, findings, profiler, diag);
-  prem_table *table = begin_table(findings), *stamps = begin_stamps(findings);
-  add_row(table, "before", find_step(stamps, "before", diag));
-  prem_findings_verdict(findings,
-                        "There is no profiler: ncu is not on the PATH, so that nothing was tried.");
-  return PREM_OK;
+  prem_table *stamps = prem_probe_table(call, "stamps");
+  give(call, "before", find_step(stamps, "before", call->diag));
+  return call->context->program && is_there(profiler_name) ? profile(call, stamps) : PREM_OK;
 }
 
-const prem_experiment prem_profiler_step_experiment = {
-    .name = "profiler_step",
-    .title = "The clock over iterations, before and after a profiler",
-    .question = "Does a profiler change the step of %globaltimer, and does it stay so?",
-    .backends = "cuda",
-    .run = run};
+const prem_probe prem_profiled_steps_probe = {"when [text]; step; ran; profiled", measure,
+                                              "stamps"};
