@@ -6,7 +6,8 @@
 #   test    release build with warnings as errors, with the GPU backend where there is a CUDA compiler;
 #           suites, CLI tests, dependency law, installing, a kernel out of tree
 #   shared  the same as a shared library: installing, a kernel and the experiments out of tree; without a
-#           GPU the tutorial, the tracker and the templates of `ttprem new` here, without device code
+#           GPU the tutorial, the tracker, the examples that take work while they run and the templates of
+#           `ttprem new` here, without device code
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers, device code as well
 #   tsan    the suites that start threads under the thread sanitizer
 #   fuzz    libFuzzer on the reader, the checker, kept plans and traces at the same time, for FUZZ_SECONDS (default 20)
@@ -130,7 +131,7 @@ step_test() {
   local left_out=()
   if ! has_gpu; then
     gpus=(-DTTPREM_CUDA_ARCHITECTURES=90a-real "-DCMAKE_CUDA_FLAGS=$(quick_device_code)")
-    left_out=(-E '^(tutorial|tracker|templates)$') # the next step runs them
+    left_out=(-E '^(tutorial|tracker|templates|live_examples)$') # the next step runs them
   fi
   suites test all "${left_out[@]}"
   gpus=()
@@ -146,7 +147,7 @@ step_shared() {
   gpus=()
   local name names=(install own_kernel experiments) long=()
   # Without a GPU nobody runs the device code of strangers' kernels: own_kernel alone has compiled it, in the step before.
-  if ! has_gpu; then long=(tutorial tracker templates); fi
+  if ! has_gpu; then long=(tutorial tracker templates live_examples); fi
   local -A process
   for name in "${long[@]}"; do
     "tests/cmake/$name.sh" build-shared >"build-shared/$name.log" 2>&1 &

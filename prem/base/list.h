@@ -33,7 +33,7 @@ static inline bool prem_make_room(void *at, size_t count, size_t element_bytes) 
 
 /** Add an element, the last argument, to an array that grows; false when out of memory. */
 #define PREM_APPEND(array, count, ...)                                                             \
-  (prem_make_room(&(array), (size_t)(count), sizeof *(array)) &&                                   \
+  (prem_make_room(&(array), (size_t)(count), sizeof(__typeof__(*(array)))) &&                      \
    ((array)[(count)++] = (__VA_ARGS__), true))
 
 /** A list of elements of one size. */
