@@ -37,7 +37,7 @@ typedef enum prem_fit_times {
   PREM_FIT_ALONE,   /* each task alone: by those of company there was no plan */
   PREM_FIT_ANEW,    /* the plan before */
   PREM_FIT_RAISED,  /* the plan before, where they are longer than those that it was made with, of
-                       phases  that were late */
+                       phases that were late */
   PREM_FIT_LOWERED, /* the best plan so far, the raised times as well */
   PREM_FIT_TIMES_COUNT
 } prem_fit_times;
