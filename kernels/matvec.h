@@ -9,6 +9,7 @@
 #pragma once
 
 #include <math.h>
+#include <stdalign.h>
 
 #include "ttprem/kernel.h"
 
@@ -46,18 +47,36 @@ PREM_FN void matvec_fold_all(const prem_view *of) {
   }
 }
 
-/* A strand's sum takes the place of its first element. */
+/* Four elements of 16 bytes: a row and `x` begin at such a boundary. */
+typedef struct matvec_piece {
+  alignas(16) float of[4];
+} matvec_piece;
+
+/* Four strands of a row, the first of which is 4 * `four`: their sums take the places of their
+ * first elements. */
+PREM_FN void matvec_strands(float *row, const float *x, int32_t columns, int32_t four) {
+  matvec_piece *terms = (matvec_piece *)(void *)row;
+  const matvec_piece *factors = (const matvec_piece *)(const void *)x;
+  matvec_piece sums = {{0.0F, 0.0F, 0.0F, 0.0F}};
+  int32_t i = four;
+  for (; i < columns / 4; i += MATVEC_STRANDS / 4) {
+    const matvec_piece term = terms[i], factor = factors[i];
+    for (int32_t k = 0; k < 4; ++k)
+      sums.of[k] = fmaf(term.of[k], factor.of[k], sums.of[k]);
+  }
+  PREM_ROLLED for (int32_t k = 0; 4 * i + k < columns && k < 4; ++k) {
+    sums.of[k] = fmaf(row[4 * i + k], x[4 * i + k], sums.of[k]);
+  }
+  terms[four] = sums;
+}
+
 PREM_FN void matvec_compute(const matvec_params *params, const prem_view *views) {
   const prem_view a = views[0];
   const float *x = (const float *)views[1].data;
   const int32_t columns = params->columns;
   const int32_t left = columns < MATVEC_STRANDS ? columns : MATVEC_STRANDS;
-  PREM_LANES_2D(row, a.extent[2], strand, left) {
-    float *terms = &PREM_AT(float, a, row, 0);
-    float sum = 0.0F;
-    for (int32_t c = strand; c < columns; c += MATVEC_STRANDS)
-      sum = fmaf(terms[c], x[c], sum);
-    terms[strand] = sum;
+  PREM_LANES_2D(row, a.extent[2], four, (left + 3) / 4) {
+    matvec_strands(&PREM_AT(float, a, row, 0), x, columns, four);
   }
   PREM_SYNC();
   if (left == MATVEC_STRANDS)

@@ -24,8 +24,8 @@ PREM_FN void vector_sum_compute(const vector_sum_params *params, const prem_view
   int32_t left = count < VECTOR_SUM_STRANDS ? count : VECTOR_SUM_STRANDS;
   PREM_ROLLED PREM_LANES(strand, left) {
     double sum = 0.0;
-    PREM_ROLLED for (int32_t i = strand; i < count; i += VECTOR_SUM_STRANDS) sum +=
-        (double)terms[i];
+    for (int32_t i = strand; i < count; i += VECTOR_SUM_STRANDS)
+      sum += (double)terms[i];
     terms[strand] = (float)sum;
   }
   PREM_SYNC();
