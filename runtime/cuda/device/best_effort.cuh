@@ -119,23 +119,34 @@ __device__ __noinline__ int64_t gate_wait(int32_t warp, int64_t now_ns, int64_t 
   return now_ns;
 }
 
-/**
- * All that a phase needs is there: wait until the gate lets it in. One warp; its entry has the
- * record already. Mostly the next window is far, and one comparison says so.
- *
- * @param warp  STARTER or WRITER
- * @return the gate's reading of the clock, from which the bound counts; -1: stopped
- */
-__device__ __forceinline__ int64_t gate_await(int32_t warp, in_flight_phase *of, int64_t due_ns) {
+/** A phase's entry has its record: note by which window it is to end, as long as the gate does not
+ * hold it back. One warp, which alone changes its gate.
+ *  @param warp  STARTER or WRITER
+ *  @return a reading of the clock before that lets the phase in, whatever else is the case */
+__device__ __forceinline__ int64_t gate_prepare(int32_t warp, in_flight_phase *of) {
   block_state *own = shared();
-  /* read before all lanes meet: the first lane writes them behind that */
+  const int64_t ahead_ns = own->gated.is_gated ? of->record.start_ns : 0;
   const int64_t look_ns = *(const volatile int64_t *)&own->look_ns[warp];
-  const int64_t closes_ns = *(const volatile int64_t *)&own->gates[warp].start_ns;
-  int64_t now_ns = agreed_instant(due_ns);
-  if (now_ns >= look_ns && (now_ns = gate_look(warp, due_ns)) < 0)
+  const int64_t closes_ns =
+      ahead_ns > 0 ? *(const volatile int64_t *)&own->gates[warp].start_ns : INT64_MAX;
+  if (lane_number() == 0) {
+    of->closes_ns = closes_ns;
+    of->window = own->gates[warp].index;
+    of->held_ns = 0;
+  }
+  __syncwarp();
+  return min((long long)look_ns, (long long)(closes_ns - ahead_ns));
+}
+
+/** The gate may be closed, or it is time for a look at the abort word: wait until it lets a phase
+ * in. One warp. @return the reading that it let in; -1: stopped */
+__device__ __noinline__ int64_t gate_ask(int32_t warp, in_flight_phase *of, int64_t now_ns) {
+  block_state *own = shared();
+  const int64_t ahead_ns = own->gated.is_gated ? of->record.start_ns : 0;
+  if (now_ns >= own->look_ns[warp] && (now_ns = gate_look(warp, now_ns)) < 0)
     return -1;
-  const int64_t ahead_ns = own->gated.is_gated ? of->record.start_ns : 0, asked_ns = now_ns;
-  if (ahead_ns > 0 && now_ns > closes_ns - ahead_ns &&
+  const int64_t asked_ns = now_ns;
+  if (ahead_ns > 0 && now_ns > own->gates[warp].start_ns - ahead_ns &&
       (now_ns = gate_wait(warp, now_ns, ahead_ns)) < 0)
     return -1;
   if (lane_number() == 0) {
@@ -145,6 +156,24 @@ __device__ __forceinline__ int64_t gate_await(int32_t warp, in_flight_phase *of,
   }
   __syncwarp();
   return now_ns;
+}
+
+/**
+ * All that a phase needs is there: wait until the gate lets it in. One warp. Mostly the next window
+ * is far, and one comparison says so.
+ *
+ * @param quiet_ns  what gate_prepare() has returned
+ * @return the gate's reading of the clock, from which the bound counts; -1: stopped
+ */
+__device__ __forceinline__ int64_t gate_pass(int32_t warp, in_flight_phase *of, int64_t due_ns,
+                                             int64_t quiet_ns) {
+  const int64_t now_ns = agreed_instant(due_ns);
+  return now_ns < quiet_ns ? now_ns : gate_ask(warp, of, now_ns);
+}
+
+/** Both. */
+__device__ __forceinline__ int64_t gate_await(int32_t warp, in_flight_phase *of, int64_t due_ns) {
+  return gate_pass(warp, of, due_ns, gate_prepare(warp, of));
 }
 
 /** A phase is written down: count it, and what the gate did to it. One lane. */
@@ -211,6 +240,12 @@ __device__ __forceinline__ prem_device_state *meeting_of(const prem_launch &laun
   return launch.state;
 }
 __device__ __forceinline__ void gates_open(block_state *) {}
+__device__ __forceinline__ int64_t gate_prepare(int32_t, in_flight_phase *) {
+  return 0;
+}
+__device__ __forceinline__ int64_t gate_pass(int32_t, in_flight_phase *, int64_t due_ns, int64_t) {
+  return due_ns;
+}
 __device__ __forceinline__ int64_t gate_await(int32_t, in_flight_phase *, int64_t due_ns) {
   return due_ns;
 }

@@ -170,9 +170,11 @@ typedef struct prem_device_demand {
 
 /** A block's tables. The `task` of its records counts the tasks of this block. */
 typedef struct prem_device_block {
-  const prem_device_record *memory, *compute;
-  const prem_device_move *moves; /* [memory_count][launch.max_moves] */
-  int32_t memory_count, compute_count;
+  const prem_device_record *memory, *store, *compute;
+  const prem_device_move *moves; /* [memory_count + store_count][launch.max_moves] */
+  int32_t memory_count;          /* prefetches; of planned tasks writebacks among them */
+  int32_t store_count; /* of best-effort tasks: writebacks, which the writer works itself */
+  int32_t compute_count;
   int32_t phase_count[PREM_PHASE_COUNT];
   int32_t in_bytes, out_bytes;
   uint8_t in_rotation[PREM_MAX_BUFFERS], out_rotation[PREM_MAX_BUFFERS];

@@ -29,6 +29,16 @@ __device__ __forceinline__ void entry_await(const volatile uint32_t *written, ui
   }
 }
 
+/** Wait until the in_flight_phase of a writeback is free: the one that had it before has landed and
+ * is written down. @return false: stopped. One warp. */
+__device__ __forceinline__ bool store_entry_await(block_state *own, uint32_t number) {
+  const volatile uint32_t *written = &own->stores_written;
+  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (MAX_IN_FLIGHT - 1))) < 0))
+    if (__any_sync(FULL_WARP, *(volatile uint32_t *)&own->counts[ABORT]))
+      return false;
+  return true;
+}
+
 /** Whom the last phase of a job on this block tells its end, worked out before it has ended. */
 struct job_end {
   int32_t word;    /* among the launch's; -1: nobody waits for it */

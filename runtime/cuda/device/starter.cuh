@@ -125,16 +125,6 @@ __device__ __forceinline__ void writeback_order(block_state *own, uint32_t numbe
   }
 }
 
-/** Wait until the in_flight_phase of a writeback is free: the one that had it before has landed and
- * is written down. @return false: stopped. One warp. */
-__device__ __forceinline__ bool store_entry_await(block_state *own, uint32_t number) {
-  const volatile uint32_t *written = &own->stores_written;
-  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (MAX_IN_FLIGHT - 1))) < 0))
-    if (__any_sync(FULL_WARP, *(volatile uint32_t *)&own->counts[ABORT]))
-      return false;
-  return true;
-}
-
 /** Step over a phase or a pair; the half of the ring that becomes free is filled again. */
 __device__ __forceinline__ void starter_advance(block_state *own, table_position *at,
                                                 int32_t records) {
@@ -163,6 +153,8 @@ struct memory_step {
 
 __device__ __forceinline__ memory_step step_at(const block_state *own, const table_position &at) {
   const prem_device_record *first = &own->memory.records[at.slot];
+  if (PREM_GATED) /* the writer has the others */
+    return memory_step{at.slot, -1, at.slot, first->flags};
   memory_step now = {-1, -1, at.slot, first->flags};
   if (now.flags & PREM_RECORD_JOIN_NEXT)
     now.other = (at.slot + 1) & (2 * CHUNK - 1);
@@ -314,13 +306,14 @@ struct starter_counts {
 struct step_start {
   copy_request flying;
   int64_t due_ns, ready_ns;
+  int64_t quiet_ns; /* best effort: see gate_prepare() */
 };
 
 /** At its instant start a prefetch. @return false: stopped. */
 __device__ __forceinline__ bool prefetch_start(block_state *own, const prem_launch &launch,
                                                const step_start &start, starter_counts *my) {
   in_flight_phase *fetch = &own->fetches[my->issued % MAX_IN_FLIGHT];
-  const int64_t due_ns = gate_await(STARTER, fetch, start.due_ns);
+  const int64_t due_ns = gate_pass(STARTER, fetch, start.due_ns, start.quiet_ns);
   if (PREM_GATED && due_ns < 0)
     return false;
   ++my->issued;
@@ -425,6 +418,7 @@ __device__ __forceinline__ bool step_await(block_state *own, const prem_launch &
   if (goes_on && is_aimed(record))
     moves_aim(step.prefetch);
   start->flying = prefetch_prepare(own, launch, step.prefetch, my->issued);
+  start->quiet_ns = gate_prepare(STARTER, &own->fetches[my->issued % MAX_IN_FLIGHT]);
   const needs both =
       needs_of_both(needs_in(own, at.hyperperiod, record), needs_in(own, at.hyperperiod, second));
   goes_on = goes_on && counts_await(own, standing_of(at), both, &my->seen);

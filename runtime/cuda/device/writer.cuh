@@ -94,25 +94,6 @@ __device__ __forceinline__ void writeback_land(const prem_launch &launch, bool b
   __syncwarp();
 }
 
-__device__ __forceinline__ prem_device_move *
-moves_of_store(block_state *own, const prem_launch &launch, uint32_t number) {
-  return moves_at(own, launch, 2 * CHUNK + (int32_t)(number % MAX_IN_FLIGHT));
-}
-
-/** Until an order is there. @return whether it is; else the run is over: the starter has ended,
- *  which it does when the run is stopped as well. */
-__device__ __forceinline__ bool order_await(block_state *own, uint32_t number) {
-  const volatile int32_t *closing = &own->closing;
-  uint64_t *order = &own->order[number % MAX_IN_FLIGHT];
-  const uint32_t parity = number / MAX_IN_FLIGHT & 1u;
-  for (;;) {
-    const bool closed = *closing; /* before the look: orders come before it */
-    const bool there = __any_sync(FULL_WARP, barrier_doze(order, parity));
-    if (there || __all_sync(FULL_WARP, closed))
-      return there;
-  }
-}
-
 /** Wait for what a writeback follows, asked before there is anything to write, then for what it
  * needs on this block. @return the instant from which it may start; -1: stopped. One warp. */
 __device__ __forceinline__ int64_t store_await(int32_t place) {
@@ -150,20 +131,6 @@ __device__ __forceinline__ int64_t store_await(int32_t place) {
   return due_ns;
 }
 
-/** From when an ordered writeback may start. The starter knows it of a joined one; the writer waits
- *  itself for all that another one needs. @return false: stopped. */
-__device__ __forceinline__ bool order_due(in_flight_phase *of, uint32_t number, int64_t *due_ns) {
-  *due_ns = of->released_ns;
-  if (of->ready_ns < 0) {
-    *due_ns = store_await((int32_t)(number % MAX_IN_FLIGHT));
-    if (*due_ns < 0)
-      return false;
-    if (lane_number() == 0)
-      of->ready_ns = prem_clock_ns();
-  }
-  return true;
-}
-
 /** An instant comes nearer: sleep until just before it. nanosleep takes twice its time at most.
  *  @return false: stopped. */
 __device__ __forceinline__ bool instant_near(int64_t due_ns) {
@@ -190,6 +157,145 @@ __device__ __forceinline__ void writeback_finish(block_state *own, in_flight_pha
   __syncwarp();
 }
 
+/** Start a writeback that has all it needs. `*by_lanes`: see writeback_issue(). @return false:
+ * stopped. One warp. */
+__device__ __forceinline__ bool writeback_start(block_state *own, const prem_launch &launch,
+                                                in_flight_phase *of, const prem_device_move *moves,
+                                                int64_t due_ns, bool *by_lanes) {
+  const store_request first = store_prepare(own, launch, of, moves);
+  due_ns = gate_await(WRITER, of, due_ns);
+  if (PREM_GATED ? due_ns < 0 : !instant_near(due_ns))
+    return false;
+  store_start(own, of, first, due_ns);
+  *by_lanes = writeback_issue(own, launch, of, moves, first.box.x >= 0);
+  return true;
+}
+
+/** Wait until it has landed, and say so. */
+__device__ __forceinline__ void writeback_end(block_state *own, const prem_launch &launch,
+                                              in_flight_phase *of, uint32_t number, bool by_lanes) {
+  const job_end job = job_end_of(own, of);
+  writeback_land(launch, by_lanes);
+  fault_dwell(own, DELAY_LANDING);
+  writeback_finish(own, of, number, job);
+}
+
+#if PREM_GATED
+
+/** Send a record of the writer's table on its way into an entry, when that is free, and its moves.
+ *  @return false: stopped. One warp. */
+__device__ __forceinline__ bool store_bring(block_state *own, const prem_launch &launch,
+                                            int32_t index, uint32_t number) {
+  constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
+  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT), lane = lane_number();
+  if (!store_entry_await(own, number))
+    return false;
+  if (lane < WORDS)
+    prem_copy_16((int4 *)&own->stores[place].record + lane,
+                 (const int4 *)&own->store_records[index] + lane);
+  static_assert(MOVE_WORDS * PREM_MAX_PORTS <= 32, "a word for each lane at most");
+  if (lane < MOVE_WORDS * launch.max_moves)
+    prem_copy_16((int4 *)moves_at(own, launch, 2 * CHUNK + place) + lane,
+                 (const int4 *)&own->store_moves[(int64_t)index * launch.max_moves] + lane);
+  return true;
+}
+
+/** It is there: fill the rest of its entry. One warp. */
+__device__ __forceinline__ void store_fill(block_state *own, const prem_launch &launch,
+                                           in_flight_phase *of, const table_position &at) {
+  ring_arrive();
+  if (lane_number() == 0) {
+    of->origin_ns = at.origin_ns;
+    of->hyperperiod = at.hyperperiod;
+    of->index = at.index;
+    of->buffer_at = launch.buffers_at + own->memory_table.out_at[of->record.out_buffer];
+    came_set(of, 0);
+  }
+  __syncwarp();
+}
+
+/** The output buffers of the next hyperperiod: see rotate_buffers(). One warp. */
+__device__ __noinline__ void rotate_outputs(void) {
+  block_state *own = shared();
+  const prem_device_block *block = &own->launch.blocks[own->plan_block];
+  int32_t *out_at = own->memory_table.out_at;
+  const int32_t lane = lane_number();
+  const int32_t at = lane < PREM_MAX_BUFFERS ? out_at[block->out_rotation[lane]] : 0;
+  __syncwarp();
+  if (lane < PREM_MAX_BUFFERS)
+    out_at[lane] = at;
+  __syncwarp();
+}
+
+/**
+ * The writer: writebacks one after the other, in the order of a table of its own, so that the
+ * starter has nothing to do with them. While one flies the next one's record comes.
+ */
+__device__ __forceinline__ void writer_warp(block_state *own, const prem_launch &launch) {
+  table_position at = position_at_start(own, own->store_count);
+  if (at.count == 0 || !store_bring(own, launch, 0, 0))
+    return;
+#pragma unroll 1
+  for (uint32_t number = 0; at.hyperperiod < launch.hyperperiods; ++number) {
+    const int32_t place = (int32_t)(number % MAX_IN_FLIGHT);
+    in_flight_phase *of = &own->stores[place];
+    store_fill(own, launch, of, at);
+    const int64_t due_ns = store_await(place);
+    if (due_ns < 0)
+      return;
+    if (lane_number() == 0)
+      of->ready_ns = prem_clock_ns();
+    bool by_lanes;
+    if (!writeback_start(own, launch, of, moves_at(own, launch, 2 * CHUNK + place), due_ns,
+                         &by_lanes))
+      return;
+    if (++at.index == at.count) {
+      position_wrap(own, &at);
+      if (own->rotates)
+        rotate_outputs();
+    }
+    const bool goes_on = store_bring(own, launch, at.index, number + 1u);
+    writeback_end(own, launch, of, number, by_lanes);
+    if (!goes_on)
+      return;
+  }
+}
+
+#else
+
+__device__ __forceinline__ prem_device_move *
+moves_of_store(block_state *own, const prem_launch &launch, uint32_t number) {
+  return moves_at(own, launch, 2 * CHUNK + (int32_t)(number % MAX_IN_FLIGHT));
+}
+
+/** Until an order is there. @return whether it is; else the run is over: the starter has ended,
+ *  which it does when the run is stopped as well. */
+__device__ __forceinline__ bool order_await(block_state *own, uint32_t number) {
+  const volatile int32_t *closing = &own->closing;
+  uint64_t *order = &own->order[number % MAX_IN_FLIGHT];
+  const uint32_t parity = number / MAX_IN_FLIGHT & 1u;
+  for (;;) {
+    const bool closed = *closing; /* before the look: orders come before it */
+    const bool there = __any_sync(FULL_WARP, barrier_doze(order, parity));
+    if (there || __all_sync(FULL_WARP, closed))
+      return there;
+  }
+}
+
+/** From when an ordered writeback may start. The starter knows it of a joined one; the writer waits
+ *  itself for all that another one needs. @return false: stopped. */
+__device__ __forceinline__ bool order_due(in_flight_phase *of, uint32_t number, int64_t *due_ns) {
+  *due_ns = of->released_ns;
+  if (of->ready_ns < 0) {
+    *due_ns = store_await((int32_t)(number % MAX_IN_FLIGHT));
+    if (*due_ns < 0)
+      return false;
+    if (lane_number() == 0)
+      of->ready_ns = prem_clock_ns();
+  }
+  return true;
+}
+
 /**
  * The writer: writebacks one after the other, in the order of the table. It has an order before
  * anything is there to write, waits for that, and starts it at its instant.
@@ -206,18 +312,13 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
       return;
     if (is_gated(&of->record) && has_skipped(own))
       writeback_judge(of);
-    const prem_device_move *moves = moves_of_store(own, launch, number);
-    const store_request first = store_prepare(own, launch, of, moves);
-    due_ns = gate_await(WRITER, of, due_ns);
-    if (PREM_GATED ? due_ns < 0 : !instant_near(due_ns))
+    bool by_lanes;
+    if (!writeback_start(own, launch, of, moves_of_store(own, launch, number), due_ns, &by_lanes))
       return;
-    store_start(own, of, first, due_ns);
-    const bool by_lanes = writeback_issue(own, launch, of, moves, first.box.x >= 0);
-    const job_end job = job_end_of(own, of);
-    writeback_land(launch, by_lanes);
-    fault_dwell(own, DELAY_LANDING);
-    writeback_finish(own, of, number, job);
+    writeback_end(own, launch, of, number, by_lanes);
   }
 }
+
+#endif
 
 } // namespace

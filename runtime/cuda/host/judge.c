@@ -296,8 +296,9 @@ static int64_t part_registers(const prem_cuda *cuda, const struct cudaFuncAttrib
   return cuda->device.blocks_per_sm * warps * registers_of(LANES, of->numRegs) * PARTS;
 }
 
+/* `registers`: that a thread of either has. */
 static cudaError_t ask_company(const prem_cuda *cuda, const void *variant,
-                               const void *beside_variant, bool *fits) {
+                               const void *beside_variant, bool *fits, int32_t registers[2]) {
   const struct cudaDeviceProp *device = &cuda->gpu->properties;
   const prem_cuda *beside = cuda->beside;
   struct cudaFuncAttributes of_block, of_beside;
@@ -317,24 +318,38 @@ static cudaError_t ask_company(const prem_cuda *cuda, const void *variant,
           part_registers(cuda, &of_block) + part_registers(beside, &of_beside) <=
               device->regsPerMultiprocessor &&
           threads <= device->maxThreadsPerMultiProcessor;
+  registers[0] = of_block.numRegs;
+  registers[1] = of_beside.numRegs;
   return cudaSuccess;
 }
 
-/* The critical blocks choose first. */
+/* Whose threads have fewer registers has as many as can be: the other one hardly needs what it
+ * would have more. */
 static cudaError_t choose_two(prem_cuda *cuda, bool *fits) {
   prem_executive *const executive = executive_for(cuda->program->schedule, OF_RUNS);
   prem_executive *const gated =
       cuda->beside->part->errands ? prem_executive_serving
                                   : executive_for(cuda->beside->program->schedule, OF_BEST_EFFORT);
-  int32_t max_threads = 0, max_beside = 0;
+  int32_t max_threads = 0, max_beside = 0, least = 0, all = 0;
+  const void *variant, *beside;
   *fits = false;
-  for (int32_t c = 0; (cuda->executive = executive(c, &max_threads)); ++c)
-    for (int32_t b = 0; (cuda->beside->executive = gated(b, &max_beside)); ++b) {
+  for (int32_t c = 0; (variant = executive(c, &max_threads)); ++c)
+    for (int32_t b = 0; (beside = gated(b, &max_beside)); ++b) {
       if (cuda->threads > max_threads || cuda->beside->threads > max_beside)
         continue;
-      const cudaError_t error = ask_company(cuda, cuda->executive, cuda->beside->executive, fits);
-      if (error != cudaSuccess || *fits)
+      bool fit = false;
+      int32_t of[2] = {0, 0};
+      const cudaError_t error = ask_company(cuda, variant, beside, &fit, of);
+      if (error != cudaSuccess)
         return error;
+      const int32_t fewer = prem_min_i32(of[0], of[1]);
+      if (!fit || fewer < least || (fewer == least && of[0] + of[1] <= all))
+        continue;
+      *fits = true;
+      least = fewer;
+      all = of[0] + of[1];
+      cuda->executive = variant;
+      cuda->beside->executive = beside;
     }
   return cudaSuccess;
 }

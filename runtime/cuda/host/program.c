@@ -443,13 +443,16 @@ void prem_cuda_tile_make(const prem_program *program, const prem_cuda_arrays *ar
   }
 }
 
+/* Best-effort tasks have a table of prefetches and one of writebacks, all others one of both. */
 static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays,
                          const prem_block_program *block, const block_task *tasks,
                          const prem_cuda_program *out, block_tables *tables) {
-  for (int32_t i = 0; i < block->memory_count; ++i)
-    memory_record(program, arrays, out, &block->memory[i], tasks,
-                  &tables->records[tables->record_count++],
-                  &tables->moves[tables->memory_count++ * out->launch.max_moves]);
+  for (int of_stores = 0; of_stores < 2; ++of_stores)
+    for (int32_t i = 0; i < block->memory_count; ++i)
+      if (of_stores == (out->ahead && block->memory[i].phase == PREM_WRITEBACK))
+        memory_record(program, arrays, out, &block->memory[i], tasks,
+                      &tables->records[tables->record_count++],
+                      &tables->moves[tables->memory_count++ * out->launch.max_moves]);
   for (int32_t i = 0; i < block->compute_count; ++i)
     tables->records[tables->record_count++] =
         device_record(program, out, &block->compute[i], tasks);
@@ -467,7 +470,8 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
     tasks[t] = (block_task){.number = to->task_count++, .first_port = ports};
     ports += view_count(&program->schedule->tasks[t]);
   }
-  to->memory_count = block->memory_count;
+  to->store_count = out->ahead ? block->phase_count[PREM_WRITEBACK] : 0;
+  to->memory_count = block->memory_count - to->store_count;
   to->compute_count = block->compute_count;
   memcpy(to->phase_count, block->phase_count, sizeof to->phase_count);
   to->in_bytes = block->in_bytes;
@@ -517,11 +521,13 @@ static cudaError_t blocks_upload(const prem_program *program, const prem_cuda_ar
                           (size_t)tables.task_count * sizeof *tasks));
   for (size_t b = 0; b < blocks; ++b) {
     prem_device_block *block = &tables.blocks[b];
+    const int32_t moved = block->memory_count + block->store_count;
     block->memory = records;
-    block->compute = records + block->memory_count;
-    records += block->memory_count + block->compute_count;
+    block->store = records + block->memory_count;
+    block->compute = records + moved;
+    records += moved + block->compute_count;
     block->moves = moves;
-    moves += (int64_t)block->memory_count * out->launch.max_moves;
+    moves += (int64_t)moved * out->launch.max_moves;
     block->tasks = tasks + block->first_cell / PREM_PHASE_COUNT;
   }
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.blocks, tables.blocks,
