@@ -203,12 +203,10 @@ struct block_state {
   uint32_t ordered;          /* writebacks of the run, when `closing` is set */
   int32_t closing;           /* no memory phase will be started any more */
   int32_t computing;         /* 0: the compute warps have ended; 1: they have not */
-#if !PREM_LIVE
+#if PREM_GATED
   const prem_device_record *store_records; /* the writer's table, and its moves */
   const prem_device_move *store_moves;
   int32_t store_count; /* records in one hyperperiod */
-#endif
-#if PREM_GATED
   prem_device_gated gated;
   prem_memory_gate gates[2];       /* of the starter, of the writer */
   int64_t look_ns[2];              /* when they look at the abort word again */
@@ -445,7 +443,8 @@ __device__ __forceinline__ bool chunk_ends(const table_position &at) {
 }
 
 /** The buffers of the next hyperperiod, where tiles alive across its start rotate them. One warp.
- * Where the writer has a table it sees to the outputs of the memory table itself. */
+ * In the executive of best-effort tasks the writer sees to the outputs of the memory table itself.
+ */
 __device__ __noinline__ void rotate_buffers(bool memory) {
   block_state *own = shared();
   table_cursor *unit = memory ? &own->memory_table : &own->compute_table;
@@ -460,7 +459,7 @@ __device__ __noinline__ void rotate_buffers(bool memory) {
   __syncwarp();
   if (lane < PREM_MAX_BUFFERS) {
     unit->in_at[lane] = in_at;
-    if (LIVE || !memory)
+    if (!PREM_GATED || !memory)
       unit->out_at[lane] = out_at;
   }
   __syncwarp();

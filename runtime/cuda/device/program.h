@@ -111,10 +111,6 @@ enum {
   PREM_DEVICE_AIMED = 32     /* its task has an aimed window */
 };
 
-/** A bit of prem_device_record::flags in the writer's table: half of a joined pair, which the
- * starter releases. */
-enum { PREM_DEVICE_ORDERED = 128 };
-
 static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes");
 
 /**
@@ -176,8 +172,8 @@ typedef struct prem_device_demand {
 typedef struct prem_device_block {
   const prem_device_record *memory, *store, *compute;
   const prem_device_move *moves; /* [memory_count + store_count][launch.max_moves] */
-  int32_t memory_count;          /* prefetches, and but for best-effort tasks writebacks */
-  int32_t store_count;           /* but in live sessions: writebacks, for the writer */
+  int32_t memory_count;          /* prefetches; of planned tasks writebacks among them */
+  int32_t store_count; /* of best-effort tasks: writebacks, which the writer works itself */
   int32_t compute_count;
   int32_t phase_count[PREM_PHASE_COUNT];
   int32_t in_bytes, out_bytes;

@@ -95,6 +95,36 @@ __device__ __forceinline__ int64_t prefetch_issue_lanes(block_state *own, const 
   return released_ns;
 }
 
+/** Fill a writeback's entry, its moves with it: all that the writer will need but the start. */
+__device__ __forceinline__ void writeback_prepare(block_state *own, const prem_launch &launch,
+                                                  int32_t slot, uint32_t number,
+                                                  const standing &at) {
+  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT), lane = lane_number();
+  const prem_device_record *record = &own->memory.records[slot];
+  const int4 *from = (const int4 *)moves_at(own, launch, slot);
+  int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
+  in_flight_phase *of = &own->stores[place];
+  entry_fill(of, record, at, origin_of(own, at.hyperperiod));
+  static_assert(MOVE_WORDS * PREM_MAX_PORTS <= 32, "a word for each lane at most");
+  if (lane < MOVE_WORDS * record->move_count)
+    to[lane] = from[lane];
+  if (lane == 0)
+    of->buffer_at = launch.buffers_at + own->memory_table.out_at[record->out_buffer];
+  __syncwarp();
+}
+
+/** Hand it to the writer, which keeps its instant. `ready_ns`: when all that it needs was there;
+ * -1: the writer has to wait for that as well, and knows the instant then. */
+__device__ __forceinline__ void writeback_order(block_state *own, uint32_t number, int64_t ready_ns,
+                                                int64_t due_ns) {
+  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT);
+  if (lane_number() == 0) {
+    own->stores[place].ready_ns = ready_ns;
+    own->stores[place].released_ns = due_ns;
+    prem_barrier_arrive(&own->order[place]);
+  }
+}
+
 /** Step over a phase or a pair; the half of the ring that becomes free is filled again. */
 __device__ __forceinline__ void starter_advance(block_state *own, table_position *at,
                                                 int32_t records) {
@@ -245,26 +275,6 @@ __device__ __noinline__ void intervals_watch(void) {
   __syncwarp();
 }
 
-#if PREM_LIVE
-
-/** Fill a writeback's entry, its moves with it: all that the writer will need but the start. */
-__device__ __forceinline__ void writeback_prepare(block_state *own, const prem_launch &launch,
-                                                  int32_t slot, uint32_t number,
-                                                  const standing &at) {
-  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT), lane = lane_number();
-  const prem_device_record *record = &own->memory.records[slot];
-  const int4 *from = (const int4 *)moves_at(own, launch, slot);
-  int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
-  in_flight_phase *of = &own->stores[place];
-  entry_fill(of, record, at, origin_of(own, at.hyperperiod));
-  static_assert(MOVE_WORDS * PREM_MAX_PORTS <= 32, "a word for each lane at most");
-  if (lane < MOVE_WORDS * record->move_count)
-    to[lane] = from[lane];
-  if (lane == 0)
-    of->buffer_at = launch.buffers_at + own->memory_table.out_at[record->out_buffer];
-  __syncwarp();
-}
-
 /** Keep an entry for a writeback, and fill it. @return false: stopped. */
 __device__ __forceinline__ bool writeback_reserve(block_state *own, const prem_launch &launch,
                                                   int32_t slot, uint32_t number,
@@ -274,16 +284,6 @@ __device__ __forceinline__ bool writeback_reserve(block_state *own, const prem_l
   writeback_prepare(own, launch, slot, number, at);
   return true;
 }
-
-#else
-
-/** Keep an entry for a writeback. The writer fills it. @return false: stopped. */
-__device__ __forceinline__ bool writeback_reserve(block_state *own, const prem_launch &, int32_t,
-                                                  uint32_t number, const standing &) {
-  return store_entry_await(own, number);
-}
-
-#endif
 
 /** It has been started: stamp that, and count it for the watcher, which sees it land. One lane. */
 __device__ __forceinline__ void prefetch_stamp(block_state *own, in_flight_phase *fetch,
@@ -300,21 +300,7 @@ __device__ __forceinline__ void prefetch_stamp(block_state *own, in_flight_phase
 struct starter_counts {
   uint32_t issued, ordered; /* prefetches and writebacks of the run */
   uint4 seen;               /* not so long ago */
-  uint32_t orders;          /* writebacks that were handed over: in a session all of them */
 };
-
-/** Hand the next writeback to the writer, which keeps its instant. `ready_ns`: when all that it
- * needs was there; -1, in a session: the writer has to wait for that as well, and knows the instant
- * then. */
-__device__ __forceinline__ void writeback_order(block_state *own, starter_counts *my,
-                                                int64_t ready_ns, int64_t due_ns) {
-  const uint32_t number = my->ordered++, order = my->orders++;
-  if (lane_number() == 0) {
-    own->stores[number % MAX_IN_FLIGHT].ready_ns = ready_ns;
-    own->stores[number % MAX_IN_FLIGHT].released_ns = due_ns;
-    prem_barrier_arrive(&own->order[order % MAX_IN_FLIGHT]);
-  }
-}
 
 /** A prefetch that may start, from when, and since when nothing else was missing. */
 struct step_start {
@@ -350,11 +336,7 @@ __device__ __forceinline__ bool prefetch_start(block_state *own, const prem_laun
 /** No memory phase will be started any more: the writer and the watcher end. So do compute warps of
  * a session that is stopped amid a hyperperiod whose computes they have done: none begins any more.
  */
-__device__ __forceinline__ void starter_close(block_state *own, const prem_launch &launch,
-                                              uint32_t ordered) {
-#if !PREM_LIVE
-  ordered = (uint32_t)launch.hyperperiods * (uint32_t)own->store_count;
-#endif
+__device__ __forceinline__ void starter_close(block_state *own, uint32_t ordered) {
   __syncwarp();
   if (lane_number() == 0) {
     *(volatile uint32_t *)&own->ordered = ordered;
@@ -374,8 +356,8 @@ __device__ __forceinline__ bool step_reserve(block_state *own, const prem_launch
   if (step.writeback >= 0) {
     if (!writeback_reserve(own, launch, step.writeback, my->ordered, standing_of(at)))
       return false;
-    if (LIVE && !locks && !pair)
-      writeback_order(own, my, -1, 0);
+    if (!locks && !pair)
+      writeback_order(own, my->ordered++, -1, 0);
   }
   const prem_device_record *record =
       &own->memory.records[step.prefetch >= 0 ? step.prefetch : at.slot];
@@ -412,7 +394,7 @@ __device__ __forceinline__ bool step_await_tokens(block_state *own, const prem_l
   }
   if (goes_on && step.other != at.slot) { /* the writer is awake by then */
     start->due_ns = prem_clock_ns() + WAKE_NS;
-    writeback_order(own, my, start->ready_ns, start->due_ns + launch.clock_step_ns);
+    writeback_order(own, my->ordered++, start->ready_ns, start->due_ns + launch.clock_step_ns);
   }
   return goes_on;
 }
@@ -442,7 +424,7 @@ __device__ __forceinline__ bool step_await(block_state *own, const prem_launch &
   goes_on = goes_on && counts_await(own, standing_of(at), both, &my->seen);
   start->ready_ns = prem_clock_ns();
   if (goes_on && pair) /* a step after the prefetch, whose bytes others wait for */
-    writeback_order(own, my, start->ready_ns, start->due_ns + launch.clock_step_ns);
+    writeback_order(own, my->ordered++, start->ready_ns, start->due_ns + launch.clock_step_ns);
   if (goes_on && __any_sync(FULL_WARP, start->due_ns - start->ready_ns > 4 * LOOK_NS))
     goes_on = far_sleep(start->due_ns);
   return goes_on;
@@ -456,7 +438,7 @@ __device__ __forceinline__ bool step_await(block_state *own, const prem_launch &
  */
 __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch &launch) {
   table_position at = position_at_start(own, own->memory_count);
-  starter_counts my = {0, 0, {0, 0, 0, 0}, 0};
+  starter_counts my = {0, 0, {0, 0, 0, 0}};
   bool goes_on = at.count > 0;
   if (goes_on)
     ring_start(true, at.count);
@@ -472,13 +454,6 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     const memory_step step = step_at(own, at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
     const bool pair = step.other != at.slot;
-    if (!LIVE && step.prefetch < 0 && !locks) { /* the writer's own */
-      if (!store_entry_await(own, my.ordered))
-        break;
-      ++my.ordered;
-      starter_advance(own, &at, 1);
-      continue;
-    }
     step_start start = {};
     if (!step_reserve(own, launch, step, at, locks, &my))
       break;
@@ -491,13 +466,13 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     if (step.prefetch >= 0 && !prefetch_start(own, launch, start, &my))
       break;
     if (locks && step.writeback >= 0 && !pair)
-      writeback_order(own, &my, start.ready_ns, 0);
+      writeback_order(own, my.ordered++, start.ready_ns, 0);
     __syncwarp();
     if (locks && !return_tokens(standing_of(at), my.issued, my.ordered))
       break;
     starter_advance(own, &at, pair ? 2 : 1);
   }
-  starter_close(own, launch, my.ordered);
+  starter_close(own, my.ordered);
 }
 
 } // namespace

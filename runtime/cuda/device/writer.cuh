@@ -180,21 +180,7 @@ __device__ __forceinline__ void writeback_end(block_state *own, const prem_launc
   writeback_finish(own, of, number, job);
 }
 
-/** Until an order is there. @return whether it is; else the run is over: the starter has ended,
- *  which it does when the run is stopped as well. */
-__device__ __forceinline__ bool order_await(block_state *own, uint32_t number) {
-  const volatile int32_t *closing = &own->closing;
-  uint64_t *order = &own->order[number % MAX_IN_FLIGHT];
-  const uint32_t parity = number / MAX_IN_FLIGHT & 1u;
-  for (;;) {
-    const bool closed = *closing; /* before the look: orders come before it */
-    const bool there = __any_sync(FULL_WARP, barrier_doze(order, parity));
-    if (there || __all_sync(FULL_WARP, closed))
-      return there;
-  }
-}
-
-#if !PREM_LIVE
+#if PREM_GATED
 
 /** Send a record of the writer's table on its way into an entry, when that is free, and its moves.
  *  @return false: stopped. One warp. */
@@ -228,25 +214,6 @@ __device__ __forceinline__ void store_fill(block_state *own, const prem_launch &
   __syncwarp();
 }
 
-/** From when it may start. The starter says so of half a joined pair, and in mode lock; the writer
- * waits itself for all that another one needs. @return false: stopped. */
-__device__ __forceinline__ bool store_due(block_state *own, const prem_launch &launch,
-                                          in_flight_phase *of, uint32_t number, uint32_t *orders,
-                                          int64_t *due_ns) {
-  const int32_t flags = of->record.flags;
-  const bool locks = launch.mode == PREM_MODE_LOCK && !(flags & PREM_SLOT_WARMUP);
-  if (!PREM_GATED && (locks || (flags & PREM_DEVICE_ORDERED))) {
-    if (!order_await(own, (*orders)++))
-      return false;
-    *due_ns = of->released_ns;
-    return true;
-  }
-  *due_ns = store_await((int32_t)(number % MAX_IN_FLIGHT));
-  if (*due_ns >= 0 && lane_number() == 0)
-    of->ready_ns = prem_clock_ns();
-  return *due_ns >= 0;
-}
-
 /** The output buffers of the next hyperperiod: see rotate_buffers(). One warp. */
 __device__ __noinline__ void rotate_outputs(void) {
   block_state *own = shared();
@@ -266,7 +233,6 @@ __device__ __noinline__ void rotate_outputs(void) {
  */
 __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch &launch) {
   table_position at = position_at_start(own, own->store_count);
-  uint32_t orders = 0; /* that the starter has given */
   if (at.count == 0 || !store_bring(own, launch, 0, 0))
     return;
 #pragma unroll 1
@@ -274,10 +240,12 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
     const int32_t place = (int32_t)(number % MAX_IN_FLIGHT);
     in_flight_phase *of = &own->stores[place];
     store_fill(own, launch, of, at);
-    int64_t due_ns;
-    bool by_lanes;
-    if (!store_due(own, launch, of, number, &orders, &due_ns))
+    const int64_t due_ns = store_await(place);
+    if (due_ns < 0)
       return;
+    if (lane_number() == 0)
+      of->ready_ns = prem_clock_ns();
+    bool by_lanes;
     if (!writeback_start(own, launch, of, moves_at(own, launch, 2 * CHUNK + place), due_ns,
                          &by_lanes))
       return;
@@ -298,6 +266,20 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
 __device__ __forceinline__ prem_device_move *
 moves_of_store(block_state *own, const prem_launch &launch, uint32_t number) {
   return moves_at(own, launch, 2 * CHUNK + (int32_t)(number % MAX_IN_FLIGHT));
+}
+
+/** Until an order is there. @return whether it is; else the run is over: the starter has ended,
+ *  which it does when the run is stopped as well. */
+__device__ __forceinline__ bool order_await(block_state *own, uint32_t number) {
+  const volatile int32_t *closing = &own->closing;
+  uint64_t *order = &own->order[number % MAX_IN_FLIGHT];
+  const uint32_t parity = number / MAX_IN_FLIGHT & 1u;
+  for (;;) {
+    const bool closed = *closing; /* before the look: orders come before it */
+    const bool there = __any_sync(FULL_WARP, barrier_doze(order, parity));
+    if (there || __all_sync(FULL_WARP, closed))
+      return there;
+  }
 }
 
 /** From when an ordered writeback may start. The starter knows it of a joined one; the writer waits

@@ -267,22 +267,18 @@ static void block_tables_free(block_tables *tables) {
 static cudaError_t block_tables_new(const prem_program *program, prem_cuda_program *out,
                                     block_tables *tables) {
   const size_t plans = (size_t)program->plan_count;
-  size_t pairs = 1, memory_phases = 0, writebacks = 0;
+  size_t pairs = 1, memory_phases = 0;
   for (int32_t t = 0; t < program->schedule->task_count; ++t)
     pairs += (size_t)program->schedule->tasks[t].block_count;
-  for (int32_t b = 0; b < program->block_count; ++b) { /* by all plans the same */
-    const int32_t of_writer = out->gates ? 0 : program->blocks[b].phase_count[PREM_WRITEBACK];
-    memory_phases += (size_t)program->blocks[b].memory_count;
-    writebacks += (size_t)of_writer;
-  }
-  const size_t moves = plans * (memory_phases + writebacks) * (size_t)out->launch.max_moves;
+  for (int32_t b = 0; b < program->block_count; ++b)
+    memory_phases += (size_t)program->blocks[b].memory_count; /* by all plans the same */
+  const size_t moves = plans * memory_phases * (size_t)out->launch.max_moves;
   out->block_tasks = calloc(pairs, sizeof *out->block_tasks);
-  *tables =
-      (block_tables){.blocks = calloc(plans * (size_t)program->block_count, sizeof *tables->blocks),
-                     .records = calloc(plans * ((size_t)program->record_count + writebacks) + 1,
-                                       sizeof *tables->records),
-                     .moves = calloc(moves + 1, sizeof *tables->moves),
-                     .tasks = out->block_tasks};
+  *tables = (block_tables){
+      .blocks = calloc(plans * (size_t)program->block_count, sizeof *tables->blocks),
+      .records = calloc(plans * (size_t)program->record_count + 1, sizeof *tables->records),
+      .moves = calloc(moves + 1, sizeof *tables->moves),
+      .tasks = out->block_tasks};
   if (tables->blocks && tables->records && tables->moves && tables->tasks)
     return cudaSuccess;
   block_tables_free(tables);
@@ -447,28 +443,16 @@ void prem_cuda_tile_make(const prem_program *program, const prem_cuda_arrays *ar
   }
 }
 
-/* The other half of a joined pair: the starter releases both. */
-static bool is_ordered(const prem_block_program *block, int32_t i) {
-  return (block->memory[i].flags & PREM_RECORD_JOIN_NEXT) ||
-         (i > 0 && (block->memory[i - 1].flags & PREM_RECORD_JOIN_NEXT));
-}
-
-/* The starter's table has both kinds of phases, of best-effort tasks prefetches alone. The writer's
- * has the writebacks; a session has none. */
+/* Best-effort tasks have a table of prefetches and one of writebacks, all others one of both. */
 static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays,
                          const prem_block_program *block, const block_task *tasks,
                          const prem_cuda_program *out, block_tables *tables) {
-  for (int of_writer = 0; of_writer < 2; ++of_writer)
-    for (int32_t i = 0; i < block->memory_count; ++i) {
-      const bool is_store = block->memory[i].phase == PREM_WRITEBACK;
-      if (of_writer ? !is_store || out->gates : is_store && out->ahead)
-        continue;
-      prem_device_record *record = &tables->records[tables->record_count++];
-      memory_record(program, arrays, out, &block->memory[i], tasks, record,
-                    &tables->moves[tables->memory_count++ * out->launch.max_moves]);
-      if (of_writer && is_ordered(block, i))
-        record->flags |= PREM_DEVICE_ORDERED;
-    }
+  for (int of_stores = 0; of_stores < 2; ++of_stores)
+    for (int32_t i = 0; i < block->memory_count; ++i)
+      if (of_stores == (out->ahead && block->memory[i].phase == PREM_WRITEBACK))
+        memory_record(program, arrays, out, &block->memory[i], tasks,
+                      &tables->records[tables->record_count++],
+                      &tables->moves[tables->memory_count++ * out->launch.max_moves]);
   for (int32_t i = 0; i < block->compute_count; ++i)
     tables->records[tables->record_count++] =
         device_record(program, out, &block->compute[i], tasks);
@@ -486,8 +470,8 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
     tasks[t] = (block_task){.number = to->task_count++, .first_port = ports};
     ports += view_count(&program->schedule->tasks[t]);
   }
-  to->store_count = out->gates ? 0 : block->phase_count[PREM_WRITEBACK];
-  to->memory_count = block->memory_count - (out->ahead ? to->store_count : 0);
+  to->store_count = out->ahead ? block->phase_count[PREM_WRITEBACK] : 0;
+  to->memory_count = block->memory_count - to->store_count;
   to->compute_count = block->compute_count;
   memcpy(to->phase_count, block->phase_count, sizeof to->phase_count);
   to->in_bytes = block->in_bytes;
