@@ -125,21 +125,25 @@ typedef struct sets_run {
 } sets_run;
 
 /* What weighs most of it; NULL: nothing was said. */
-static const char *reason_of(const prem_diag *found) {
+static const prem_problem *worst_of(const prem_diag *found) {
   const prem_problem *worst = NULL;
   for (size_t i = 0; i < prem_diag_count(found); ++i)
     if (!worst || prem_diag_at(found, i)->severity > worst->severity)
       worst = prem_diag_at(found, i);
-  return worst ? worst->reason : NULL;
+  return worst;
 }
 
-/* One that cannot be fitted is a finding, and no end of the others. */
+/* One that cannot be fitted is a finding, and no end of the others. `name` NULL: its file cannot be
+ * read. */
 static void note_end(sets_run *run, const char *name, prem_status status, const prem_diag *found) {
-  const char *reason = reason_of(found);
+  const prem_problem *worst = worst_of(found);
+  const char *reason = worst ? worst->reason : NULL;
   if (status == PREM_OK && reason)
     prem_findings_note(run->findings, "%s: %s", name, reason);
   if (status == PREM_OK)
     return;
+  if (!name)
+    name = worst ? worst->file : "a file";
   ++run->failed;
   run->failure = status;
   snprintf(run->why, sizeof run->why, "%s: %s", name, reason ? reason : prem_status_text(status));
@@ -173,7 +177,7 @@ static prem_status fit_set(sets_run *run, int32_t number, double fit_s) {
   if (status == PREM_OK && !fit->comparison)
     prem_findings_note(run->findings, "%s: no time was left to compare the plan.", schedule->name);
   if (has_ended)
-    note_end(run, schedule ? schedule->name : kind_of(run->all, number), status, found);
+    note_end(run, schedule ? schedule->name : NULL, status, found);
   prem_diag_free(found);
   prem_fit_free(fit);
   prem_schedule_free(schedule);
