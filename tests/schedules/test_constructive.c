@@ -60,6 +60,31 @@ TEST(two_buffers_fetch_ahead) {
   assert_start(schedule, "a", 0, 2, PREM_COMPUTE, 76);
 }
 
+static const char *streaming(const char *settings) {
+  return file_of("blocks = 1; buffers = 2;",
+                 text("{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 6; %s"
+                      " prefetch: { wcet_ns = 25L; }; compute: { wcet_ns = 17L; };"
+                      " writeback: { wcet_ns = 12L; }; }",
+                      settings));
+}
+
+/* The memory unit never rests but for the last tile's compute: 6 times 37 and 17, and 5 once since
+ * nothing is there to write. */
+TEST(a_prefetch_comes_before_the_writeback_of_the_tile_before) {
+  OWNED(prem_schedule) *schedule = prepared_schedule(streaming(""));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 25);
+  assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 50);
+  assert_start(schedule, "a", 0, 2, PREM_PREFETCH, 62);
+  assert_start(schedule, "a", 0, 1, PREM_WRITEBACK, 87);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 227);
+}
+
+TEST(a_deadline_that_tile_after_tile_misses_is_kept) {
+  OWNED(prem_schedule) *schedule =
+      prepared_schedule(streaming("period_ns = 240L; deadline_ns = 227L;"));
+  assert_start(schedule, "a", 0, 5, PREM_WRITEBACK, 215);
+}
+
 TEST(starts_lie_on_the_clock_grid) {
   OWNED(prem_schedule) *schedule =
       prepared_schedule(file_of("blocks = 1; clock_step_ns = 32L;", one_task));

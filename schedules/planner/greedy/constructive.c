@@ -7,6 +7,9 @@
  * again: this is fast and correct, not optimal. `objective` makes no difference: the order serves
  * the makespan as it serves the deadlines.
  *
+ * That is done in two orders, and the better plan taken: tile after tile, and with each tile's
+ * prefetch before the writeback of the tile before it, where there are buffers for both.
+ *
  * A round, one tile on every block of the task, starts each of its phases together if the task is
  * `together`, or a gang (it has a demand on a resource counted per task); otherwise its tiles are
  * placed one by one. Every use of a unit, a buffer or a resource is kept guard_ns longer, units and
@@ -48,6 +51,12 @@ typedef struct lateness {
   char waited[160];
 } lateness;
 
+/* A tile whose writeback has no place yet. */
+typedef struct open_tile {
+  prem_round round;  /* `task` NULL: there is none */
+  int64_t placement; /* of the writeback, among the draft's */
+} open_tile;
+
 typedef struct construction {
   const prem_planning *planning;
   const prem_schedule *schedule;
@@ -58,6 +67,8 @@ typedef struct construction {
   int64_t *sequence; /* of jobs, as they are placed */
   prem_placer placer;
   prem_repair *repair;  /* NULL: there is no plan to keep */
+  bool ahead;           /* a writeback is placed after the next tile's prefetch */
+  open_tile *open;      /* [position], with `ahead` */
   int32_t depth;        /* of pipelines of joined phases; 0: none are wanted */
   bool *piped;          /* [task]: its jobs are pipelines; NULL: none are */
   prem_data_gaps *gaps; /* NULL: there are none to keep */
@@ -236,6 +247,15 @@ static void note_phase(const construction *c, const prem_round *r, prem_phase ph
   of->last_start_ns = prem_max_i64(of->last_start_ns, start_ns);
 }
 
+static void keep_phase(construction *c, const prem_round *r, prem_phase phase) {
+  c->draft->placements[c->draft->count++] = (prem_placement){.start_ns = r->start_ns[phase],
+                                                             .task = r->task_index,
+                                                             .job = r->job,
+                                                             .tile = r->tile,
+                                                             .count = r->count,
+                                                             .phase = phase};
+}
+
 static prem_status place_round(construction *c, prem_round *r, job *of) {
   bool as_it_was[PREM_PHASE_COUNT] = {false};
   prem_status status = c->repair
@@ -246,14 +266,59 @@ static prem_status place_round(construction *c, prem_round *r, job *of) {
       continue;
     note_phase(c, r, (prem_phase)p, of);
     if (!as_it_was[p])
-      c->draft->placements[c->draft->count++] = (prem_placement){.start_ns = r->start_ns[p],
-                                                                 .task = r->task_index,
-                                                                 .job = r->job,
-                                                                 .tile = r->tile,
-                                                                 .count = r->count,
-                                                                 .phase = (prem_phase)p};
+      keep_phase(c, r, (prem_phase)p);
   }
   return status;
+}
+
+/* ---- a tile's prefetch before the last one's writeback --------------------------------------- */
+
+/* The writeback of the tile at a position gets its place, if it has none yet. */
+static prem_status close_tile(construction *c, int32_t position, job *of) {
+  prem_round *r = &c->open[position].round;
+  if (!r->task)
+    return PREM_OK;
+  const prem_placing_limits limits = {
+      .fixed_ns = {r->start_ns[PREM_PREFETCH], r->start_ns[PREM_COMPUTE], -1},
+      .last_start_ns = INT64_MAX,
+      .due_ns = INT64_MAX};
+  prem_status status = prem_placer_use_buffers(&c->placer, r, -1);
+  if (!status && !prem_placer_find(&c->placer, r, r->start_ns[PREM_PREFETCH], &limits))
+    status = PREM_ERR_INFEASIBLE;
+  if (!status)
+    status = prem_placer_use_buffers(&c->placer, r, 1);
+  if (!status)
+    status = prem_placer_use_phase(&c->placer, r, PREM_WRITEBACK, 1);
+  if (!status)
+    note_phase(c, r, PREM_WRITEBACK, of);
+  c->draft->placements[c->open[position].placement].start_ns = r->start_ns[PREM_WRITEBACK];
+  r->task = NULL;
+  return status;
+}
+
+/* Its buffers are kept until where its writeback would be now: the next prefetch may move that. */
+static prem_status place_open(construction *c, prem_round *r, job *of) {
+  if (!prem_placer_find(&c->placer, r, of->earliest_ns, NULL))
+    return PREM_ERR_INFEASIBLE;
+  prem_status status = prem_placer_use_buffers(&c->placer, r, 1);
+  for (int p = 0; p < PREM_PHASE_COUNT && !status; ++p) {
+    keep_phase(c, r, (prem_phase)p);
+    if (p == PREM_WRITEBACK)
+      continue;
+    status = prem_placer_use_phase(&c->placer, r, (prem_phase)p, 1);
+    note_phase(c, r, (prem_phase)p, of);
+  }
+  if (!status)
+    status = close_tile(c, r->position, of);
+  c->open[r->position] = (open_tile){*r, c->draft->count - 1};
+  return status;
+}
+
+/* Does a task gain by it, if anything does? One tile on each block has no next one. */
+static bool goes_ahead(const prem_placer *placer, const prem_task *task) {
+  return placer->schedule->platform.buffers > 1 && task->phase[PREM_PREFETCH].exists &&
+         task->phase[PREM_COMPUTE].exists && task->phase[PREM_WRITEBACK].exists &&
+         task->tile_count > task->block_count && !prem_placer_by_rounds(placer, task);
 }
 
 /* A task's jobs come one after the other: their blocks belong to none but them. */
@@ -310,13 +375,18 @@ static prem_status place_job(construction *c, job *of) {
   int32_t step = prem_placer_by_rounds(&c->placer, task) ? task->block_count : 1;
   int64_t tile = (int64_t)prem_planning_warmup(c->planning, task) * task->block_count;
   prem_status status = PREM_OK;
+  const bool ahead = c->ahead && goes_ahead(&c->placer, task);
   for (; tile < task->tile_count && !status; tile += step) {
     int64_t left = task->tile_count - tile;
     prem_round r = prem_round_of(c->schedule, of->task, of->number, (int32_t)tile,
                                  left < step ? (int32_t)left : step);
-    status = prem_placer_gives_up(&c->placer) ? PREM_ERR_INTERRUPTED : place_round(c, &r, of);
+    status = prem_placer_gives_up(&c->placer) ? PREM_ERR_INTERRUPTED
+             : ahead                          ? place_open(c, &r, of)
+                                              : place_round(c, &r, of);
     look_at_clock(c);
   }
+  for (int32_t position = 0; ahead && position < task->block_count && !status; ++position)
+    status = close_tile(c, position, of);
   of->end_ns = prem_max_i64(of->end_ns, of->first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
   return status;
 }
@@ -470,6 +540,10 @@ static prem_status prepare(construction *c) {
     status = list_jobs(c);
   if (!status)
     status = prem_placer_open(&c->placer, c->planning);
+  if (!status && c->ahead) {
+    c->open = calloc((size_t)c->schedule->platform.blocks, sizeof *c->open);
+    status = c->open ? PREM_OK : PREM_ERR_MEMORY;
+  }
   if (!status)
     status = make_placements(c);
   if (!status && c->depth) {
@@ -552,13 +626,14 @@ static prem_status place_apart(construction *c) {
 }
 
 static prem_status construct(const prem_planning *planning, prem_repair *repair, int32_t depth,
-                             prem_draft *out) {
+                             bool ahead, prem_draft *out) {
   const prem_schedule *schedule = planning->schedule;
   *out = (prem_draft){0};
   construction c = {.planning = planning,
                     .schedule = schedule,
                     .guard_ns = schedule->platform.guard_ns,
                     .repair = repair,
+                    .ahead = ahead,
                     .depth = depth,
                     .draft = out};
   prem_status status = prepare(&c);
@@ -571,19 +646,49 @@ static prem_status construct(const prem_planning *planning, prem_repair *repair,
   }
   if (c.placer.schedule)
     prem_placer_close(&c.placer);
-  PREM_FREE(c.order, c.first_job, c.jobs, c.sequence, c.piped, c.later_ns, c.late);
+  PREM_FREE(c.order, c.first_job, c.jobs, c.sequence, c.piped, c.later_ns, c.late, c.open);
   prem_data_gaps_free(c.gaps);
   return status;
 }
 
+/* Would the other order of writebacks make a difference? */
+static bool may_go_ahead(const prem_planning *planning) {
+  const prem_schedule *schedule = planning->schedule;
+  prem_placer placer = {.planning = planning, .schedule = schedule};
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (goes_ahead(&placer, &schedule->tasks[t]))
+      return true;
+  return false;
+}
+
+/* Both orders of writebacks, and the plan that is in time, or shorter. */
 prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out) {
-  return construct(planning, NULL, 0, out);
+  prem_status status = construct(planning, NULL, 0, false, out);
+  const bool is_one_shot = planning->schedule->period_lcm_ns == 0;
+  if ((status != PREM_OK || !is_one_shot) && status != PREM_ERR_INFEASIBLE)
+    return status;
+  if (!may_go_ahead(planning))
+    return status;
+  prem_planning quiet = *planning;
+  prem_draft other;
+  quiet.diag = NULL;
+  quiet.limits = NULL;
+  const prem_status tried = construct(&quiet, NULL, 0, true, &other);
+  if (tried == PREM_OK &&
+      (status == PREM_ERR_INFEASIBLE || other.hyperperiod_ns < out->hyperperiod_ns)) {
+    const prem_draft longer = *out;
+    *out = other;
+    other = longer;
+    status = PREM_OK;
+  }
+  PREM_FREE(other.placements, other.slots);
+  return tried == PREM_ERR_MEMORY ? tried : status;
 }
 
 prem_status prem_plan_repair(const prem_planning *planning, prem_repair *repair, prem_draft *out) {
-  return construct(planning, repair, 0, out);
+  return construct(planning, repair, 0, false, out);
 }
 
 prem_status prem_plan_pipelines(const prem_planning *planning, int32_t depth, prem_draft *out) {
-  return construct(planning, NULL, depth, out);
+  return construct(planning, NULL, depth, false, out);
 }
