@@ -179,7 +179,8 @@ TEST(a_gap_below_a_turnaround_is_refused) {
   assert_exact(1, "period_ns = 480L;", PREM_WRITEBACK, "of the hyperperiod before");
 }
 
-TESTS(a_turnaround_of_one_is_one, 2 * PREM_PHASE_COUNT) {
+/* With two buffers nothing comes right after a writeback: so all but that one. */
+TESTS(a_turnaround_of_one_is_one, 2 * PREM_PHASE_COUNT - 1) {
   OWNED(prem_schedule) *schedule = block_of(1 + _i / PREM_PHASE_COUNT, 0, 1, "");
   ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
   assert_kept(schedule);

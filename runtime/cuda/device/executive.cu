@@ -191,11 +191,7 @@ __device__ void block_open(const prem_launch &launch, const prem_device_block *b
     room += block->capacity[phase];
   }
   start->memory_count = block->memory_count;
-#if PREM_GATED
-  start->store_records = block->store;
-  start->store_moves = block->moves + (int64_t)block->memory_count * launch.max_moves;
-  start->store_count = block->store_count;
-#endif
+  stores_open(start, launch, block);
   start->compute_count = block->compute_count;
   start->issued = 0;
   start->closing = 0;

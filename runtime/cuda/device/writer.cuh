@@ -182,6 +182,14 @@ __device__ __forceinline__ void writeback_end(block_state *own, const prem_launc
 
 #if PREM_GATED
 
+/** The writer's table at its start. One thread. */
+__device__ __forceinline__ void stores_open(block_state *own, const prem_launch &launch,
+                                            const prem_device_block *block) {
+  own->store_records = block->store;
+  own->store_moves = block->moves + (int64_t)block->memory_count * launch.max_moves;
+  own->store_count = block->store_count;
+}
+
 /** Send a record of the writer's table on its way into an entry, when that is free, and its moves.
  *  @return false: stopped. One warp. */
 __device__ __forceinline__ bool store_bring(block_state *own, const prem_launch &launch,
@@ -262,6 +270,9 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
 }
 
 #else
+
+__device__ __forceinline__ void stores_open(block_state *, const prem_launch &,
+                                            const prem_device_block *) {}
 
 __device__ __forceinline__ prem_device_move *
 moves_of_store(block_state *own, const prem_launch &launch, uint32_t number) {

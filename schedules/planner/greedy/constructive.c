@@ -661,13 +661,22 @@ static bool may_go_ahead(const prem_planning *planning) {
   return false;
 }
 
+/* The second order takes as long as the first one, or twice that: is there time for it, and some
+ * left? */
+static bool has_time_for_both(const prem_planning *planning, double first_s) {
+  const prem_search_limits *limits = planning->limits;
+  const int64_t limit_ns = limits ? limits->options->time_limit_ns : 0;
+  return limit_ns <= 0 || 4 * first_s < (double)limit_ns * 1e-9;
+}
+
 /* Both orders of writebacks, and the plan that is in time, or shorter. */
 prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out) {
+  const double began_s = prem_host_clock_s();
   prem_status status = construct(planning, NULL, 0, false, out);
   const bool is_one_shot = planning->schedule->period_lcm_ns == 0;
   if ((status != PREM_OK || !is_one_shot) && status != PREM_ERR_INFEASIBLE)
     return status;
-  if (!may_go_ahead(planning))
+  if (!may_go_ahead(planning) || !has_time_for_both(planning, prem_host_clock_s() - began_s))
     return status;
   prem_planning quiet = *planning;
   prem_draft other;
