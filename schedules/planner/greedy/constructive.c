@@ -673,18 +673,17 @@ static bool has_time_for_both(const prem_planning *planning, double first_s) {
 prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out) {
   const double began_s = prem_host_clock_s();
   prem_status status = construct(planning, NULL, 0, false, out);
-  const bool is_one_shot = planning->schedule->period_lcm_ns == 0;
-  if ((status != PREM_OK || !is_one_shot) && status != PREM_ERR_INFEASIBLE)
-    return status;
-  if (!may_go_ahead(planning) || !has_time_for_both(planning, prem_host_clock_s() - began_s))
+  const bool is_late = status == PREM_ERR_INFEASIBLE;
+  const bool may_be_shorter = status == PREM_OK && planning->schedule->period_lcm_ns == 0 &&
+                              has_time_for_both(planning, prem_host_clock_s() - began_s);
+  if ((!is_late && !may_be_shorter) || !may_go_ahead(planning))
     return status;
   prem_planning quiet = *planning;
   prem_draft other;
   quiet.diag = NULL;
   quiet.limits = NULL;
   const prem_status tried = construct(&quiet, NULL, 0, true, &other);
-  if (tried == PREM_OK &&
-      (status == PREM_ERR_INFEASIBLE || other.hyperperiod_ns < out->hyperperiod_ns)) {
+  if (tried == PREM_OK && (is_late || other.hyperperiod_ns < out->hyperperiod_ns)) {
     const prem_draft longer = *out;
     *out = other;
     other = longer;
