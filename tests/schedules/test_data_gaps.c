@@ -212,7 +212,8 @@ TESTS(random_chains_leave_time_to_tell, 2) {
 
 TEST(the_exact_engine_leaves_time_to_tell) {
   int shorter = 0;
-  for (uint32_t seed = 0; seed < SETS / 10 && prem_solver_name(); ++seed) {
+  /* further ones until it has a plan of its own: the constructive one is mostly optimal */
+  for (uint32_t seed = 0; prem_solver_name() && seed < (shorter > 0 ? SETS / 10 : SETS); ++seed) {
     OWNED(prem_schedule) *schedule = schedule_from_text(chain(seed, false));
     const prem_planning planning = {
         .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
