@@ -68,8 +68,7 @@ static const char *streaming(const char *settings) {
                       settings));
 }
 
-/* The memory unit never rests but for the last tile's compute: 6 times 37 and 17, and 5 once since
- * nothing is there to write. */
+/* The memory unit has 6 times 25 and 12, and rests for 5 while the last tile is computed. */
 TEST(a_prefetch_comes_before_the_writeback_of_the_tile_before) {
   OWNED(prem_schedule) *schedule = prepared_schedule(streaming(""));
   assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 25);
