@@ -162,18 +162,23 @@ __device__ __noinline__ int64_t gate_ask(int32_t warp, in_flight_phase *of, int6
  * All that a phase needs is there: wait until the gate lets it in. One warp. Mostly the next window
  * is far, and one comparison says so.
  *
+ * @param ready_ns  each lane's reading of the clock, when all was there
+ * @param due_ns    the phase may not start before
  * @param quiet_ns  what gate_prepare() has returned
  * @return the gate's reading of the clock, from which the bound counts; -1: stopped
  */
-__device__ __forceinline__ int64_t gate_pass(int32_t warp, in_flight_phase *of, int64_t due_ns,
-                                             int64_t quiet_ns) {
-  const int64_t now_ns = agreed_instant(due_ns);
+__device__ __forceinline__ int64_t gate_pass(int32_t warp, in_flight_phase *of, int64_t ready_ns,
+                                             int64_t due_ns, int64_t quiet_ns) {
+  int64_t now_ns = __shfl_sync(FULL_WARP, (long long)ready_ns, 0);
+  if (now_ns < due_ns)
+    now_ns = agreed_instant(due_ns);
   return now_ns < quiet_ns ? now_ns : gate_ask(warp, of, now_ns);
 }
 
-/** Both. */
-__device__ __forceinline__ int64_t gate_await(int32_t warp, in_flight_phase *of, int64_t due_ns) {
-  return gate_pass(warp, of, due_ns, gate_prepare(warp, of));
+/** Both, of a phase that may start at once. */
+__device__ __forceinline__ int64_t gate_await(int32_t warp, in_flight_phase *of) {
+  const int64_t quiet_ns = gate_prepare(warp, of);
+  return gate_pass(warp, of, prem_clock_ns(), 0, quiet_ns);
 }
 
 /** A phase is written down: count it, and what the gate did to it. One lane. */
@@ -243,10 +248,8 @@ __device__ __forceinline__ void gates_open(block_state *) {}
 __device__ __forceinline__ int64_t gate_prepare(int32_t, in_flight_phase *) {
   return 0;
 }
-__device__ __forceinline__ int64_t gate_pass(int32_t, in_flight_phase *, int64_t due_ns, int64_t) {
-  return due_ns;
-}
-__device__ __forceinline__ int64_t gate_await(int32_t, in_flight_phase *, int64_t due_ns) {
+__device__ __forceinline__ int64_t gate_pass(int32_t, in_flight_phase *, int64_t, int64_t due_ns,
+                                             int64_t) {
   return due_ns;
 }
 __device__ __forceinline__ void all_ended_count(block_state *, const in_flight_phase *,

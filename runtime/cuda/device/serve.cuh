@@ -389,9 +389,12 @@ __device__ __forceinline__ bool tile_fetch(block_state *own, const prem_launch &
                                            uint32_t count, int64_t taken_ns) {
   in_flight_phase *of = &own->fetches[0];
   uint64_t *full = &own->full[count % RING];
-  const copy_request now = {bytes_at(own, launch.buffers_at + own->memory_table.in_at[0]), full,
-                            moves_at(own, launch, 0), of->record.move_count};
-  const int64_t due_ns = gate_await(STARTER, of, 0);
+  const prem_device_move *moves = moves_at(own, launch, 0);
+  unsigned char *buffer = bytes_at(own, launch.buffers_at + own->memory_table.in_at[0]);
+  const copy_request now = {
+      buffer, full, moves, of->record.move_count,
+      prem_first_copy(moves, of->record.move_count, port_at(own, launch, 0), buffer)};
+  const int64_t due_ns = gate_await(STARTER, of);
   if (due_ns < 0)
     return false;
   int64_t issued_ns = 0;
@@ -461,14 +464,13 @@ __device__ __forceinline__ bool tile_store(block_state *own, const prem_launch &
                                            const prem_device_server *server, serve_hand *hand) {
   in_flight_phase *of = &own->stores[0];
   const prem_device_move *moves = moves_at(own, launch, 1);
-  const store_request first = store_prepare(own, launch, of, moves);
+  const first_copy first = store_prepare(own, launch, of, moves);
   if (lane_number() == 0)
     of->ready_ns = prem_clock_ns();
-  const int64_t due_ns = gate_await(WRITER, of, 0);
+  const int64_t due_ns = gate_await(WRITER, of);
   if (due_ns < 0)
     return false;
-  store_start(own, of, first, due_ns);
-  const bool by_lanes = writeback_issue(own, launch, of, moves, first.box.x >= 0);
+  const bool by_lanes = writeback_start(own, launch, of, moves, first, due_ns);
   const uint64_t ticket = ticket_draw(server, hand);
   writeback_land(launch, by_lanes);
   const int64_t end_ns = __shfl_sync(FULL_WARP, (long long)prem_clock_ns(), 0);
