@@ -514,7 +514,6 @@ template <bool TURNS> __device__ __noinline__ bool tile_work(int32_t number, uin
     hand->bytes += (uint64_t)own->stores[0].record.job_release_ns;
   }
   write_to_trace(&own->fetches[0], &own->computes[0], &own->stores[0]);
-  all_ended_count(own, &own->fetches[0], &own->computes[0], &own->stores[0]);
   return true;
 }
 

@@ -443,7 +443,8 @@ __device__ __forceinline__ bool step_await(block_state *own, const prem_launch &
   start->ready_ns = prem_clock_ns();
   if (goes_on && pair) /* a step after the prefetch, whose bytes others wait for */
     writeback_order(own, my->ordered++, start->ready_ns, start->due_ns + launch.clock_step_ns);
-  if (goes_on && __any_sync(FULL_WARP, start->due_ns - start->ready_ns > 4 * LOOK_NS))
+  if (!PREM_GATED && goes_on &&
+      __any_sync(FULL_WARP, start->due_ns - start->ready_ns > 4 * LOOK_NS))
     goes_on = far_sleep(start->due_ns);
   return goes_on;
 }

@@ -202,9 +202,17 @@ __device__ __forceinline__ bool store_bring(block_state *own, const prem_launch 
   return true;
 }
 
-/** It is there: fill the rest of its entry. One warp. */
-__device__ __forceinline__ void store_fill(block_state *own, const prem_launch &launch,
-                                           in_flight_phase *of, const table_position &at) {
+/** A writeback that only waits for what it needs. */
+struct store_ready {
+  first_copy first;
+  int64_t quiet_ns; /* see gate_prepare() */
+};
+
+/** It is there: fill the rest of its entry, and make ready what can be. One warp. */
+__device__ __forceinline__ store_ready store_fill(block_state *own, const prem_launch &launch,
+                                                  const table_position &at, uint32_t number) {
+  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT);
+  in_flight_phase *of = &own->stores[place];
   ring_arrive();
   if (lane_number() == 0) {
     of->origin_ns = at.origin_ns;
@@ -214,6 +222,8 @@ __device__ __forceinline__ void store_fill(block_state *own, const prem_launch &
     came_set(of, 0);
   }
   __syncwarp();
+  return store_ready{store_prepare(own, launch, of, moves_at(own, launch, 2 * CHUNK + place)),
+                     gate_prepare(WRITER, of)};
 }
 
 /** The output buffers of the next hyperperiod: see rotate_buffers(). One warp. */
@@ -229,41 +239,50 @@ __device__ __noinline__ void rotate_outputs(void) {
   __syncwarp();
 }
 
+/** Step to the writer's next record. */
+__device__ __forceinline__ void store_step(block_state *own, table_position *at) {
+  if (++at->index < at->count)
+    return;
+  position_wrap(own, at);
+  if (own->rotates)
+    rotate_outputs();
+}
+
 /**
  * The writer: writebacks one after the other, in the order of a table of its own, so that the
- * starter has nothing to do with them. While one flies the next one's record comes.
+ * starter has nothing to do with them. While one flies the next one is made ready, and the record
+ * of the one after it comes.
  */
 __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch &launch) {
   table_position at = position_at_start(own, own->store_count);
   if (at.count == 0 || !store_bring(own, launch, 0, 0))
     return;
+  store_ready next = store_fill(own, launch, at, 0);
+  int32_t coming = at.count > 1;
+  bool goes_on = store_bring(own, launch, coming, 1);
 #pragma unroll 1
-  for (uint32_t number = 0; at.hyperperiod < launch.hyperperiods; ++number) {
+  for (uint32_t number = 0; goes_on; ++number) {
     const int32_t place = (int32_t)(number % MAX_IN_FLIGHT);
     in_flight_phase *of = &own->stores[place];
-    store_fill(own, launch, of, at);
-    const prem_device_move *moves = moves_at(own, launch, 2 * CHUNK + place);
-    const first_copy first = store_prepare(own, launch, of, moves);
-    const int64_t quiet_ns = gate_prepare(WRITER, of);
     const int64_t due_ns = store_await(place);
     if (due_ns < 0)
       return;
     const int64_t ready_ns = prem_clock_ns();
-    const int64_t passed_ns = gate_pass(WRITER, of, ready_ns, due_ns, quiet_ns);
+    const int64_t passed_ns = gate_pass(WRITER, of, ready_ns, due_ns, next.quiet_ns);
     if (passed_ns < 0)
       return;
     if (lane_number() == 0)
       of->ready_ns = ready_ns;
-    const bool by_lanes = writeback_start(own, launch, of, moves, first, passed_ns);
-    if (++at.index == at.count) {
-      position_wrap(own, &at);
-      if (own->rotates)
-        rotate_outputs();
+    const bool by_lanes = writeback_start(own, launch, of, moves_at(own, launch, 2 * CHUNK + place),
+                                          next.first, passed_ns);
+    store_step(own, &at);
+    goes_on = at.hyperperiod < launch.hyperperiods;
+    if (goes_on) {
+      next = store_fill(own, launch, at, number + 1u);
+      coming = coming + 1 < at.count ? coming + 1 : 0;
+      goes_on = store_bring(own, launch, coming, number + 2u);
     }
-    const bool goes_on = store_bring(own, launch, at.index, number + 1u);
     writeback_end(own, launch, of, number, by_lanes);
-    if (!goes_on)
-      return;
   }
 }
 
