@@ -222,19 +222,6 @@ __device__ __forceinline__ void store_fill(block_state *own, const prem_launch &
   __syncwarp();
 }
 
-/** The output buffers of the next hyperperiod: see rotate_buffers(). One warp. */
-__device__ __noinline__ void rotate_outputs(void) {
-  block_state *own = shared();
-  const prem_device_block *block = &own->launch.blocks[own->plan_block];
-  int32_t *out_at = own->memory_table.out_at;
-  const int32_t lane = lane_number();
-  const int32_t at = lane < PREM_MAX_BUFFERS ? out_at[block->out_rotation[lane]] : 0;
-  __syncwarp();
-  if (lane < PREM_MAX_BUFFERS)
-    out_at[lane] = at;
-  __syncwarp();
-}
-
 /**
  * The writer: writebacks one after the other, in the order of a table of its own, so that the
  * starter has nothing to do with them. While one flies the next one's record comes.
@@ -257,11 +244,8 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
     if (!writeback_start(own, launch, of, moves_at(own, launch, 2 * CHUNK + place), due_ns,
                          &by_lanes))
       return;
-    if (++at.index == at.count) {
-      position_wrap(own, &at);
-      if (own->rotates)
-        rotate_outputs();
-    }
+    if (++at.index == at.count)
+      position_wrap(own, &at); /* buffers do not rotate: orders end within their hyperperiod */
     const bool goes_on = store_bring(own, launch, at.index, number + 1u);
     writeback_end(own, launch, of, number, by_lanes);
     if (!goes_on)
