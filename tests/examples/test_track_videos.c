@@ -391,7 +391,7 @@ static const struct {
     {"#!/bin/sh\necho nonsense\n", PREM_ERR_PARSE, 0, "does not begin with"},
     {"#!/bin/sh\nexec sleep 1000\n", PREM_ERR_TIMEOUT, 0, "no picture came for 300 ms"},
     {"#!/bin/sh\nprintf 'P5 16 16 255\\n'; head -c 256 /dev/zero; exec sleep 1000\n",
-     PREM_ERR_TIMEOUT, 1, "no picture came for 300 ms behind frame 0"},
+     PREM_ERR_TIMEOUT, 1, "no picture came for 300 ms after frame 0"},
     {"#!/bin/sh\nkill -9 $$\n", PREM_ERR_PARSE, 0, "it was killed"},
 };
 

@@ -443,7 +443,6 @@ __device__ __forceinline__ bool chunk_ends(const table_position &at) {
 }
 
 /** The buffers of the next hyperperiod, where tiles alive across its start rotate them. One warp.
- * In the executive of best-effort tasks the writer sees to the outputs of the memory table itself.
  */
 __device__ __noinline__ void rotate_buffers(bool memory) {
   block_state *own = shared();
@@ -459,8 +458,7 @@ __device__ __noinline__ void rotate_buffers(bool memory) {
   __syncwarp();
   if (lane < PREM_MAX_BUFFERS) {
     unit->in_at[lane] = in_at;
-    if (!PREM_GATED || !memory)
-      unit->out_at[lane] = out_at;
+    unit->out_at[lane] = out_at;
   }
   __syncwarp();
 }

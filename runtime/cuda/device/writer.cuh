@@ -226,28 +226,6 @@ __device__ __forceinline__ store_ready store_fill(block_state *own, const prem_l
                      gate_prepare(WRITER, of)};
 }
 
-/** The output buffers of the next hyperperiod: see rotate_buffers(). One warp. */
-__device__ __noinline__ void rotate_outputs(void) {
-  block_state *own = shared();
-  const prem_device_block *block = &own->launch.blocks[own->plan_block];
-  int32_t *out_at = own->memory_table.out_at;
-  const int32_t lane = lane_number();
-  const int32_t at = lane < PREM_MAX_BUFFERS ? out_at[block->out_rotation[lane]] : 0;
-  __syncwarp();
-  if (lane < PREM_MAX_BUFFERS)
-    out_at[lane] = at;
-  __syncwarp();
-}
-
-/** Step to the writer's next record. */
-__device__ __forceinline__ void store_step(block_state *own, table_position *at) {
-  if (++at->index < at->count)
-    return;
-  position_wrap(own, at);
-  if (own->rotates)
-    rotate_outputs();
-}
-
 /**
  * The writer: writebacks one after the other, in the order of a table of its own, so that the
  * starter has nothing to do with them. While one flies the next one is made ready, and the record
@@ -275,7 +253,8 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
       of->ready_ns = ready_ns;
     const bool by_lanes = writeback_start(own, launch, of, moves_at(own, launch, 2 * CHUNK + place),
                                           next.first, passed_ns);
-    store_step(own, &at);
+    if (++at.index == at.count)
+      position_wrap(own, &at); /* buffers do not rotate: orders end within their hyperperiod */
     goes_on = at.hyperperiod < launch.hyperperiods;
     if (goes_on) {
       next = store_fill(own, launch, at, number + 1u);
