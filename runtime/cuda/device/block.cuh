@@ -483,7 +483,8 @@ __device__ __forceinline__ void position_step(const block_state *own, table_posi
 
 /** Is a phase of these flags started at an instant of the plan? */
 __device__ __forceinline__ bool has_release(const prem_launch &launch, int32_t flags) {
-  return !PREM_GATED && launch.mode == PREM_MODE_TT && !(flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP));
+  return !PREM_GATED && launch.mode == PREM_MODE_TT &&
+         !(flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP));
 }
 
 /** When a record may start in this mode, on the clock. `lead_ns`: what passes between the instant
