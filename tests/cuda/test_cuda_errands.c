@@ -196,8 +196,10 @@ END_TEST
 #endif
 
 START_TEST(a_server_runs_without_a_critical_task) {
-  OWNED(prem_schedule) *schedule = server_alone();
+  OWNED(prem_schedule) *schedule = server_alone("");
+  OWNED(prem_schedule) *loaded = server_alone(LOAD_ALONE);
   end_with_their_runs("cuda", schedule, 0);
+  run_with_load("cuda", loaded);
 }
 END_TEST
 

@@ -54,8 +54,10 @@ TEST(runs_end_and_errands_with_them) {
 }
 
 TEST(a_server_runs_without_a_critical_task) {
-  OWNED(prem_schedule) *schedule = server_alone();
+  OWNED(prem_schedule) *schedule = server_alone("");
+  OWNED(prem_schedule) *loaded = server_alone(LOAD_ALONE);
   end_with_their_runs("cpu", schedule, 0);
+  run_with_load("cpu", loaded);
 }
 
 TEST(the_greater_priority_goes_first) {
