@@ -58,7 +58,7 @@ static prem_trace *trace_of(const prem_session *session) {
 
 /* The same without a critical task: one server on two blocks.
  * @param more  other tasks, on block 2 */
-static prem_schedule *server_alone(const char *more) {
+static inline prem_schedule *server_alone(const char *more) {
   const long long bound_ns = CROWD_PERIOD_NS / 50;
   return prepared_schedule(text(
       "version = 1; name = \"t\"; platform: { blocks = 3; clock_step_ns = %dL; best_effort: { "
@@ -161,7 +161,7 @@ static void *send(void *argument) {
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-static void send_from_many_threads(const char *backend, int32_t blocks) {
+static inline void send_from_many_threads(const char *backend, int32_t blocks) {
   OWNED(prem_schedule) *schedule = filter_and_servers(blocks, "");
   OWNED(prem_session) *session = open_on(backend, schedule);
   OWNED(prem_trace) *trace = trace_of(session);
@@ -209,7 +209,7 @@ static void send_all(prem_session *session, int32_t task) {
 }
 
 /* One block, whose tiles of `r` go first, but for a few of `s`, of which an errand has ten. */
-static void go_by_priority(const char *backend) {
+static inline void go_by_priority(const char *backend) {
   OWNED(prem_schedule) *schedule = filter_and_servers(1, "");
   OWNED(prem_session) *session = open_on(backend, schedule);
   OWNED(prem_trace) *trace = trace_of(session);
@@ -278,7 +278,7 @@ static void end_with_their_runs(const char *backend, prem_schedule *schedule, in
 }
 
 /* A server and a load, and nothing else: both get on, and the server's errands end. */
-static void run_with_load(const char *backend, prem_schedule *schedule) {
+static inline void run_with_load(const char *backend, prem_schedule *schedule) {
   end_with_their_runs(backend, schedule, 0);
   OWNED(prem_session) *session = open_on(backend, schedule);
   OWNED(prem_trace) *trace = trace_for(session, 100);
