@@ -677,10 +677,12 @@ cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_a
   CUDA_TRY(share_blocks(program, part, out));
   CUDA_TRY(placement_upload(program, sm_count, out));
   CUDA_TRY(state_allocate(program, sm_count, out));
-  prem_executive_lay_out(&out->launch, gates  ? prem_executive_live_bytes()
-                                       : part ? part->errands ? prem_executive_serving_bytes()
-                                                              : prem_executive_gated_bytes()
-                                              : prem_executive_bytes());
+  prem_executive_lay_out(&out->launch, gates   ? prem_executive_live_bytes()
+                                       : !part ? prem_executive_bytes()
+                                       : prem_errands_make(part->errands)
+                                           ? prem_executive_making_bytes()
+                                       : part->errands ? prem_executive_serving_bytes()
+                                                       : prem_executive_gated_bytes());
   if (gates)
     lay_out_gates(program, out);
   out->gates = NULL;
