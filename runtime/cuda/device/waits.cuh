@@ -75,6 +75,9 @@ __device__ __forceinline__ void fault_dwell(const block_state *own, int32_t who,
 __device__ __forceinline__ void fault_dwell(const block_state *, int32_t, int64_t = 0) {}
 #endif
 
+__device__ __forceinline__ void witness_tell(const block_state *, int32_t, int64_t, int64_t) {}
+#endif
+
 /** A phase's operands are at hand: until its instant. In best effort the gate has let it in. One
  *  lane. @return the reading that showed it */
 __device__ __forceinline__ int64_t instant_await(const block_state *own, int32_t who,
@@ -83,8 +86,6 @@ __device__ __forceinline__ int64_t instant_await(const block_state *own, int32_t
   fault_dwell(own, who, due_ns);
   return released_ns;
 }
-__device__ __forceinline__ void witness_tell(const block_state *, int32_t, int64_t, int64_t) {}
-#endif
 
 /** An instant is far: sleep until it is near. @return false: stopped. */
 __device__ __noinline__ bool far_sleep(int64_t due_ns) {
