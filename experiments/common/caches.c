@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caches of the host's cores. */
+/* The caches of the host's cores; a simulated machine has none. */
 #include "experiments/common/caches.h"
 
 #include <hwloc.h>
+#include <string.h>
 
 /** Those above the first core that this process may use. */
 static int32_t find_above(hwloc_topology_t topology, prem_cache *caches) {
@@ -33,8 +34,7 @@ int32_t prem_caches_find(const prem_backend *backend, prem_cache *caches) {
   if (prem_is_gpu(backend))
     return prem_gpu_caches_find(caches);
 #endif
-  (void)backend;
-  return find_on_host(caches);
+  return strcmp(prem_backend_name(backend), "sim") == 0 ? 0 : find_on_host(caches);
 }
 
 int64_t prem_largest_cache_bytes(const prem_backend *backend) {
