@@ -9,7 +9,8 @@ include(CMakePackageConfigHelpers)
 set(kernel_sources kernels/registry.c)
 if(with_cuda)
   foreach(executive IN ITEMS executive executive_convolution executive_gated executive_gated_convolution
-      executive_kcf executive_live executive_live_convolution executive_live_kcf executive_separate executive_serving)
+      executive_kcf executive_live executive_live_convolution executive_live_kcf executive_making executive_separate
+      executive_serving)
     list(APPEND kernel_sources runtime/cuda/device/${executive}.cu)
   endforeach()
   list(APPEND kernel_sources runtime/cuda/baselines/native_tiles.cu)

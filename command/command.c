@@ -118,19 +118,21 @@ void command_print_wrapped(const char *head, const char *text) {
   putchar('\n');
 }
 
+static void print_problem(const prem_problem *problem) {
+  if (command_quiet && problem->severity != PREM_ERROR)
+    return;
+  int length = prem_problem_format(problem, NULL, 0);
+  char *line = length < 0 ? NULL : malloc((size_t)length + 1);
+  if (!line)
+    return;
+  prem_problem_format(problem, line, (size_t)length + 1);
+  print_message("", line);
+  free(line);
+}
+
 void command_print_diag(const prem_diag *diag) {
-  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
-    const prem_problem *problem = prem_diag_at(diag, i);
-    if (command_quiet && problem->severity != PREM_ERROR)
-      continue;
-    int length = prem_problem_format(problem, NULL, 0);
-    char *line = length < 0 ? NULL : malloc((size_t)length + 1);
-    if (!line)
-      continue;
-    prem_problem_format(problem, line, (size_t)length + 1);
-    print_message("", line);
-    free(line);
-  }
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    print_problem(prem_diag_at(diag, i));
   if (prem_diag_dropped(diag))
     fprintf(stderr, "... and %zu more of the same kinds\n", prem_diag_dropped(diag));
 }
@@ -267,16 +269,19 @@ int command_open_schedule(const char *path, const char *profile, const prem_mach
   return status;
 }
 
-/* What the checker may have against a plan that is no mistake of the planner's. */
-static const char *plan_remedy(const prem_schedule *schedule, bool is_formula) {
-  /* Policies take given offsets as they are. */
-  if (schedule->policy.prefetch_offset_ns > 0 || schedule->policy.writeback_offset_ns > 0)
-    return "give `policy` longer offsets, or none; if that does not help, ";
-  if (is_formula)
-    return "its policy starts tiles where its formula says, whatever the resources allow: use "
-           "policy \"auto\", or give the resource more capacity or `per = \"task\"`; if that does "
-           "not help, ";
-  return "";
+/* A formula starts tiles where it says, whatever the resources allow: the user mends that in the
+ * file, so the first of the checker's errors is enough. */
+static void refuse_formula(const prem_schedule *schedule, const prem_diag *diag) {
+  size_t i = 0;
+  while (i + 1 < prem_diag_count(diag) && prem_diag_at(diag, i)->severity != PREM_ERROR)
+    print_problem(prem_diag_at(diag, i++));
+  print_problem(prem_diag_at(diag, i));
+  const bool has_offsets =
+      schedule->policy.prefetch_offset_ns > 0 || schedule->policy.writeback_offset_ns > 0;
+  command_error("%s: the plan of the policy's formula breaks rules (%zu in all): use policy "
+                "\"auto\", %sgive the resource more capacity or `per = \"task\"`",
+                schedule->path, prem_diag_errors(diag),
+                has_offsets ? "give `policy` longer offsets or none, or " : "or ");
 }
 
 int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem_status status,
@@ -285,12 +290,15 @@ int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem
   const bool is_formula = plan && strcmp(plan->policy, "auto") != 0;
   if (status == PREM_OK) {
     status = prem_adopt_plan(schedule, machine, plan, diag);
-    refused = status != PREM_OK;
+    refused = status != PREM_OK && prem_diag_errors(diag) > 0;
   }
-  command_print_diag(diag);
-  if (refused)
-    command_error("%s: the checker refuses the plan that the planner made: %splease report this",
-                  schedule->path, plan_remedy(schedule, is_formula));
+  if (refused && is_formula)
+    refuse_formula(schedule, diag);
+  else
+    command_print_diag(diag);
+  if (refused && !is_formula)
+    command_error("%s: the checker refuses the plan that the planner made: please report this",
+                  schedule->path);
   else if (status != PREM_OK && prem_diag_errors(diag) == 0)
     command_error("%s: %s", schedule->path, prem_status_text(status));
   return command_exit_status(status);

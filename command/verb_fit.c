@@ -116,7 +116,8 @@ static const struct argp argp = {
         "with its plan, and beside it the profile that the plan was made with: PLANNED.cfg names "
         "PLANNED.profile.cfg as `fit`. On sim the file's times are kept, and no profile is "
         "written.\v"
-        "The plans, and what the one that was taken costs beside other modes, go to stdout. Ctrl-C "
+        "The plans, and what the one that was taken costs, and what other modes do, go to stdout. "
+        "Ctrl-C "
         "writes the best plan so far.\n\n" COMMAND_EXIT_DOC,
 };
 
@@ -251,7 +252,7 @@ static int finish(const fit_options *options, const prem_schedule *schedule,
     status = study_report(&options->common, fit->findings, machine, false);
   }
   if (status == COMMAND_DONE && prem_findings_wrong(fit->findings)) {
-    command_error("%s: wrong output in a mode beside the plan", options->common.file);
+    command_error("%s: wrong output in a mode other than the plan's", options->common.file);
     status = COMMAND_INVALID;
   }
   if (status == COMMAND_DONE && !fit->is_settled && !fit->interrupted) {

@@ -112,14 +112,14 @@ static int judge_modes(const isolate_options *options, const prem_isolate_option
     if (isolate->modes[i] != PREM_MODE_LOCK && isolate->modes[i] != PREM_MODE_COPY)
       continue;
     return command_fail(COMMAND_UNAVAILABLE,
-                        "%s: mode %s runs no best-effort tasks; name tt, and others beside it",
+                        "%s: mode %s runs no best-effort tasks; name tt, and others with it",
                         options->common.file, prem_mode_name(isolate->modes[i]));
   }
   if (has_tt)
     return COMMAND_DONE;
   return command_fail(
       COMMAND_UNAVAILABLE,
-      "%s: only mode tt has the gate that is asked about; name tt, and others beside it",
+      "%s: only mode tt has the gate that is asked about; name tt, and others with it",
       options->common.file);
 }
 

@@ -338,7 +338,7 @@ int verb_tune(int argc, char **argv) {
                           .isolation = INFINITY,
                           .precision_pct = 1};
   options.common.no_best_effort =
-      "tune looks for the shortest cycle of planned tasks, and beside a load the cycle is given; "
+      "tune looks for the shortest cycle of planned tasks, and with a load the cycle is given; "
       "`ttprem profile`, plan, then `profile --times planned --raise` and plan until it says that "
       "the windows hold";
   command_parse(&argp, argc, argv, &options);

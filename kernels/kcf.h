@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * What the operators of the KCF tracker share: arrays of complex numbers, channels of rows and
- * columns, in windows that are cut alike.
- *
- * Windows that are cut alike lie alike in the scratchpad: their rows have one pitch and the same
- * distance from a 16-byte boundary. An operator that works element by element therefore goes
- * straight through the 16-byte pieces from a window's first to its last, one loop whatever the
- * tile's shape. It works what stands between two rows as well, a piece or two, which nobody reads.
- */
+/** What the operators of the KCF tracker share: arrays of complex numbers, channels of rows and
+ *  columns, in windows that are cut alike. An operator goes through them piece by piece. */
 #pragma once
 
 #include <math.h>
-#include <stdalign.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "ttprem/kernel.h"
+#include "kernels/pieces.h"
 
-/* A piece of 16 bytes. */
-typedef struct kcf_pair {
-  alignas(16) prem_c64 of[2];
-} kcf_pair;
+/* A piece holds two complex numbers. */
 
-/* The piece in which a window begins. */
-PREM_FN kcf_pair *kcf_pairs(const prem_view *view) {
-  prem_c64 *first = (prem_c64 *)view->data;
-  return (kcf_pair *)(void *)(first - ((uintptr_t)first & 15) / sizeof(prem_c64));
+PREM_FN prem_c64 kcf_of(float_piece piece, int32_t number) {
+  prem_c64 of;
+  of.re = piece.of[2 * number];
+  of.im = piece.of[2 * number + 1];
+  return of;
+}
+
+PREM_FN float_piece kcf_pair(prem_c64 a, prem_c64 b) {
+  float_piece pair;
+  pair.of[0] = a.re;
+  pair.of[1] = a.im;
+  pair.of[2] = b.re;
+  pair.of[3] = b.im;
+  return pair;
 }
 
 /* Pieces from the first to the last element of `rows` rows of a window. */
 PREM_FN int32_t kcf_rows_pairs(const prem_view *view, int32_t rows) {
-  const int32_t lead = (int32_t)(((uintptr_t)view->data & 15) / sizeof(prem_c64));
-  return (lead + (rows - 1) * view->pitch[2] + view->extent[3] + 1) / 2;
+  return (float_lead(view) / 2 + (rows - 1) * view->pitch[2] + view->extent[3] + 1) / 2;
 }
 
 /* The same for all rows of all planes. */

@@ -28,14 +28,11 @@ typedef struct kcf_constant_params {
   }                                                                                                \
   PREM_FN void NAME##_compute(const NAME##_params *given, const prem_view *views) {                \
     const NAME##_params params = *given;                                                           \
-    const kcf_pair *in = kcf_pairs(&views[0]);                                                     \
-    kcf_pair *__restrict__ out = kcf_pairs(&views[1]);                                             \
+    const float_piece *in = float_pieces(&views[0]);                                               \
+    float_piece *__restrict__ out = float_pieces(&views[1]);                                       \
     PREM_LANES(i, kcf_window_pairs(&views[1])) {                                                   \
-      const kcf_pair x = in[i];                                                                    \
-      kcf_pair result;                                                                             \
-      result.of[0] = NAME##_of(params, x.of[0]);                                                   \
-      result.of[1] = NAME##_of(params, x.of[1]);                                                   \
-      out[i] = result;                                                                             \
+      const float_piece x = in[i];                                                                 \
+      out[i] = kcf_pair(NAME##_of(params, kcf_of(x, 0)), NAME##_of(params, kcf_of(x, 1)));         \
     }                                                                                              \
   }                                                                                                \
   KCF_REFERENCE_OF_ONE(NAME)
@@ -47,14 +44,12 @@ typedef struct kcf_constant_params {
   }                                                                                                \
   PREM_FN void NAME##_compute(const NAME##_params *given, const prem_view *views) {                \
     const NAME##_params params = *given;                                                           \
-    const kcf_pair *a = kcf_pairs(&views[0]), *b = kcf_pairs(&views[1]);                           \
-    kcf_pair *__restrict__ out = kcf_pairs(&views[2]);                                             \
+    const float_piece *a = float_pieces(&views[0]), *b = float_pieces(&views[1]);                  \
+    float_piece *__restrict__ out = float_pieces(&views[2]);                                       \
     PREM_LANES(i, kcf_window_pairs(&views[2])) {                                                   \
-      const kcf_pair x = a[i], y = b[i];                                                           \
-      kcf_pair result;                                                                             \
-      result.of[0] = NAME##_of(params, x.of[0], y.of[0]);                                          \
-      result.of[1] = NAME##_of(params, x.of[1], y.of[1]);                                          \
-      out[i] = result;                                                                             \
+      const float_piece x = a[i], y = b[i];                                                        \
+      out[i] = kcf_pair(NAME##_of(params, kcf_of(x, 0), kcf_of(y, 0)),                             \
+                        NAME##_of(params, kcf_of(x, 1), kcf_of(y, 1)));                            \
     }                                                                                              \
   }                                                                                                \
   KCF_REFERENCE_OF_TWO(NAME)

@@ -16,16 +16,14 @@ PREM_FN void kcf_multiply_channels_compute(const kcf_multiply_channels_params *p
   const int32_t channels = shape->extent[1], pairs = kcf_rows_pairs(shape, shape->extent[2]);
   const int32_t channel_pairs = shape->pitch[1] / 2;
   for (int32_t scale = 0; scale < shape->extent[0]; ++scale) {
-    const kcf_pair *a = kcf_pairs(&views[0]) + scale * (views[0].pitch[0] / 2);
-    const kcf_pair *b = kcf_pairs(&views[1]) + scale * (views[1].pitch[1] / 2);
-    kcf_pair *__restrict__ out = kcf_pairs(shape) + scale * (shape->pitch[0] / 2);
+    const float_piece *a = float_pieces(&views[0]) + scale * (views[0].pitch[0] / 2);
+    const float_piece *b = float_pieces(&views[1]) + scale * (views[1].pitch[1] / 2);
+    float_piece *__restrict__ out = float_pieces(shape) + scale * (shape->pitch[0] / 2);
     PREM_LANES_2D(channel, channels, i, pairs) {
       const int32_t at = channel * channel_pairs + i;
-      const kcf_pair x = a[at], y = b[i];
-      kcf_pair result;
-      result.of[0] = kcf_product(x.of[0], y.of[0]);
-      result.of[1] = kcf_product(x.of[1], y.of[1]);
-      out[at] = result;
+      const float_piece x = a[at], y = b[i];
+      out[at] = kcf_pair(kcf_product(kcf_of(x, 0), kcf_of(y, 0)),
+                         kcf_product(kcf_of(x, 1), kcf_of(y, 1)));
     }
   }
 }

@@ -14,14 +14,14 @@ PREM_FN void kcf_sum_channels_compute(const kcf_sum_channels_params *params,
   const prem_view *in = &views[0], *out = &views[1];
   const int32_t channels = params->channels, channel_pairs = in->pitch[1] / 2;
   for (int32_t scale = 0; scale < out->extent[1]; ++scale) {
-    const kcf_pair *from = kcf_pairs(in) + scale * (in->pitch[0] / 2);
-    kcf_pair *__restrict__ to = kcf_pairs(out) + scale * (out->pitch[1] / 2);
+    const float_piece *from = float_pieces(in) + scale * (in->pitch[0] / 2);
+    float_piece *__restrict__ to = float_pieces(out) + scale * (out->pitch[1] / 2);
     PREM_LANES(i, kcf_rows_pairs(out, out->extent[2])) {
-      kcf_pair sum = from[i];
+      float_piece sum = from[i];
       for (int32_t channel = 1; channel < channels; ++channel) {
-        const kcf_pair x = from[channel * channel_pairs + i];
-        sum.of[0] = kcf_sum(sum.of[0], x.of[0]);
-        sum.of[1] = kcf_sum(sum.of[1], x.of[1]);
+        const float_piece x = from[channel * channel_pairs + i];
+        for (int32_t k = 0; k < 4; ++k)
+          sum.of[k] += x.of[k];
       }
       to[i] = sum;
     }

@@ -9,9 +9,8 @@
 #pragma once
 
 #include <math.h>
-#include <stdalign.h>
 
-#include "ttprem/kernel.h"
+#include "kernels/pieces.h"
 
 enum { MATVEC_STRANDS = 32 };
 
@@ -47,20 +46,15 @@ PREM_FN void matvec_fold_all(const prem_view *of) {
   }
 }
 
-/* Four elements of 16 bytes: a row and `x` begin at such a boundary. */
-typedef struct matvec_piece {
-  alignas(16) float of[4];
-} matvec_piece;
-
 /* Four strands of a row, the first of which is 4 * `four`: their sums take the places of their
- * first elements. */
+ * first elements. A row and `x` begin at a piece. */
 PREM_FN void matvec_strands(float *row, const float *x, int32_t columns, int32_t four) {
-  matvec_piece *terms = (matvec_piece *)(void *)row;
-  const matvec_piece *factors = (const matvec_piece *)(const void *)x;
-  matvec_piece sums = {{0.0F, 0.0F, 0.0F, 0.0F}};
+  float_piece *terms = (float_piece *)(void *)row;
+  const float_piece *factors = (const float_piece *)(const void *)x;
+  float_piece sums = {{0.0F, 0.0F, 0.0F, 0.0F}};
   int32_t i = four;
   for (; i < columns / 4; i += MATVEC_STRANDS / 4) {
-    const matvec_piece term = terms[i], factor = factors[i];
+    const float_piece term = terms[i], factor = factors[i];
     for (int32_t k = 0; k < 4; ++k)
       sums.of[k] = fmaf(term.of[k], factor.of[k], sums.of[k]);
   }

@@ -2,33 +2,20 @@
 /** vector_increment: out[i] = in[i] + increment. */
 #pragma once
 
-#include <stdalign.h>
-#include <stdint.h>
-
-#include "ttprem/kernel.h"
+#include "kernels/pieces.h"
 
 typedef struct vector_increment_params {
   float increment;
 } vector_increment_params;
 
-/* A piece of 16 bytes. */
-typedef struct vector_increment_piece {
-  alignas(16) float of[4];
-} vector_increment_piece;
-
-/* Both windows are cut alike, so they lie alike in the scratchpad: piece by piece, from the one in
- * which they begin. What stands in the first and the last one besides them, nobody reads. */
 PREM_FN void vector_increment_compute(const vector_increment_params *params,
                                       const prem_view *views) {
-  const int32_t lead = (int32_t)(((uintptr_t)views[0].data & 15) / sizeof(float));
-  const vector_increment_piece *in =
-      (const vector_increment_piece *)(const void *)((const float *)views[0].data - lead);
-  vector_increment_piece *__restrict__ out =
-      (vector_increment_piece *)(void *)((float *)views[1].data - lead);
+  const float_piece *in = float_pieces(&views[0]);
+  float_piece *__restrict__ out = float_pieces(&views[1]);
   const float increment = params->increment;
-  PREM_LANES(i, (lead + views[1].extent[3] + 3) / 4) {
-    const vector_increment_piece piece = in[i];
-    vector_increment_piece sum;
+  PREM_LANES(i, (float_lead(&views[1]) + views[1].extent[3] + 3) / 4) {
+    const float_piece piece = in[i];
+    float_piece sum;
     for (int32_t k = 0; k < 4; ++k)
       sum.of[k] = piece.of[k] + increment;
     out[i] = sum;

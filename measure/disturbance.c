@@ -3,7 +3,6 @@
 #include "measure/disturbance.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,12 +174,14 @@ void prem_disturbance_round(void *context, int64_t round, bool begins) {
       end_round_of(&all->drifts[i * PREM_MODE_COUNT + m], &all->variants[i].observed[m]);
 }
 
-static double worst_drift_pct(const prem_disturbance *all) {
+static double worst_drift_pct(const prem_disturbance *all, prem_mode *of) {
   double worst = 1;
   for (int32_t i = 0; i < all->variant_count * PREM_MODE_COUNT; ++i) {
     const drift *one = &all->drifts[i];
-    if (one->min_ns > 0) /* it had a round that says something */
-      worst = fmax(worst, one->max_ns / one->min_ns);
+    if (one->min_ns == 0 || one->max_ns / one->min_ns <= worst)
+      continue; /* it had no round that says something, or drifted less */
+    worst = one->max_ns / one->min_ns;
+    *of = (prem_mode)(i % PREM_MODE_COUNT);
   }
   return 100 * (worst - 1);
 }
@@ -277,8 +278,10 @@ bool prem_disturbance_none(const prem_disturbance *all, int64_t runs, char *text
     judge_gpu(all, text, bytes);
     judge_away(all, text, bytes);
   }
-  const double drift_pct = worst_drift_pct(all);
+  prem_mode drifted = PREM_MODE_TT;
+  const double drift_pct = worst_drift_pct(all, &drifted);
   if (drift_pct > DRIFT_PCT)
-    add_reason(text, bytes, "the rounds' mean times differ by %.1f %%", drift_pct);
+    add_reason(text, bytes, "the rounds' mean times differ by %.1f %%, most in mode %s", drift_pct,
+               prem_mode_name(drifted));
   return text[0] == '\0';
 }

@@ -99,7 +99,7 @@ static const counter stream_counters[] = {
      OF_STREAM(counts.stale), INPUTS},
     {"ttprem_live_dropped_total", "Results that found no free buffer.", OF_STREAM(counts.dropped),
      OUTPUTS},
-    {"ttprem_live_late_total", "Results shown behind their publish_ns.", OF_STREAM(counts.late),
+    {"ttprem_live_late_total", "Results shown after their publish_ns.", OF_STREAM(counts.late),
      OUTPUTS},
     {"ttprem_live_aborted_total", "Results of jobs that were given up.", OF_STREAM(counts.aborted),
      OUTPUTS},

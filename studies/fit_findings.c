@@ -61,7 +61,7 @@ static void add_modes(prem_findings *findings, const prem_result *result) {
     if (row->makespan_ns.count == 0)
       continue;
     if (!table) {
-      table = prem_table_begin(findings, "modes", "What it costs: the plan beside other ways", NULL,
+      table = prem_table_begin(findings, "modes", "What it costs: the plan and other ways", NULL,
                                "mode; runs; median [ns]; longest [ns]; tt_is [x]");
     }
     prem_table_row(

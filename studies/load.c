@@ -449,7 +449,7 @@ static void add_left_out(const load_study *study, prem_findings *findings) {
 
 static prem_status make_findings(const load_study *study) {
   char title[PREM_NAME_BYTES + 32];
-  snprintf(title, sizeof title, "%s beside its load", study->schedule->name);
+  snprintf(title, sizeof title, "%s with its load", study->schedule->name);
   prem_findings *findings = study->result->findings = prem_findings_new(
       "load", title, "What does the load do to critical tasks, and the gate to the load?");
   if (!findings)

@@ -668,7 +668,7 @@ static void add_turnaround_table(prem_findings *findings, const prem_profile *pr
       continue;
     if (!table) {
       table = prem_table_begin(
-          findings, "turnarounds", "Until a block was ready for what came behind a phase", NULL,
+          findings, "turnarounds", "Until a block was ready for what came after a phase", NULL,
           "task; phase; count; longest [ns]; p99 [ns]; p50 [ns]; min [ns]; planned [ns]");
     }
     prem_table_row(table, TEXT(task->name),

@@ -408,7 +408,7 @@ clock_rows() {
     name=$(basename "$file" .txt)
     if [ ! -e "$file" ] || [[ $name == *baselines* ]]; then continue; fi
     say row "$name" "$(number "$file" '^([0-9]+) frames,')" "$(number "$file" ' ([0-9]+) with a result')" "$(number "$file" ' ([0-9]+) found no room')" \
-      "$(number "$file" ' ([0-9]+) results late')" "$(number "$file" ' ([0-9]+) jobs behind')" \
+      "$(number "$file" ' ([0-9]+) results late')" "$(number "$file" ' ([0-9]+) jobs after')" \
       "$(number "$file" '^frame to boxes: mean ([0-9.]+)')" "$(number "$file" '^frame to boxes:.* longest ([0-9.]+)')" \
       "$(number "$file" "^by the plan's own clock at most ([0-9]+)")"
   done
@@ -427,12 +427,12 @@ summary() {
   {
     say findings tracker_h200 "The tracker on a GPU" "Does it keep its instants, and what do ordinary kernels take beside it?"
     say command "examples/tracker/h200.sh BUILD FOLDER ${steps[*]}"
-    say note "Commit $commit, backend $backend; $targets targets at $scales scales in $size, a frame every $period_us us, boxes planned $publish_us us behind it; runs of $duration s, others of a quarter or a sixth."
+    say note "Commit $commit, backend $backend; $targets targets at $scales scales in $size, a frame every $period_us us, boxes planned $publish_us us after it; runs of $duration s, others of a quarter or a sixth."
     say note "clock_MODE_COMPANY: all targets by the clock; one_MODE: one target; at_once: boxes are shown when they are there. As fast as they go, tt_30 is planned for 30 % of the period; stream, priority and graph are ordinary CUDA."
     for file in ${failed[@]+"${failed[@]}"}; do say note "Missing: $file"; done
     if compgen -G "$out/clock_*.txt" >/dev/null || compgen -G "$out/one_*.txt" >/dev/null || compgen -G "$out/long_*.txt" >/dev/null || compgen -G "$out/stopped_*.txt" >/dev/null; then
       say table clock "Frames by the clock"
-      say columns run frames 'with a result' 'found no room' 'results late' 'jobs behind their deadline' 'frame to boxes|ms' 'longest|ms' "behind the plan's instant|ns"
+      say columns run frames 'with a result' 'found no room' 'results late' 'jobs after their deadline' 'frame to boxes|ms' 'longest|ms' "after the plan's instant|ns"
       clock_rows
       say chart bars clock "From a frame to its boxes, mean" run 'frame to boxes'
     fi

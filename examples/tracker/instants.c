@@ -101,7 +101,7 @@ static double us(int64_t ns) {
 
 static void tell_summaries(prem_findings *findings, const instants *runs, size_t count) {
   prem_table *table =
-      prem_findings_table(findings, "instants", "Shown behind the planned instant", NULL);
+      prem_findings_table(findings, "instants", "Shown after the planned instant", NULL);
   prem_table_column(table, "run", "");
   prem_table_column(table, "boxes", "");
   static const char *const names[] = {"least", "median", "p99", "p99.9", "largest", "spread"};
@@ -162,7 +162,7 @@ void instants_tell(prem_findings *findings, const instants *runs, size_t count) 
                       .series = "run",
                       .log_x = true};
   prem_findings_chart(findings, &chart);
-  chart.title = "Boxes shown no later than so long behind their planned instant";
+  chart.title = "Boxes shown no later than so long after their planned instant";
   chart.x = "behind";
   chart.log_x = false;
   prem_findings_chart(findings, &chart);
@@ -189,7 +189,7 @@ prem_status instants_write(const instants *runs, size_t count, const prem_machin
         us(instants_at(narrowest, 1) - instants_at(narrowest, 0)), narrowest->name,
         us(instants_at(widest, 1) - instants_at(widest, 0)), widest->name);
   prem_findings_note(findings, "Frames without a result are not in it. What has no plan is planned "
-                               "so long behind a frame's instant as its options say.");
+                               "so long after a frame's instant as its options say.");
   instants_tell(findings, runs, count);
   const prem_status status =
       findings ? prem_findings_write(findings, machine, command, path, diag) : PREM_ERR_MEMORY;

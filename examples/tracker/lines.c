@@ -71,7 +71,7 @@ static prem_status read_table(reader *of, const words *with) {
 
 static prem_status read_columns(reader *of, const words *with) {
   if (!of->table || of->columns > 0 || with->count == 0)
-    return refuse(of, "columns", "stand once, right behind their table");
+    return refuse(of, "columns", "stand once, right after their table");
   for (int i = 0; i < with->count; ++i) {
     char *unit = strchr(with->word[i], '|');
     if (unit)

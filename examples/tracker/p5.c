@@ -15,7 +15,7 @@
 /* At least one more byte in the buffer. */
 static prem_status fill(p5_reader *reader, char reason[P5_REASON_BYTES]) {
   if (!child_ready(reader->descriptor, POLLIN, child_now_ns() + reader->patience_ns)) {
-    snprintf(reason, P5_REASON_BYTES, "no picture came for %" PRId64 " ms behind frame %" PRId64,
+    snprintf(reason, P5_REASON_BYTES, "no picture came for %" PRId64 " ms after frame %" PRId64,
              reader->patience_ns / 1000000, reader->frames - 1);
     return PREM_ERR_TIMEOUT;
   }

@@ -108,7 +108,7 @@ static const struct argp_option known[] = {
      "younger, and a host may be late by less",
      0},
     {"publish", KEY_PUBLISH, "TIME", 0,
-     "with --camera: so long behind a frame's instant its boxes are shown", 0},
+     "with --camera: so long after a frame's instant its boxes are shown", 0},
     {"queue", KEY_QUEUE, "N", 0,
      "with --camera: N frames wait in a queue (0 to 12): boxes are N periods older, and no frame "
      "is "
@@ -518,7 +518,7 @@ static void print_scores(const scored *of) {
 static void print_times(const options *of, const follow_result *found) {
   const double ms = 1e-6;
   printf("%" PRId64 " frames, %" PRId64 " with a result, %" PRId64 " found no room; %" PRId64
-         " results late, %" PRId64 " jobs behind their deadline\n",
+         " results late, %" PRId64 " jobs after their deadline\n",
          found->taken, found->tracked, found->lost, found->late, found->overruns);
   if (!of->request.backend || found->tracked == 0)
     return;
@@ -528,10 +528,10 @@ static void print_times(const options *of, const follow_result *found) {
     printf("taken: %.1f frames a second\n",
            (double)(found->taken - 1) * 1e9 / (double)found->taken_ns[found->taken - 1]);
   if (of->camera && of->publish_ns > 0)
-    printf("boxes shown from %.3f ms before to %.3f ms behind their instant\n",
+    printf("boxes shown from %.3f ms before to %.3f ms after their instant\n",
            (double)found->early_max_ns * ms, (double)found->late_max_ns * ms);
   if (of->camera && of->publish_ns > 0)
-    printf("by the plan's own clock at most %" PRId64 " ns behind the plan's instant\n",
+    printf("by the plan's own clock at most %" PRId64 " ns after the plan's instant\n",
            found->behind_max_ns);
 }
 

@@ -190,7 +190,7 @@ static prem_status judge_decoder(video *of, prem_status status, const char *reas
     return status;
   child_complaint(&of->decoder, result == 0 ? "there are no more pictures" : "it was killed",
                   complaint, sizeof complaint);
-  snprintf(text, sizeof text, "ffmpeg gave up behind %" PRId64 " frames: %s", of->next,
+  snprintf(text, sizeof text, "ffmpeg gave up after %" PRId64 " frames: %s", of->next,
            status == PREM_ERR_ENDED || result > 0 ? complaint : reason);
   return refuse(diag, PREM_ERR_PARSE, of->source, text);
 }

@@ -155,7 +155,7 @@ typedef struct prem_live_counts {
   uint64_t missing;  /* jobs skipped: input: no frame, or too old a one; output: its writer's */
   uint64_t stale;    /* input: of those missing, the ones whose frame was too old */
   uint64_t dropped;  /* output: results that found no free buffer */
-  uint64_t late;     /* output: frames shown behind their publish_ns */
+  uint64_t late;     /* output: frames shown after their publish_ns */
   uint64_t aborted;  /* output: results of jobs that were given up */
   int64_t behind_ns; /* output with publish_ns: of those that were ready in time, the longest from
                         its instant until it was shown, on the clock by which the plan runs */

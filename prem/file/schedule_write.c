@@ -236,7 +236,7 @@ prem_status prem_schedule_save(const prem_schedule *schedule, const char *path, 
         diag, PREM_ERR_INVALID, 2, schedule->plan ? schedule->plan->place : (prem_place){0}, "plan",
         own->plan_is_included
             ? "the plan comes from an included file; put it into the schedule itself"
-            : "settings stand behind the plan and would be lost; make it the last group");
+            : "settings stand after the plan and would be lost; make it the last group");
   prem_output output;
   char reason[160];
   prem_status status = prem_output_open(&output, path, reason, sizeof reason);

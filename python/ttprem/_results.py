@@ -288,7 +288,7 @@ class Fit(_Study):
         fit._c, fit.turns, fit.best = c, members(c.turns, c.count), c.best
         fit.settled, fit.why = bool(c.is_settled), text(c.why)
         if lib.prem_findings_wrong(c.findings):
-            raise WrongError("an output differs from its reference in a mode beside the plan")
+            raise WrongError("an output differs from its reference in a mode other than the plan's")
         if not fit.settled:
             turn = fit.turns[fit.best]
             warnings.warn(

@@ -193,7 +193,7 @@ void prem_table_column(prem_table *table, const char *name, const char *unit) {
     return;
   prem_findings *findings = table->findings;
   if (prem_find_column(table, name) >= 0 || table->value_count > 0)
-    note_mistake(findings, "column '%s' of table '%s' is there already, or comes behind a cell",
+    note_mistake(findings, "column '%s' of table '%s' is there already, or comes after a cell",
                  name, table->name ? table->name : "");
   prem_column *grown = grow(findings, table->columns, table->column_count, sizeof *grown);
   if (!grown)

@@ -735,6 +735,16 @@ void prem_arrays_free(prem_arrays *arrays) {
             arrays->servers, arrays->storage, arrays->reference, arrays->tolerance, arrays);
 }
 
+/* Row by row: those that a GPU reaches in the host's memory have a pitch of their own. */
+static void slot_poison(const prem_arrays *arrays, int32_t array, int32_t slot) {
+  const prem_storage one = prem_storage_slot(&arrays->storage[array], slot);
+  const prem_storage *expected = &arrays->reference[array];
+  for (int64_t row = 0; row < one.row_count; ++row)
+    prem_bytes_poison(one.type, storage_row(&one, row),
+                      expected->base ? storage_row(expected, row) : NULL,
+                      (int64_t)row_data_bytes(&one));
+}
+
 void prem_arrays_poison(prem_arrays *arrays) {
   for (int32_t a = 0; a < arrays->schedule->array_count; ++a)
     if (arrays->first[a].base) /* nobody knows yet how long the run will be */
@@ -742,9 +752,7 @@ void prem_arrays_poison(prem_arrays *arrays) {
                         (int64_t)slot_bytes(&arrays->storage[a]) * arrays->storage[a].slots);
     else if (is_written(arrays, a))
       for (int32_t slot = 0; slot < arrays->storage[a].slots; ++slot)
-        prem_bytes_poison(arrays->storage[a].type,
-                          prem_storage_slot(&arrays->storage[a], slot).base,
-                          arrays->reference[a].base, (int64_t)storage_bytes(&arrays->storage[a]));
+        slot_poison(arrays, a, slot);
 }
 
 /* ---- verifying ------------------------------------------------------------------------------- */

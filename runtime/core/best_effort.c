@@ -2,6 +2,7 @@
 /* Best-effort tasks: the order in which their blocks work them, and what a run counts. */
 #include "runtime/core/best_effort.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,23 @@ static bool are_placed(const ordering *o) {
   return true;
 }
 
+/* An order that ends within its hyperperiod: no tile is alive across the hyperperiod's start, so
+ * that buffers never turn. */
+static prem_status judge_length(const ordering *o, prem_diag *diag) {
+  const prem_schedule *schedule = o->schedule;
+  const prem_task *shortest = &schedule->tasks[0];
+  if (schedule->period_lcm_ns <= 0 || o->at_ns <= schedule->period_lcm_ns)
+    return PREM_OK;
+  for (int32_t t = 1; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].period_ns < shortest->period_ns)
+      shortest = &schedule->tasks[t];
+  return prem_fail(diag, PREM_ERR_INVALID, 43, shortest->place,
+                   prem_key("tasks.%s.period_ns", shortest->name).text,
+                   "in %" PRId64 " ns, a common multiple of all best-effort periods, the jobs "
+                   "released take %" PRId64 " ns even with 1 ns a phase; give longer periods",
+                   schedule->period_lcm_ns, o->at_ns);
+}
+
 /* So many jobs that a table would not hold them are refused when they are compiled. */
 static prem_status make_order(prem_schedule *schedule, prem_diag *diag) {
   ordering o = {.schedule = schedule,
@@ -118,6 +136,8 @@ static prem_status make_order(prem_schedule *schedule, prem_diag *diag) {
                   "best-effort tasks wait for each other in a circle; remove one of their `after`");
     status = PREM_ERR_INVALID;
   }
+  if (!status)
+    status = judge_length(&o, diag);
   free(o.placed);
   if (status) {
     prem_plan_free(o.plan);

@@ -53,7 +53,7 @@ static void server_free(prem_errand_server *server) {
   free(server->free.slots);
   free(server->queue.slots);
   free(server->rooms);
-  free((void *)server->has);
+  free((void *)server->had);
   free(server);
 }
 
@@ -75,8 +75,8 @@ static prem_errand_server *server_new(const prem_schedule *part, const prem_arra
   }
   server->spawn = task->definition ? prem_kernel_spawn_port(task->definition) : -1;
   if (server->spawn >= 0)
-    server->has = calloc((size_t)capacity * (size_t)task->tile_count, sizeof *server->has);
-  if (server->spawn >= 0 && !server->has) {
+    server->had = calloc((size_t)capacity * (size_t)task->tile_count, sizeof *server->had);
+  if (server->spawn >= 0 && !server->had) {
     server_free(server);
     return NULL;
   }
@@ -182,6 +182,13 @@ void prem_errands_free(prem_errands *errands) {
   free(errands);
 }
 
+bool prem_errands_make(const prem_errands *errands) {
+  for (int32_t t = 0; errands && t < errands->schedule->task_count; ++t)
+    if (errands->servers[t] && errands->servers[t]->spawn >= 0)
+      return true;
+  return false;
+}
+
 /* ---- who sends and collects ------------------------------------------------------------------ */
 
 int64_t prem_errands_clock_ns(const prem_errands *errands) {
@@ -215,24 +222,9 @@ static void enqueue(prem_errand_server *server, prem_errand_room *room, int32_t 
   for (int32_t done = 0, some; done < count; done += some) {
     some = prem_min_i32(count - done, PREM_RING_BATCH);
     for (int32_t i = 0; i < some; ++i)
-      items[i] = (uint64_t)number << 32 | (uint32_t)(first + done + i);
+      items[i] = prem_tile_item(0, number, first + done + i);
     put(&server->queue, items, (uint32_t)some);
   }
-}
-
-/* Of an errand's tiles, where they make others: does it have each? */
-static _Atomic uint8_t *tiles_of(const prem_errand_server *server, int32_t room) {
-  return &server->has[(int64_t)room * server->task->tile_count];
-}
-
-/* It has those that were asked for. */
-static void mark_asked(prem_errand_server *server, const prem_errand *errand) {
-  _Atomic uint8_t *has = tiles_of(server, errand->room);
-  for (int32_t i = 0; i < server->task->tile_count; ++i)
-    atomic_store_explicit(&has[i],
-                          (uint32_t)(i - errand->first_tile) < (uint32_t)errand->tile_count,
-                          memory_order_relaxed);
-  atomic_store_explicit(&server->rooms[errand->room].all, errand->tile_count, memory_order_relaxed);
 }
 
 /* An errand's tiles that are in the queue, with its number: a room may have another errand soon. */
@@ -253,9 +245,8 @@ bool prem_errands_send(prem_errands *errands, const prem_errand *errand, int64_t
   atomic_store_explicit(&room->done_in, 0, memory_order_relaxed);
   atomic_store_explicit(&room->begin_ns, -1, memory_order_relaxed);
   atomic_store_explicit(&room->has_expired, false, memory_order_relaxed);
-  atomic_store_explicit(&room->left, errand->tile_count, memory_order_relaxed);
-  if (server->has)
-    mark_asked(server, errand);
+  atomic_store_explicit(&room->left, (uint64_t)errand->tile_count, memory_order_relaxed);
+  atomic_store_explicit(&room->all, (uint64_t)errand->tile_count, memory_order_relaxed);
   atomic_store_explicit(&room->out, out_word(room->errand.number, errand->tile_count),
                         memory_order_relaxed);
   atomic_store_explicit(&room->state, PREM_ROOM_SENT, memory_order_relaxed);
@@ -442,9 +433,9 @@ static bool has_expired(const prem_errands *errands, prem_errand_server *server,
 static bool take_tile(prem_errand_server *server, prem_ring_hand *hand, prem_errand_tile *out) {
   if (prem_ring_take(&server->queue.ring, hand, 1) != PREM_RING_OK)
     return false;
-  *out = (prem_errand_tile){.room = (int32_t)(hand->items[0] >> 32 & UINT16_MAX),
-                            .tile = (int32_t)(uint32_t)hand->items[0],
-                            .generation = (int32_t)(hand->items[0] >> 48)};
+  *out = (prem_errand_tile){.room = prem_item_room(hand->items[0]),
+                            .tile = prem_item_tile(hand->items[0]),
+                            .generation = prem_item_generation(hand->items[0])};
   atomic_fetch_sub_explicit(&server->rooms[out->room].out, 1, memory_order_relaxed);
   return true;
 }
@@ -521,23 +512,16 @@ static bool goes_round(const prem_errands *errands, int32_t block) {
   return false;
 }
 
-/* One more for the errand of a tile, if it may have it and has it not. False: it may not. */
-static bool make_tile(prem_errand_server *server, const prem_errand_tile *by, int32_t tile) {
-  prem_errand_room *room = &server->rooms[by->room];
-  const int32_t generation = by->generation + 1;
-  if (tile < 0 || tile >= server->task->tile_count)
-    return false;
-  if (atomic_exchange_explicit(&tiles_of(server, by->room)[tile], 1, memory_order_relaxed))
-    return true;
-  if (generation >= server->task->server.depth ||
-      atomic_fetch_add_explicit(&room->all, 1, memory_order_relaxed) >=
-          prem_server_tiles(server->task))
-    return false;
-  atomic_fetch_add_explicit(&room->left, 1, memory_order_relaxed);
-  atomic_fetch_add_explicit(&room->out, 1, memory_order_relaxed);
-  put(&server->queue,
-      &(uint64_t){(uint64_t)generation << 48 | (uint64_t)by->room << 32 | (uint32_t)tile}, 1);
-  return true;
+static prem_making making_of(prem_errand_server *server, int32_t number) {
+  prem_errand_room *room = &server->rooms[number];
+  return (prem_making){.had = &server->had[(int64_t)number * server->task->tile_count],
+                       .all = &room->all,
+                       .left = &room->left,
+                       .number = room->errand.number,
+                       .first = room->errand.first_tile,
+                       .count = room->errand.tile_count,
+                       .tiles = server->task->tile_count,
+                       .most = prem_server_tiles(server->task)};
 }
 
 /* The tiles that the one in hand names. One too many, and the errand ends as if it were too late.
@@ -546,18 +530,29 @@ static bool make_tiles(const prem_errands *errands, int32_t block) {
   const prem_errand_block *own = errands->blocks[block];
   prem_errand_server *server = errands->servers[own->task];
   prem_errand_room *room = &server->rooms[own->now.room];
+  const int32_t generation = own->now.generation + 1;
   int32_t slots[PREM_MAX_PORTS], count = 0;
-  const int32_t *numbers = NULL;
-  bool has_some = false;
-  if (server->spawn >= 0)
-    numbers = prem_tile_numbers(errands->arrays, own->task, own->now.tile,
-                                prem_errands_slots(errands, block, slots), server->spawn, &count);
+  if (!server->had)
+    return false;
+  const int32_t *numbers =
+      prem_tile_numbers(errands->arrays, own->task, own->now.tile,
+                        prem_errands_slots(errands, block, slots), server->spawn, &count);
+  const prem_making of = making_of(server, own->now.room);
+  bool has_made = false;
   for (int32_t i = 0; i < count; ++i) {
-    if (numbers[i] != 0 && !make_tile(server, &own->now, numbers[i] - 1))
+    const prem_made made =
+        numbers[i] == 0
+            ? PREM_MADE_BEFORE
+            : prem_tile_make(&of, numbers[i] - 1, generation < server->task->server.depth);
+    if (made == PREM_MADE_NONE)
       atomic_store_explicit(&room->has_expired, true, memory_order_relaxed);
-    has_some |= numbers[i] != 0;
+    if (made != PREM_MADE_NEW)
+      continue;
+    atomic_fetch_add_explicit(&room->out, 1, memory_order_relaxed);
+    put(&server->queue, &(uint64_t){prem_tile_item(generation, own->now.room, numbers[i] - 1)}, 1);
+    has_made = true;
   }
-  return has_some;
+  return has_made;
 }
 
 bool prem_errands_put_down(prem_errands *errands, int32_t block, int64_t now_ns) {
@@ -679,11 +674,11 @@ static void verify_room(const prem_errands *errands, int32_t task, int32_t numbe
   int32_t slots[PREM_MAX_PORTS];
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
     slots[p] = server->has_own[p] ? number : 0;
-  if (!server->has)
-    for (int32_t i = 0; i < errand->tile_count; ++i)
-      prem_tile_verify(errands->arrays, task, errand->first_tile + i, slots, verdict);
-  for (int32_t i = 0; server->has && i < server->task->tile_count; ++i)
-    if (atomic_load(&tiles_of(server, number)[i]))
+  for (int32_t i = 0; i < errand->tile_count; ++i)
+    prem_tile_verify(errands->arrays, task, errand->first_tile + i, slots, verdict);
+  for (int32_t i = 0; server->had && i < server->task->tile_count; ++i)
+    if (atomic_load(&server->had[(int64_t)number * server->task->tile_count + i]) ==
+        errand->number + 1)
       prem_tile_verify(errands->arrays, task, i, slots, verdict);
 }
 

@@ -24,8 +24,8 @@
 
 #include "runtime/core/arrays.h"
 #include "runtime/core/door.h"
+#include "runtime/core/errand_made.h"
 #include "runtime/core/program.h"
-#include "runtime/core/ring.h"
 #include "ttprem/errand.h"
 
 typedef enum prem_room_state {
@@ -38,8 +38,8 @@ typedef enum prem_room_state {
 typedef struct prem_errand_room {
   prem_errand errand; /* arrival_ns on the senders' clock until the errand ends */
   _Atomic int32_t state;
-  _Atomic int32_t left; /* tiles that have not ended */
-  _Atomic int32_t all;  /* where tiles make tiles: so many it has had */
+  prem_word left;       /* tiles that have not ended */
+  prem_word all;        /* where tiles make tiles: so many it has had */
   _Atomic uint64_t out; /* its number << 32 | tiles that no block has taken */
   _Atomic int64_t begin_ns;
   _Atomic bool has_expired;
@@ -55,12 +55,12 @@ typedef struct prem_errand_queue {
 
 typedef struct prem_errand_server {
   const prem_task *task;
-  prem_errand_queue free, queue; /* rooms; tiles: generation << 48 | room << 32 | tile */
+  prem_errand_queue free, queue; /* rooms; tiles: prem_tile_item() */
   prem_errand_room *rooms;       /* [capacity] */
   bool has_own[PREM_MAX_PORTS];  /* each room has an array of its own */
   prem_turn_ports ports;
-  int32_t spawn;        /* the port that says which tiles a tile makes; -1: none */
-  _Atomic uint8_t *has; /* [capacity][tile of the task]: the errand there has it; NULL: as asked */
+  int32_t spawn;  /* the port that says which tiles a tile makes; -1: none */
+  prem_word *had; /* [capacity][tile of the task]: prem_making; NULL: tiles make none */
   _Atomic int64_t number, sent, full, ended[PREM_ERRAND_ENDS], late, response_sum_ns,
       response_max_ns;
 } prem_errand_server;
@@ -123,6 +123,9 @@ void prem_errands_free(prem_errands *errands);
 static inline bool prem_is_server(const prem_errands *errands, int32_t task) {
   return errands && errands->servers[task];
 }
+
+/** Do tiles of a server make tiles? */
+bool prem_errands_make(const prem_errands *errands);
 
 /* Who sends and collects: any thread. Tasks are those of the part. */
 

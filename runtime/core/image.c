@@ -161,7 +161,7 @@ static prem_status pgm_read_header(const array_file *file, pgm_header *header) {
     return refuse(file, "%s is broken: its maximum is %d, not in 1 to 65535", file->path,
                   (int)header->max);
   if (!isspace(getc(file->stream)))
-    return refuse(file, "%s is broken: no white space behind its maximum", file->path);
+    return refuse(file, "%s is broken: no white space after its maximum", file->path);
   status = refuse_unless_pixels_fit(file, header->max);
   return status == PREM_OK ? refuse_unless_shape(file, header->rows, header->columns) : status;
 }

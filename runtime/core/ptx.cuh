@@ -111,6 +111,16 @@ PREM_PTX uint64_t prem_add_relaxed(uint64_t *word, uint64_t value) {
   return was;
 }
 
+/** Exchange; what was there before. */
+PREM_PTX uint64_t prem_exchange_relaxed(uint64_t *word, uint64_t value) {
+  uint64_t was;
+  asm volatile("atom.relaxed.gpu.global.exch.b64 %0, [%1], %2;"
+               : "=l"(was)
+               : "l"(word), "l"(value)
+               : "memory");
+  return was;
+}
+
 /** Exchange if it is what was thought, and say whether it was; `*was` is what there was. */
 PREM_PTX bool prem_swap_relaxed(uint64_t *word, uint64_t *was, uint64_t value) {
   uint64_t found;

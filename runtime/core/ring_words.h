@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What ring.h is made of, for the host (C11) and for the GPU (CUDA). The explorer of all
- * interleavings has a third form (tests/runtime/test_ring_orders.c).
+ * What ring.h and errand_made.h are made of, for the host (C11) and for the GPU (CUDA). The
+ * explorer of all interleavings has a third form (tests/common/explored_words.h).
  *
  * A slot is a sequence number and an item. Orders, and why:
  *
@@ -56,6 +56,9 @@ PREM_RING_CODE uint64_t prem_ring_load(const prem_word *word) {
 PREM_RING_CODE uint64_t prem_ring_add(prem_word *word, uint64_t value) {
   return prem_add_relaxed(word, value);
 }
+PREM_RING_CODE uint64_t prem_ring_exchange(prem_word *word, uint64_t value) {
+  return prem_exchange_relaxed(word, value);
+}
 PREM_RING_CODE void prem_ring_fence(void) {
   prem_gpu_fence();
 }
@@ -95,6 +98,9 @@ PREM_RING_CODE uint64_t prem_ring_load(const prem_word *word) {
 }
 PREM_RING_CODE uint64_t prem_ring_add(prem_word *word, uint64_t value) {
   return atomic_fetch_add_explicit(word, value, memory_order_relaxed);
+}
+PREM_RING_CODE uint64_t prem_ring_exchange(prem_word *word, uint64_t value) {
+  return atomic_exchange_explicit(word, value, memory_order_relaxed);
 }
 PREM_RING_CODE void prem_ring_fence(void) {}
 PREM_RING_CODE uint64_t prem_ring_look(const prem_ring_slot *slot, uint64_t *item) {

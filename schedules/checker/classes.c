@@ -312,7 +312,7 @@ static bool are_windows(const closed_check *c) {
     if (w->start_ns <= from_ns || w->end_ns <= w->start_ns || w->end_ns > c->length_ns) {
       refuse_closed(c->checker, ".start_ns",
                     "window %d, [%" PRId64 ", %" PRId64
-                    "), is empty, not behind the one before it, or not in the hyperperiod of "
+                    "), is empty, not after the one before it, or not in the hyperperiod of "
                     "%" PRId64 " ns",
                     i, w->start_ns, w->end_ns, c->length_ns);
       return false;

@@ -56,6 +56,11 @@ static inline uint64_t prem_ring_add(prem_word *word, uint64_t value) {
              (explore_step){EXPLORE_ADD, word->number, EXPLORE_RELAXED, {value, 0}, {0, 0}})
       .low;
 }
+static inline uint64_t prem_ring_exchange(prem_word *word, uint64_t value) {
+  return explore_access(
+             (explore_step){EXPLORE_EXCHANGE, word->number, EXPLORE_RELAXED, {value, 0}, {0, 0}})
+      .low;
+}
 static inline void prem_ring_fence(void) {
   if (explored_slots_are == SLOTS_OF_GPU || explored_slots_are == SLOTS_IN_PIECES)
     explore_access((explore_step){.kind = EXPLORE_FENCE});

@@ -8,7 +8,8 @@ enum {
   CROWD_EACH = 25,
   CROWD_HYPERPERIODS = 4,
   CROWD_PERIOD_NS = 200000256,
-  CROWD_CLOCK_NS = 256
+  CROWD_CLOCK_NS = 256,
+  GROW_RUN_NS = 800000000
 };
 #else
 enum {
@@ -16,16 +17,21 @@ enum {
   CROWD_EACH = 3000,
   CROWD_HYPERPERIODS = 200,
   CROWD_PERIOD_NS = 1000000,
-  CROWD_CLOCK_NS = 32
+  CROWD_CLOCK_NS = 32,
+  GROW_RUN_NS = 20000000
 };
 #endif
-#define CROWD_EACH CROWD_EACH
+#define CROWD_EACH  CROWD_EACH
+#define GROW_RUN_NS GROW_RUN_NS
+enum { GROW_CLOCK_NS = CROWD_CLOCK_NS };
 
 #include <signal.h>
 #include <sys/time.h>
 
 #include "tests/common/has_gpu.h"
+#ifdef EMULATED_GPU
 #include "tests/common/made_tiles.h"
+#endif
 #include "tests/common/turns.h"
 #include "tests/common/verdict.h"
 
@@ -142,7 +148,7 @@ START_TEST(the_greater_priority_goes_first) {
 }
 END_TEST
 
-#ifdef EMULATED_GPU /* whose executive has this kernel */
+#ifdef EMULATED_GPU /* whose executives have these kernels */
 START_TEST(tiles_have_the_turns_that_they_want) {
   count_queens("cuda", 5, 1, 1000, 10);
   count_queens("cuda", 6, 2, 1000, 4);
@@ -166,23 +172,34 @@ START_TEST(a_deadline_comes_between_two_turns) {
   expire_between_turns("cuda");
 }
 END_TEST
-#endif
 
-/* Under the name of one that the executive has. */
-START_TEST(tiles_make_no_tiles) {
-  OWNED(prem_diag) *diag = prem_diag_new();
-  prem_session *session = NULL;
-  grow_kernel.name = "blend";
-  OWNED(prem_schedule) *schedule = growing_server(1, 0, "capacity = 1;");
-  ck_assert_int_eq(prem_session_open(prem_backend_find("cuda"), schedule, &session, diag),
-                   PREM_ERR_UNAVAILABLE);
-  assert_says(diag, 0, "has an output `spawn`, and on backend cuda tiles make no tiles");
+START_TEST(each_tile_is_made_once) {
+  make_each_tile_once("cuda");
 }
 END_TEST
 
+START_TEST(no_more_tiles_are_made_than_may_be) {
+  make_no_more_than_may_be("cuda");
+}
+END_TEST
+
+START_TEST(tiles_make_tiles) {
+  make_random_tiles("cuda", 1, 8);
+  make_random_tiles("cuda", 3, 40);
+}
+END_TEST
+
+START_TEST(what_tiles_make_is_right) {
+  make_what_is_right("cuda");
+}
+END_TEST
+#endif
+
 START_TEST(a_server_runs_without_a_critical_task) {
-  OWNED(prem_schedule) *schedule = server_alone();
+  OWNED(prem_schedule) *schedule = server_alone("");
+  OWNED(prem_schedule) *loaded = server_alone(LOAD_ALONE);
   end_with_their_runs("cuda", schedule, 0);
+  run_with_load("cuda", loaded);
 }
 END_TEST
 
@@ -297,8 +314,11 @@ int main(void) {
   tcase_add_test(cases, one_that_has_too_few_is_not_done);
   tcase_add_test(cases, others_go_between_two_turns);
   tcase_add_test(cases, a_deadline_comes_between_two_turns);
+  tcase_add_test(cases, each_tile_is_made_once);
+  tcase_add_test(cases, no_more_tiles_are_made_than_may_be);
+  tcase_add_test(cases, tiles_make_tiles);
+  tcase_add_test(cases, what_tiles_make_is_right);
 #endif
-  tcase_add_test(cases, tiles_make_no_tiles);
   tcase_add_test(cases, a_server_runs_without_a_critical_task);
   tcase_add_test(cases, a_fault_ends_all);
   tcase_add_test(cases, a_storm_ends_with_a_run_that_is_stopped);

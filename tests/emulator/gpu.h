@@ -228,6 +228,9 @@ PREM_PTX void prem_add_release(uint32_t *word) {
 PREM_PTX uint64_t prem_add_relaxed(uint64_t *word, uint64_t value) {
   return __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
 }
+PREM_PTX uint64_t prem_exchange_relaxed(uint64_t *word, uint64_t value) {
+  return __atomic_exchange_n(word, value, __ATOMIC_RELAXED);
+}
 PREM_PTX bool prem_swap_relaxed(uint64_t *word, uint64_t *was, uint64_t value) {
   return __atomic_compare_exchange_n(word, was, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }

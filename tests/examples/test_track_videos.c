@@ -381,17 +381,17 @@ static const struct {
   const char *said;
 } stubs[] = {
     {"#!/bin/sh\nprintf 'P5 16 16 255\\n'; head -c 256 /dev/zero\n", PREM_ERR_ENDED, 1, ""},
-    {"#!/bin/sh\nexit 0\n", PREM_ERR_PARSE, 0, "behind 0 frames: there are no more pictures"},
+    {"#!/bin/sh\nexit 0\n", PREM_ERR_PARSE, 0, "after 0 frames: there are no more pictures"},
     {"#!/bin/sh\necho first >&2; echo 'it is broken' >&2; exit 1\n", PREM_ERR_PARSE, 0,
-     "behind 0 frames: it is broken"},
+     "after 0 frames: it is broken"},
     {"#!/bin/sh\nprintf 'P5 16 16 255\\n'; head -c 256 /dev/zero; echo damaged >&2; exit 69\n",
-     PREM_ERR_PARSE, 1, "behind 1 frames: damaged"},
+     PREM_ERR_PARSE, 1, "after 1 frames: damaged"},
     {"#!/bin/sh\nprintf 'P5 16 16 255\\n'; head -c 100 /dev/zero\n", PREM_ERR_PARSE, 0,
      "cut short"},
     {"#!/bin/sh\necho nonsense\n", PREM_ERR_PARSE, 0, "does not begin with"},
     {"#!/bin/sh\nexec sleep 1000\n", PREM_ERR_TIMEOUT, 0, "no picture came for 300 ms"},
     {"#!/bin/sh\nprintf 'P5 16 16 255\\n'; head -c 256 /dev/zero; exec sleep 1000\n",
-     PREM_ERR_TIMEOUT, 1, "no picture came for 300 ms behind frame 0"},
+     PREM_ERR_TIMEOUT, 1, "no picture came for 300 ms after frame 0"},
     {"#!/bin/sh\nkill -9 $$\n", PREM_ERR_PARSE, 0, "it was killed"},
 };
 

@@ -147,7 +147,7 @@ refuses 2 'leave out the size' "$trackview" --size 80x60 sum "100% new"
 rm "100% new/img/0012.png"
 refuses 1 'some are missing' "$trackview" sum "100% new"
 : >"100% new/img/0012.png"
-refuses 1 'ffmpeg gave up behind' "$trackview" sum "100% new"
+refuses 1 'ffmpeg gave up after' "$trackview" sum "100% new"
 
 # ---- a video, whole, scaled, and damaged ----
 ffmpeg -loglevel error -nostdin -f pgm_pipe -framerate 10 -i all.pgm -c:v ffv1 lossless.mkv
@@ -156,9 +156,9 @@ says "lossless.mkv: 24 frames of 160 x 120, sum $sum" "$trackview" sum lossless.
 head -c 20000 lossless.mkv >cut.mkv
 if "$trackview" sum cut.mkv >said 2>&1; then grep -Eq ': ([1-9]|1[0-9]) frames' said || fail "$(cat said)"; fi
 head -c 300 lossless.mkv >cut.mkv
-refuses 1 'ffmpeg gave up behind 0 frames' "$trackview" sum cut.mkv
+refuses 1 'ffmpeg gave up after 0 frames' "$trackview" sum cut.mkv
 head -c 5000 /dev/urandom >noise.mp4
-refuses 1 'ffmpeg gave up behind 0 frames' "$trackview" sum noise.mp4
+refuses 1 'ffmpeg gave up after 0 frames' "$trackview" sum noise.mp4
 
 # ---- a film ----
 "$trackview" film "$video" off.csv film.mp4 || fail "no film"

@@ -200,7 +200,7 @@ TEST(settings_behind_the_plan) {
   OWNED(prem_schedule) *schedule =
       loaded(put("in.cfg", HEAD "plan: { hyperperiod_ns = 5L; };\nmeasure: { runs = 5; };"));
   assert_not_saved(schedule, PREM_ERR_INVALID, 10,
-                   "settings stand behind the plan and would be lost; make it the last group");
+                   "settings stand after the plan and would be lost; make it the last group");
 }
 
 TEST(plan_of_another_file) {

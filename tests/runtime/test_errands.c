@@ -244,45 +244,8 @@ TEST(no_critical_task_is_needed) {
 
 GROUP("made");
 
-/* One errand of some tiles through a graph, and its end. */
-static prem_errand_end end_of(const char *server, const grow_graph *graph, int32_t first,
-                              int32_t count) {
-  OWNED(prem_schedule) *schedule = growing_server(2, 0, server);
-  OWNED(prem_session) *session = open_on("sim", schedule);
-  OWNED(prem_trace) *trace = trace_of(session, 4);
-  prem_errand errand;
-  prem_verdict verdict;
-  bool has[GROW_TILES];
-  ck_assert_int_eq(prem_session_poison(session), PREM_OK);
-  ck_assert_int_eq(prem_errand_acquire(session, 0, &errand), PREM_OK);
-  grow_fill(session, &errand, graph);
-  errand.first_tile = first;
-  errand.tile_count = count;
-  ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
-  run_with(session, NULL, 0, 4, 0, trace);
-  ck_assert_int_eq(prem_errand_collect(session, 0, &errand), PREM_OK);
-  ck_assert_int_eq(prem_errand_collect(session, 0, &(prem_errand){0}), PREM_ERR_TIMEOUT);
-  if (errand.end == PREM_ERRAND_DONE) {
-    ck_assert_int_eq(trace->best_effort->counts[0].tiles, grow_walk(graph, first, count, has));
-    grow_judge(session, &errand, graph);
-  }
-  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
-  return errand.end;
-}
-
-/* 0 makes 1, 2 and 3, of which two make 5, and 5 makes 0: each is worked once. */
 TEST(each_tile_is_made_once) {
-  const grow_graph graph = {.rows = {[0] = {10, 2, 3, 4},
-                                     [1] = {11, 6, 0, 0},
-                                     [2] = {12, 0, 6, 0},
-                                     [3] = {13, 4, 0, 0},
-                                     [5] = {15, 1, 6, 0},
-                                     [7] = {17, 1, 0, 0}}};
-  ck_assert_int_eq(end_of("capacity = 2; depth = 3;", &graph, 0, 1), PREM_ERRAND_DONE);
-  ck_assert_int_eq(end_of("capacity = 2; depth = 4;", &graph, 7, 1), PREM_ERRAND_DONE);
-  ck_assert_int_eq(end_of("capacity = 2; depth = 3; tiles = 5;", &graph, 0, 1), PREM_ERRAND_DONE);
-  /* all that one names it has */
-  ck_assert_int_eq(end_of("capacity = 2;", &graph, 0, 6), PREM_ERRAND_DONE);
+  make_each_tile_once("sim");
 }
 
 /* What is wrong in the file. */
@@ -299,19 +262,8 @@ TEST(a_server_that_cannot_make_tiles_is_refused) {
   assert_says(diag, 55, "has no output `spawn` of type i32");
 }
 
-/* Then it has not all its tiles, and is not done. */
 TEST(an_errand_has_no_more_tiles_than_it_may) {
-  grow_graph graph = {.rows = {[0] = {10, 2, 3, 4}, [3] = {13, 5, 0, 0}}};
-  ck_assert_int_eq(end_of("capacity = 2; depth = 3; tiles = 4;", &graph, 0, 1),
-                   PREM_ERRAND_EXPIRED);
-  ck_assert_int_eq(end_of("capacity = 2; depth = 2;", &graph, 0, 1), PREM_ERRAND_EXPIRED);
-  ck_assert_int_eq(end_of("capacity = 2;", &graph, 3, 1), PREM_ERRAND_EXPIRED);
-  graph.rows[3][1] = GROW_TILES + 1; /* there is none of that number */
-  ck_assert_int_eq(end_of("capacity = 2; depth = 3;", &graph, 0, 1), PREM_ERRAND_EXPIRED);
-  graph.rows[3][1] = -3;
-  ck_assert_int_eq(end_of("capacity = 2; depth = 3;", &graph, 0, 1), PREM_ERRAND_EXPIRED);
-  graph.rows[3][1] = GROW_TILES;
-  ck_assert_int_eq(end_of("capacity = 2; depth = 3;", &graph, 0, 1), PREM_ERRAND_DONE);
+  make_no_more_than_may_be("sim");
 }
 
 /* What a tile made has to be right as well. */

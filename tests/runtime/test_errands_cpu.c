@@ -54,8 +54,10 @@ TEST(runs_end_and_errands_with_them) {
 }
 
 TEST(a_server_runs_without_a_critical_task) {
-  OWNED(prem_schedule) *schedule = server_alone();
+  OWNED(prem_schedule) *schedule = server_alone("");
+  OWNED(prem_schedule) *loaded = server_alone(LOAD_ALONE);
   end_with_their_runs("cpu", schedule, 0);
+  run_with_load("cpu", loaded);
 }
 
 TEST(the_greater_priority_goes_first) {
@@ -85,63 +87,11 @@ TEST(a_deadline_comes_between_two_turns) {
 /* ---- tiles that make tiles -------------------------------------------------------------------
  */
 
-/* On four blocks, and each errand has a graph of its own. */
 TEST(tiles_make_tiles) {
-  enum { ROOM = 8 };
-  OWNED(prem_schedule) *schedule = growing_server(4, 0, "capacity = 8; depth = 20;");
-  OWNED(prem_session) *session = open_on("cpu", schedule);
-  OWNED(prem_trace) *trace = trace_of(session);
-  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
-  static grow_graph graphs[ROOM];
-  uint64_t dice = 5;
-  prem_errand errand;
-  int32_t sent = 0, left = ROUNDS(400);
-  for (int run = 0; left > 0; ++run) {
-    ck_assert_int_lt(run, 1000);
-    for (; sent < left && prem_errand_acquire(session, 0, &errand) == PREM_OK; ++sent) {
-      grow_random(&dice, 20, GROW_TILES, &graphs[errand.room]);
-      grow_fill(session, &errand, &graphs[errand.room]);
-      errand.tile_count = 1;
-      ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
-    }
-    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
-    assert_counted(trace);
-    while (prem_errand_collect(session, 0, &errand) == PREM_OK) {
-      --sent;
-      ck_assert(errand.end == PREM_ERRAND_DONE || errand.end == PREM_ERRAND_ABORTED);
-      if (errand.end == PREM_ERRAND_DONE) {
-        grow_judge(session, &errand, &graphs[errand.room]);
-        --left;
-      }
-      ck_assert_int_eq(prem_errand_release(session, &errand), PREM_OK);
-    }
-    ck_assert_int_eq(sent, 0);
-  }
-}
-
-/* What nobody has fed is verified: a chain of twenty. */
-TEST(what_tiles_make_is_right) {
-  OWNED(prem_schedule) *schedule = growing_server(3, 19, "capacity = 8; depth = 20;");
-  OWNED(prem_session) *session = open_on("cpu", schedule);
-  OWNED(prem_trace) *trace = trace_of(session);
-  const prem_arrival arrivals[] = {{0, 0, 0, 1}, {0, 0, 10, 5}, {1000000, 0, 3, 1}};
-  const prem_run_request request = {
-      .mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS, .arrivals = arrivals, .arrival_count = 3};
-  prem_verdict verdict;
-  int64_t done = 0;
-  for (int run = 0; run < 200 && done < 3; ++run) { /* a busy machine may be too late */
-    ck_assert_int_eq(prem_session_poison(session), PREM_OK);
-    ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
-    assert_counted(trace);
-    const prem_errand_counts *counts = &trace->best_effort->counts[0].errands;
-    ck_assert_int_eq(counts->ended[PREM_ERRAND_EXPIRED], 0);
-    done = counts->ended[PREM_ERRAND_DONE];
-    if (done == 3)
-      ck_assert_int_eq(trace->best_effort->counts[0].tiles, 20 + 10 + 17);
-    ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
-    ck_assert(verdict.ok);
-  }
-  ck_assert_int_eq(done, 3);
+  make_each_tile_once("cpu");
+  make_no_more_than_may_be("cpu");
+  make_random_tiles("cpu", 4, ROUNDS(400));
+  make_what_is_right("cpu");
 }
 
 /* ---- a compute that does not return -----------------------------------------------------------

@@ -473,6 +473,35 @@ TEST(a_rate_is_kept_while_there_is_room) {
     assert_record(trace->best_effort->trace, i, PREM_PREFETCH, 400 * i, 400 * i + 30);
 }
 
+/* Three tiles, a nanosecond for each phase: an order of 8 ns, or of 12 with one buffer. At 8 ns and
+ * more no tile is alive across a period's start, so that buffers keep their numbers. */
+TESTS(a_period_that_is_shorter_than_its_order_is_refused, 2) {
+  static const char *const fetches[] = {"", "prefetch: { wcet_ns = 30L; };"};
+  for (int buffers = 1; buffers <= 4; ++buffers)
+    for (int period_ns = 1; period_ns < 16; ++period_ns) {
+      OWNED(prem_schedule) *schedule = schedule_from_text(text(
+          "version = 1; name = \"t\"; platform: { blocks = 2; best_effort: { buffers = %d; }; };"
+          "tasks = ( " PREFETCHING(
+              "a", "0", "20L",
+              "") ", { name = \"load\"; kernel = \"none\";"
+                  " class = \"best_effort\"; blocks = [ 1 ]; tiles = 3; period_ns = %dL; %s"
+                  " writeback: { wcet_ns = 30L; }; } ); plan: { hyperperiod_ns = 400L; starts = "
+                  "( " BEGINS("a", "prefetch",
+                              "100L") " ); closed: { open_ns = 1L; start_ns = [ 100L ];"
+                                      " end_ns = [ 200L ]; }; };",
+          buffers, period_ns, fetches[_i]));
+      OWNED(prem_diag) *diag = prem_diag_new();
+      prem_free_part *part = NULL;
+      const bool is_long = period_ns >= (buffers == 1 ? 12 : 8);
+      ck_assert_int_eq(prem_free_part_new(schedule, &part, diag),
+                       is_long ? PREM_OK : PREM_ERR_INVALID);
+      ck_assert(is_long ? !part->program->blocks[1].turns : prem_diag_has(diag, 43));
+      if (!is_long)
+        ck_assert_str_eq(prem_diag_at(diag, 0)->key, "tasks.load.period_ns");
+      prem_free_part_free(part);
+    }
+}
+
 TEST(what_never_fits_never_begins_and_the_run_ends) {
   OWNED(prem_schedule) *schedule = one_window("tiles = 1; prefetch: { wcet_ns = 151L; };");
   OWNED(prem_trace) *trace = run_beside(schedule, PREM_MODE_TT, 50, 0, NULL);

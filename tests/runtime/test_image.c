@@ -265,7 +265,7 @@ TEST(broken_pgms) {
       {"P5 0 1 255 ab", "is broken: it has no pixels"},
       {"P5 2 1 0 ab", "its maximum is 0, not in 1 to 65535"},
       {"P5 2 1 65536 abcd", "its maximum is 65536"},
-      {"P5 2 1 255", "no white space behind its maximum"},
+      {"P5 2 1 255", "no white space after its maximum"},
       {"P5 2 1 255 a", "cut short in row 0 of 1"},
       {"P5 2 1 9 \t\x0f", "pixel (0, 1) is 15, its maximum 9"},
       {"P2 2 1 9 3", "cut short: its pixel (0, 1) is missing"},

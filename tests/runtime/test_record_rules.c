@@ -11,6 +11,8 @@ typedef struct block_state {
   prem_launch launch;
 } block_state;
 typedef int32_t hyperperiod_number;
+/* The executive of planned tasks, not of best-effort ones. */
+#define PREM_GATED 0
 
 #include <device_rules.h> /* made by tests/CMakeLists.txt */
 

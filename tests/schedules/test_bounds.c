@@ -247,8 +247,7 @@ static const char *gaps(int long_ns) {
 GROUP("why there is no plan");
 
 TEST(no_order_is_left) {
-  assert_explained("tasks 'long', 's', 'u' cannot all be in time beside each other on 'memory'",
-                   gaps(9), gaps(8));
+  assert_explained("tasks 'long', 's', 'u' cannot all be in time on 'memory'", gaps(9), gaps(8));
 }
 
 static int64_t step_ns,

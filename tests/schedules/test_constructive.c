@@ -35,6 +35,22 @@ static void assert_start(const prem_schedule *schedule, const char *task, int32_
   ck_assert_int_eq(find_slot(schedule, task, job, tile, phase).planned_ns, start_ns);
 }
 
+typedef struct phase_start {
+  const char *task;
+  int32_t job, tile;
+  prem_phase phase;
+  int64_t start_ns;
+} phase_start;
+
+/* A plan so long that has these starts, up to one of no task. */
+static void assert_plan(const prem_schedule *schedule, int64_t hyperperiod_ns,
+                        const phase_start *starts) {
+  for (; starts->task; ++starts)
+    assert_start(schedule, starts->task, starts->job, starts->tile, starts->phase,
+                 starts->start_ns);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, hyperperiod_ns);
+}
+
 static const char one_task[] =
     "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 3; prefetch: { wcet_ns = 10L; };"
     " compute: { wcet_ns = 30L; }; writeback: { wcet_ns = 5L; }; }";
@@ -44,11 +60,12 @@ GROUP("by_hand");
 TEST(one_buffer_holds_a_tile_at_a_time) {
   OWNED(prem_schedule) *schedule =
       prepared_schedule(file_of("blocks = 1; guard_ns = 2L;", one_task));
-  assert_start(schedule, "a", 0, 0, PREM_PREFETCH, 0);
-  assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 12);
-  assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 44);
-  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 51);
-  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 2 * 51 + 49);
+  assert_plan(schedule, 2 * 51 + 49,
+              (phase_start[]){{"a", 0, 0, PREM_PREFETCH, 0},
+                              {"a", 0, 0, PREM_COMPUTE, 12},
+                              {"a", 0, 0, PREM_WRITEBACK, 44},
+                              {"a", 0, 1, PREM_PREFETCH, 51},
+                              {0}});
 }
 
 TEST(two_buffers_fetch_ahead) {
@@ -71,11 +88,12 @@ static const char *streaming(const char *settings) {
 /* The memory unit has 6 times 25 and 12, and rests for 5 while the last tile is computed. */
 TEST(a_prefetch_comes_before_the_writeback_of_the_tile_before) {
   OWNED(prem_schedule) *schedule = prepared_schedule(streaming(""));
-  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 25);
-  assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 50);
-  assert_start(schedule, "a", 0, 2, PREM_PREFETCH, 62);
-  assert_start(schedule, "a", 0, 1, PREM_WRITEBACK, 87);
-  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 227);
+  assert_plan(schedule, 227,
+              (phase_start[]){{"a", 0, 1, PREM_PREFETCH, 25},
+                              {"a", 0, 0, PREM_WRITEBACK, 50},
+                              {"a", 0, 2, PREM_PREFETCH, 62},
+                              {"a", 0, 1, PREM_WRITEBACK, 87},
+                              {0}});
 }
 
 TEST(a_deadline_that_tile_after_tile_misses_is_kept) {
@@ -87,10 +105,11 @@ TEST(a_deadline_that_tile_after_tile_misses_is_kept) {
 TEST(starts_lie_on_the_clock_grid) {
   OWNED(prem_schedule) *schedule =
       prepared_schedule(file_of("blocks = 1; clock_step_ns = 32L;", one_task));
-  assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 32);
-  assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 64);
-  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 96);
-  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 3 * 96);
+  assert_plan(schedule, 3 * 96,
+              (phase_start[]){{"a", 0, 0, PREM_COMPUTE, 32},
+                              {"a", 0, 0, PREM_WRITEBACK, 64},
+                              {"a", 0, 1, PREM_PREFETCH, 96},
+                              {0}});
 }
 
 static const char *fetchers(const char *settings, const char *of_each) {
@@ -174,12 +193,13 @@ TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
               "  compute: { wcet_ns = 60L; }; },"
               "{ name = \"fast\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
               "  deadline_ns = 30L; compute: { wcet_ns = 20L; }; }"));
-  assert_start(schedule, "fast", 0, 0, PREM_COMPUTE, 0);
-  assert_start(schedule, "fast", 3, 0, PREM_COMPUTE, 300);
-  assert_start(schedule, "slow", 0, 0, PREM_COMPUTE, 20);
-  assert_start(schedule, "slow", 0, 1, PREM_COMPUTE, 120);
-  assert_start(schedule, "slow", 0, 2, PREM_COMPUTE, 220);
-  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 400);
+  assert_plan(schedule, 400,
+              (phase_start[]){{"fast", 0, 0, PREM_COMPUTE, 0},
+                              {"fast", 3, 0, PREM_COMPUTE, 300},
+                              {"slow", 0, 0, PREM_COMPUTE, 20},
+                              {"slow", 0, 1, PREM_COMPUTE, 120},
+                              {"slow", 0, 2, PREM_COMPUTE, 220},
+                              {0}});
 }
 
 TEST(latest_joins_jobs_of_unequal_periods) {

@@ -46,7 +46,7 @@ TEST(a_periodic_plan_that_reaches_over_the_end_is_refused) {
         ck_assert_str_eq(
             strstr(line, "E051"),
             text("E051: plan: no plan found: the compute of task 'b' ends at %" PRId64
-                 " and would, with what its block and its successors need behind it, reach over "
+                 " and would, with what its block and its successors need after it, reach over "
                  "the end of the hyperperiod of 100 ns, where operating modes with plans of their "
                  "own are switched; use policy \"auto\", and no older plan",
                  start_ns + 20));

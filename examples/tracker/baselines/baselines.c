@@ -61,7 +61,7 @@ static const struct argp_option known[] = {
     {"frames", 'n', "N", 0, "measure so many of each way (1000)", 0},
     {"period", 'p', "TIME", 0, "from frame to frame (as fast as possible)", 0},
     {"publish", KEY_PUBLISH, "TIME", 0,
-     "boxes are planned to be shown so long behind a frame's instant (the period)", 0},
+     "boxes are planned to be shown so long after a frame's instant (the period)", 0},
     {"compare", KEY_COMPARE, "N", 0,
      "first follow N frames, and compare with the kernels' references; 0: do not (20)", 0},
     {"beside", KEY_BESIDE, "WHAT", 0,
@@ -690,7 +690,7 @@ static prem_status write_findings(const run *of, const char *gpu, const char *wo
                      " x %" PRId32 " of %s.",
                      gpu, of->targets, given->scales, of->columns, of->rows, given->video.source);
   if (given->period_ns > 0)
-    prem_findings_note(findings, "A frame every %g us; boxes count as planned %g us behind it.",
+    prem_findings_note(findings, "A frame every %g us; boxes count as planned %g us after it.",
                        (double)given->period_ns / 1e3, (double)given->publish_ns / 1e3);
   else
     prem_findings_note(findings,

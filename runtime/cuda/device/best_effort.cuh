@@ -162,18 +162,28 @@ __device__ __noinline__ int64_t gate_ask(int32_t warp, in_flight_phase *of, int6
  * All that a phase needs is there: wait until the gate lets it in. One warp. Mostly the next window
  * is far, and one comparison says so.
  *
+ * @param now_ns    each lane's reading of the clock, when all was there
+ * @param due_ns    the phase may not start before
  * @param quiet_ns  what gate_prepare() has returned
- * @return the gate's reading of the clock, from which the bound counts; -1: stopped
+ * @return the gate's reading of the clock, from which the bound counts: the lane that starts the
+ *         phase goes by its own; -1, of all lanes: stopped
  */
-__device__ __forceinline__ int64_t gate_pass(int32_t warp, in_flight_phase *of, int64_t due_ns,
-                                             int64_t quiet_ns) {
-  const int64_t now_ns = agreed_instant(due_ns);
-  return now_ns < quiet_ns ? now_ns : gate_ask(warp, of, now_ns);
+__device__ __forceinline__ int64_t gate_pass(int32_t warp, in_flight_phase *of, int64_t now_ns,
+                                             int64_t due_ns, int64_t quiet_ns) {
+  if (__any_sync(FULL_WARP, now_ns < due_ns)) {
+    if (!far_sleep(due_ns))
+      return -1;
+    now_ns = agreed_instant(due_ns);
+  }
+  if (__all_sync(FULL_WARP, now_ns < quiet_ns))
+    return now_ns;
+  return gate_ask(warp, of, __shfl_sync(FULL_WARP, (long long)now_ns, 0));
 }
 
-/** Both. */
-__device__ __forceinline__ int64_t gate_await(int32_t warp, in_flight_phase *of, int64_t due_ns) {
-  return gate_pass(warp, of, due_ns, gate_prepare(warp, of));
+/** Both, of a phase that may start at once. */
+__device__ __forceinline__ int64_t gate_await(int32_t warp, in_flight_phase *of) {
+  const int64_t quiet_ns = gate_prepare(warp, of);
+  return gate_pass(warp, of, prem_clock_ns(), 0, quiet_ns);
 }
 
 /** A phase is written down: count it, and what the gate did to it. One lane. */
@@ -200,20 +210,6 @@ __device__ __forceinline__ void ended_count(block_state *own, const in_flight_ph
     held->tile = of->record.tile;
     held->window = of->window;
   }
-}
-
-/** The same of one phase of each kind, NULL for none. The watcher, before their entries are free.
- */
-__device__ __forceinline__ void all_ended_count(block_state *own, const in_flight_phase *fetch,
-                                                const in_flight_phase *compute,
-                                                const in_flight_phase *store) {
-  const in_flight_phase *of = lane_number() == 0   ? fetch
-                              : lane_number() == 1 ? compute
-                              : lane_number() == 2 ? store
-                                                   : nullptr;
-  if (of != nullptr)
-    ended_count(own, of);
-  __syncwarp();
 }
 
 /** Give the counts to the host. One thread. */
@@ -243,14 +239,11 @@ __device__ __forceinline__ void gates_open(block_state *) {}
 __device__ __forceinline__ int64_t gate_prepare(int32_t, in_flight_phase *) {
   return 0;
 }
-__device__ __forceinline__ int64_t gate_pass(int32_t, in_flight_phase *, int64_t due_ns, int64_t) {
+__device__ __forceinline__ int64_t gate_pass(int32_t, in_flight_phase *, int64_t, int64_t due_ns,
+                                             int64_t) {
   return due_ns;
 }
-__device__ __forceinline__ int64_t gate_await(int32_t, in_flight_phase *, int64_t due_ns) {
-  return due_ns;
-}
-__device__ __forceinline__ void all_ended_count(block_state *, const in_flight_phase *,
-                                                const in_flight_phase *, const in_flight_phase *) {}
+__device__ __forceinline__ void ended_count(block_state *, const in_flight_phase *) {}
 __device__ __forceinline__ void ended_report(const block_state *) {}
 
 } // namespace

@@ -23,6 +23,11 @@
 #ifndef PREM_SERVES
 #define PREM_SERVES 0
 #endif
+
+/** The same where tiles of some make tiles (executive_making.cu). */
+#ifndef PREM_MAKES
+#define PREM_MAKES 0
+#endif
 #if PREM_SERVES
 #include "runtime/cuda/device/server.h"
 #endif
@@ -168,12 +173,13 @@ struct serve_hand {
   uint64_t asked;        /* of one that looks: the ticket of the next message */
   int32_t next, end;     /* tiles claimed and not begun */
   int32_t room;
-  int32_t begins;   /* 1: the next one is the errand's first */
-  int32_t is_whole; /* 1: the errand has no other tiles */
-  int32_t expired;  /* of such a one: 1: it was too late for a tile to begin */
-  int32_t looks;    /* 1: this block looks for the next errand */
-  int32_t passed;   /* tiles of other servers since the last one of this */
-  int32_t turn;     /* of the next tile; above 0: it has been worked, and wants another one */
+  int32_t begins;     /* 1: the next one is the errand's first */
+  int32_t is_whole;   /* 1: the errand has no other tiles */
+  int32_t expired;    /* of such a one: 1: it was too late for a tile to begin */
+  int32_t looks;      /* 1: this block looks for the next errand */
+  int32_t passed;     /* tiles of other servers since the last one of this */
+  int32_t turn;       /* of the next tile; above 0: it has been worked, and wants another one */
+  int32_t generation; /* of the next tile: 0: it was asked for */
 };
 #endif
 
@@ -219,6 +225,9 @@ struct block_state {
   int32_t order_served[PREM_MAX_SERVERS]; /* who is asked for a tile first */
   serve_hand hands[PREM_MAX_SERVERS];
   prem_device_server servers[PREM_MAX_SERVERS]; /* facts of each */
+#endif
+#if PREM_MAKES
+  prem_ring_hand made; /* on the way to a ring of made tiles, or from it */
 #endif
 #if PREM_LIVE
   int32_t begins; /* to the compute warps, at a table's start: 0: no hyperperiod begins any more */
@@ -443,7 +452,6 @@ __device__ __forceinline__ bool chunk_ends(const table_position &at) {
 }
 
 /** The buffers of the next hyperperiod, where tiles alive across its start rotate them. One warp.
- * In the executive of best-effort tasks the writer sees to the outputs of the memory table itself.
  */
 __device__ __noinline__ void rotate_buffers(bool memory) {
   block_state *own = shared();
@@ -459,8 +467,7 @@ __device__ __noinline__ void rotate_buffers(bool memory) {
   __syncwarp();
   if (lane < PREM_MAX_BUFFERS) {
     unit->in_at[lane] = in_at;
-    if (!PREM_GATED || !memory)
-      unit->out_at[lane] = out_at;
+    unit->out_at[lane] = out_at;
   }
   __syncwarp();
 }
@@ -485,7 +492,8 @@ __device__ __forceinline__ void position_step(const block_state *own, table_posi
 
 /** Is a phase of these flags started at an instant of the plan? */
 __device__ __forceinline__ bool has_release(const prem_launch &launch, int32_t flags) {
-  return launch.mode == PREM_MODE_TT && !(flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP));
+  return !PREM_GATED && launch.mode == PREM_MODE_TT &&
+         !(flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP));
 }
 
 /** When a record may start in this mode, on the clock. `lead_ns`: what passes between the instant

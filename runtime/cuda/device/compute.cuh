@@ -216,7 +216,7 @@ __device__ __forceinline__ bool compute_locks(const prem_launch &launch,
   /* in a run there is no other bit */
   const bool is_at_memory =
       LIVE ? (record->at_memory & PREM_DEVICE_AT_MEMORY) != 0 : record->at_memory != 0;
-  return INTERVALS && launch.mode == PREM_MODE_LOCK && is_at_memory;
+  return INTERVALS && !PREM_GATED && launch.mode == PREM_MODE_LOCK && is_at_memory;
 }
 
 /** The first compute warp takes the tokens of a compute that may start now.

@@ -118,6 +118,30 @@ static __device__ __forceinline__ void prem_rows_fetch(const prem_device_move *m
     }
 }
 
+/** A phase's first copy, its operands at hand before the phase may start. */
+struct first_copy {
+  int4 box;         /* see prem_device_move::box_at */
+  const void *from; /* of a box its map, of a span the array */
+  uint32_t scratch, bytes;
+};
+
+static __device__ __forceinline__ first_copy prem_first_copy(const prem_device_move *move,
+                                                             int32_t count,
+                                                             const prem_device_port *ports,
+                                                             const unsigned char *buffer) {
+  if (count == 0)
+    return first_copy{{PREM_MOVE_ROWS, 0, 0, 0}, nullptr, 0, 0};
+  const int4 box = *(const int4 *)move->box_at;
+  return first_copy{
+      box, prem_at_hand(box.x >= 0 ? ports[move->port].map : (const void *)move->array),
+      prem_shared_address(buffer) + (uint32_t)move->scratch_at, (uint32_t)move->width_bytes};
+}
+
+/** Is it one copy, a box or a span? */
+static __device__ __forceinline__ bool prem_is_one(const first_copy &first) {
+  return first.box.x != PREM_MOVE_ROWS;
+}
+
 /** Start fetching into a buffer. One lane. */
 static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *move,
                                                        const prem_device_port *port,

@@ -25,6 +25,7 @@
  * of it courier.cu    of a live session: who decides; a kernel of its own beside the executive
  *   courier_ahead.cuh  in it: the next hyperperiod, prepared ahead
  *   executive_serving.cu  and once more, with servers among these
+ *   executive_making.cu   and once more, where tiles of some make tiles
  *   serve.cuh     in it: blocks that work errands off
  *   server.h      what the host fills in of servers
  *   program.h     the structs that the host fills in
@@ -110,6 +111,9 @@ int32_t prem_executive_gated_bytes(void);
 /** With servers among them. */
 const void *prem_executive_serving(int32_t number, int32_t *max_threads);
 int32_t prem_executive_serving_bytes(void);
+/** Where tiles of some make tiles. */
+const void *prem_executive_making(int32_t number, int32_t *max_threads);
+int32_t prem_executive_making_bytes(void);
 /** The courier: one block of so many threads, its argument a prem_courier_launch. */
 enum { PREM_COURIER_THREADS = 128 };
 const void *prem_courier_kernel(void);

@@ -70,8 +70,13 @@ typedef struct prem_device_move {
   uint16_t rows;
   uint16_t planes[2]; /* of dimensions 0 and 1 */
   uint16_t port;      /* of the block: it has their pitches */
-  int32_t box_at[4];  /* in the map, innermost dimension first; box_at[0] < 0: row by row */
+  int32_t box_at[4];  /* in the map, innermost dimension first; box_at[0] < 0: no box, and: */
 } prem_device_move;
+
+enum {
+  PREM_MOVE_ROWS = -1, /* row by row */
+  PREM_MOVE_SPAN = -2  /* one row of whole 16-byte pieces: one copy */
+};
 
 static_assert(sizeof(prem_device_move) == 48, "prem_device_move is 48 bytes");
 static_assert(offsetof(prem_device_move, box_at) % 16 == 0, "a box's place is read at once");

@@ -2,7 +2,7 @@
 /* Of the executive: writing down what has been executed. */
 #pragma once
 
-#include "runtime/cuda/device/waits.cuh"
+#include "runtime/cuda/device/best_effort.cuh"
 
 namespace {
 
@@ -131,6 +131,19 @@ __device__ __forceinline__ void cell_add(block_state *own, const in_flight_phase
     late_keep(of, late_ns);
 }
 
+/** The same in best effort, where no phase has an instant: one lane, so that the watcher keeps up
+ *  with many short tiles. What it is late with, the gate takes for the memory's time. */
+__device__ __forceinline__ void cell_add_untimed(block_state *own, const in_flight_phase *of) {
+  prem_device_cell *cell =
+      cell_at(own, own->launch, of->record.task * PREM_PHASE_COUNT + of->record.phase);
+  const int64_t duration_ns = of->end_ns - of->released_ns - of->issue_ns;
+  cell->duration_sum_ns += duration_ns;
+  cell->duration_max_ns = max((long long)cell->duration_max_ns, (long long)duration_ns);
+  cell->duration_min_negated_ns =
+      max((long long)cell->duration_min_negated_ns, (long long)-duration_ns);
+  ++cell->count;
+}
+
 #if PREM_LIVE
 /** A cell's counts would run over soon. One lane; stores only. */
 __device__ __noinline__ void cell_fold(int32_t number) {
@@ -226,8 +239,14 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
       }
       ((int64_t *)&book->room[recorded])[lane] = word;
     }
-    if (!warms && of->hyperperiod >= launch.discard && lane < 5)
+    const bool counts = !warms && of->hyperperiod >= launch.discard;
+    if (!PREM_GATED && counts && lane < 5)
       cell_add(own, of, timed, lane);
+    if (PREM_GATED && lane == 0) {
+      if (counts)
+        cell_add_untimed(own, of);
+      ended_count(own, of);
+    }
   }
   __syncwarp(); /* all lanes have read how many are recorded */
   if (of != nullptr && lane == 7) {

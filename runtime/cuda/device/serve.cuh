@@ -14,6 +14,9 @@
  * the host's memory, again and again until it is there, and then lets the others claim what it does
  * not take itself. So an errand of one tile goes straight from the host to the block that works it.
  * Before a block works a tile it lets others look.
+ *
+ * In an executive of its own (PREM_MAKES) tiles make tiles (runtime/core/errand_made.h), which go
+ * by a ring of the server. They are taken before those that were asked for.
  */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_SERVE_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_SERVE_CUH
@@ -34,6 +37,23 @@ namespace {
 enum { TILE_BEGUN, TILE_COMPUTED };
 
 constexpr uint32_t REST_NS = 500; /* between two looks of a block that others look for */
+constexpr uint32_t SLOT_NS = 32;  /* between two looks at a slot of a ring */
+
+#if PREM_MAKES
+/** Do its tiles make tiles? */
+__device__ __forceinline__ bool makes_tiles(const prem_device_server *server) {
+  return server->making != nullptr;
+}
+/** Nothing is on the way. One thread. */
+__device__ __forceinline__ void made_open(block_state *own) {
+  own->made.kept = 0;
+}
+#else
+__device__ __forceinline__ constexpr bool makes_tiles(const prem_device_server *) {
+  return false;
+}
+__device__ __forceinline__ void made_open(block_state *) {}
+#endif
 
 /** Each server's facts in the scratchpad. All threads. */
 __device__ void servers_furnish(const prem_launch &launch, const prem_device_block *block) {
@@ -47,6 +67,7 @@ __device__ void servers_furnish(const prem_launch &launch, const prem_device_blo
     own->serves =
         block->task_count > 0 && servers[block->tasks[0]].state != nullptr ? block->task_count : 0;
     own->served = own->serves - 1; /* the first one is next */
+    made_open(own);
     for (int32_t t = 0; t < PREM_MAX_SERVERS; ++t)
       own->hands[t] = serve_hand{};
   }
@@ -72,6 +93,19 @@ __device__ __forceinline__ bool hand_fill(serve_hand *hand, bool is_there,
   return is_there;
 }
 
+/** So many tiles of the errand in a room, for one lane. */
+__device__ __forceinline__ serve_hand tiles_of(const prem_device_server *server, int32_t number,
+                                               int32_t next, int32_t count) {
+  const prem_device_room *room = &server->rooms[number];
+  serve_hand found = {};
+  found.room = number;
+  found.next = next;
+  found.end = next + count;
+  found.number = *(const volatile uint64_t *)&room->number;
+  found.came_ns = *(const volatile int64_t *)&room->came_ns;
+  return found;
+}
+
 /** Claim tiles of the errand in work. One warp. */
 __device__ __forceinline__ bool tiles_claim(const prem_device_server *server, serve_hand *hand) {
   serve_hand found = {};
@@ -80,16 +114,30 @@ __device__ __forceinline__ bool tiles_claim(const prem_device_server *server, se
   bool is_there = false;
   if (lane_number() == 0)
     is_there = prem_open_claim(&server->state->open.word, server->parts, &word, &count);
-  if (is_there) {
-    const prem_device_room *room = &server->rooms[prem_open_room(word)];
-    found.room = prem_open_room(word);
-    found.next = prem_open_next(word);
-    found.end = found.next + count;
-    found.number = *(const volatile uint64_t *)&room->number;
-    found.came_ns = *(const volatile int64_t *)&room->came_ns;
-  }
+  if (is_there)
+    found = tiles_of(server, prem_open_room(word), prem_open_next(word), count);
   return hand_fill(hand, is_there, found);
 }
+
+#if PREM_MAKES
+/** Take a tile that another one has made. One warp. */
+__device__ __forceinline__ bool made_take(block_state *own, const prem_device_server *server,
+                                          serve_hand *hand) {
+  prem_ring_answer answer;
+  while ((answer = prem_ring_take(&server->making->ring, &own->made, 1)) == PREM_RING_BUSY)
+    __nanosleep(SLOT_NS);
+  if (answer != PREM_RING_OK)
+    return false;
+  const uint64_t item = *(const volatile uint64_t *)&own->made.items[0];
+  serve_hand found = tiles_of(server, prem_item_room(item), prem_item_tile(item), 1);
+  found.generation = prem_item_generation(item);
+  return hand_fill(hand, true, found);
+}
+#else
+__device__ __forceinline__ bool made_take(block_state *, const prem_device_server *, serve_hand *) {
+  return false;
+}
+#endif
 
 /** The errand of a message, whose words lanes 0 to 3 have: some of it is this block's, the rest may
  *  be claimed. */
@@ -106,7 +154,7 @@ __device__ __forceinline__ serve_hand errand_open(const prem_device_server *serv
   found.came_ns = min((long long)prem_message_ns(came, now_ns), (long long)now_ns);
   found.begins = 1;
   found.begin_ns = INT64_MAX;
-  found.is_whole = claim == count;
+  found.is_whole = claim == count && !makes_tiles(server);
   prem_device_room *room = &server->rooms[found.room];
   *(volatile uint64_t *)&room->number = found.number;
   *(volatile int64_t *)&room->begin_ns = INT64_MAX;
@@ -114,6 +162,10 @@ __device__ __forceinline__ serve_hand errand_open(const prem_device_server *serv
     *(volatile int64_t *)&room->came_ns = found.came_ns;
     *(volatile uint64_t *)&room->left = (uint64_t)count;
     *(volatile uint32_t *)&room->expired = 0;
+    if (makes_tiles(server)) {
+      *(volatile uint64_t *)&room->all = (uint64_t)count;
+      *(volatile uint64_t *)&room->asked = tiles;
+    }
     prem_open_set(&server->state->open.word, found.room, found.end, first + count);
   }
   return found;
@@ -212,7 +264,7 @@ __device__ __forceinline__ uint64_t ticket_draw(const prem_device_server *server
 __device__ __forceinline__ bool tiles_expire(const block_state *own,
                                              const prem_device_server *server, serve_hand *hand) {
   bool expired = false;
-  if (server->deadline_ns <= 0 && server->more < 0)
+  if (server->deadline_ns <= 0 && server->more < 0 && !makes_tiles(server))
     return false;
   if (lane_number() == 0) {
     volatile uint32_t *known = &server->rooms[hand->room].expired;
@@ -246,6 +298,8 @@ __device__ __forceinline__ bool tile_take(block_state *own, int32_t number) {
   const bool looks = *(const volatile int32_t *)&hand->looks != 0;
   bool has_some = hand->next < hand->end;
   __syncwarp();
+  if (!has_some && makes_tiles(server))
+    has_some = made_take(own, server, hand);
   if (!has_some)
     has_some = !looks && tiles_claim(server, hand);
   if (!has_some && (looks || look_begin(server, hand)))
@@ -389,9 +443,12 @@ __device__ __forceinline__ bool tile_fetch(block_state *own, const prem_launch &
                                            uint32_t count, int64_t taken_ns) {
   in_flight_phase *of = &own->fetches[0];
   uint64_t *full = &own->full[count % RING];
-  const copy_request now = {bytes_at(own, launch.buffers_at + own->memory_table.in_at[0]), full,
-                            moves_at(own, launch, 0), of->record.move_count};
-  const int64_t due_ns = gate_await(STARTER, of, 0);
+  const prem_device_move *moves = moves_at(own, launch, 0);
+  unsigned char *buffer = bytes_at(own, launch.buffers_at + own->memory_table.in_at[0]);
+  const copy_request now = {
+      buffer, full, moves, of->record.move_count,
+      prem_first_copy(moves, of->record.move_count, port_at(own, launch, 0), buffer)};
+  const int64_t due_ns = gate_await(STARTER, of);
   if (due_ns < 0)
     return false;
   int64_t issued_ns = 0;
@@ -454,6 +511,49 @@ __device__ __forceinline__ void tile_go_round(block_state *own, const prem_launc
   __syncwarp();
 }
 
+#if PREM_MAKES
+/** Put the tiles that the one in work names where blocks of the server take them. For one too many
+ * its errand ends as if it were too late. The compute warps are done with its views. One warp. */
+__device__ __forceinline__ void tiles_make(block_state *own, const prem_launch &launch,
+                                           const prem_device_server *server,
+                                           const serve_hand *hand) {
+  const int32_t lane = lane_number(), generation = hand->generation + 1;
+  prem_device_room *room = &server->rooms[hand->room];
+  const uint64_t asked = *(const volatile uint64_t *)&room->asked;
+  prem_device_making *making = server->making;
+  const prem_making of = {making->had + (int64_t)hand->room * making->tiles,
+                          &room->all,
+                          &room->left,
+                          hand->number,
+                          prem_asked_first(asked),
+                          prem_asked_count(asked),
+                          making->tiles,
+                          making->most};
+  const shared_view *named = view_at(own, launch, making->spawn);
+  const volatile int32_t *numbers = (const volatile int32_t *)bytes_at(own, named->at);
+  const bool may = generation < making->depth;
+#pragma unroll 1
+  for (int32_t i = lane; i - lane < named->extent[3]; i += 32) {
+    const int32_t number = i < named->extent[3] ? numbers[i] : 0;
+    const prem_made made = number == 0 ? PREM_MADE_BEFORE : prem_tile_make(&of, number - 1, may);
+    if (made == PREM_MADE_NONE)
+      *(volatile uint32_t *)&room->expired = 1;
+    const uint32_t lanes = __ballot_sync(FULL_WARP, made == PREM_MADE_NEW);
+    if (made == PREM_MADE_NEW)
+      own->made.items[__popc(lanes & ((1u << lane) - 1))] =
+          prem_tile_item(generation, hand->room, number - 1);
+    __syncwarp();
+    while (lanes != 0 &&
+           prem_ring_put(&making->ring, &own->made, (uint32_t)__popc(lanes)) != PREM_RING_OK)
+      __nanosleep(SLOT_NS);
+  }
+  __syncwarp();
+}
+#else
+__device__ __forceinline__ void tiles_make(block_state *, const prem_launch &,
+                                           const prem_device_server *, const serve_hand *) {}
+#endif
+
 /** Write it back; its errand hears of it after the last turn. One warp.
  *  @return false: stopped before that began */
 template <bool TURNS>
@@ -461,14 +561,13 @@ __device__ __forceinline__ bool tile_store(block_state *own, const prem_launch &
                                            const prem_device_server *server, serve_hand *hand) {
   in_flight_phase *of = &own->stores[0];
   const prem_device_move *moves = moves_at(own, launch, 1);
-  const store_request first = store_prepare(own, launch, of, moves);
+  const first_copy first = store_prepare(own, launch, of, moves);
   if (lane_number() == 0)
     of->ready_ns = prem_clock_ns();
-  const int64_t due_ns = gate_await(WRITER, of, 0);
+  const int64_t due_ns = gate_await(WRITER, of);
   if (due_ns < 0)
     return false;
-  store_start(own, of, first, due_ns);
-  const bool by_lanes = writeback_issue(own, launch, of, moves, first.box.x >= 0);
+  const bool by_lanes = writeback_start(own, launch, of, moves, first, due_ns);
   const uint64_t ticket = ticket_draw(server, hand);
   writeback_land(launch, by_lanes);
   const int64_t end_ns = __shfl_sync(FULL_WARP, (long long)prem_clock_ns(), 0);
@@ -505,6 +604,8 @@ template <bool TURNS> __device__ __noinline__ bool tile_work(int32_t number, uin
   tile_compute_await(own, count);
   if (TURNS)
     tile_go_round(own, launch, server, hand);
+  if (makes_tiles(server) && (!TURNS || hand->turn == 0))
+    tiles_make(own, launch, server, hand);
   if (!tile_store<TURNS>(own, launch, server, hand))
     return false;
   if (lane_number() == 0 && own->stores[0].end_ns - own->start_ns <= own->gated.counted_ns) {
@@ -512,7 +613,6 @@ template <bool TURNS> __device__ __noinline__ bool tile_work(int32_t number, uin
     hand->bytes += (uint64_t)own->stores[0].record.job_release_ns;
   }
   write_to_trace(&own->fetches[0], &own->computes[0], &own->stores[0]);
-  all_ended_count(own, &own->fetches[0], &own->computes[0], &own->stores[0]);
   return true;
 }
 

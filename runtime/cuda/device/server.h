@@ -3,6 +3,7 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_SERVER_H
 #define TTPREM_RUNTIME_CUDA_DEVICE_SERVER_H
 
+#include "runtime/core/errand_made.h"
 #include "runtime/core/errand_words.h"
 #include "runtime/cuda/device/program.h"
 
@@ -15,8 +16,10 @@ typedef struct prem_device_room {
   int64_t came_ns;
   int64_t begin_ns; /* by the block that begins its first tile */
   uint64_t number;
-  uint64_t left;    /* tiles that have not ended, where several blocks work it */
-  uint32_t expired; /* 1: its deadline was over before a tile began */
+  prem_word left;   /* tiles that have not ended, where several blocks work it */
+  prem_word all;    /* where tiles make tiles: so many it has had, */
+  uint64_t asked;   /* of which it asked for these: prem_asked_tiles() */
+  uint32_t expired; /* 1: its deadline was over before a tile began, or it may not have a tile */
   uint32_t reserved;
 } prem_device_room;
 
@@ -24,6 +27,14 @@ typedef struct prem_device_room {
 typedef struct prem_device_line {
   alignas(128) uint64_t word;
 } prem_device_line;
+
+/** Of a server whose tiles make tiles: as the host fills it in, before each run. */
+typedef struct prem_device_making {
+  prem_ring ring;       /* tiles that were made and not taken: prem_tile_item() */
+  prem_word *had;       /* [capacity][tiles]: prem_making */
+  int32_t spawn, depth; /* the port that names them; as in prem_server */
+  int32_t tiles, most;  /* of the task; of an errand */
+} prem_device_making;
 
 /** Of a server, what changes: zeroed before each run. */
 typedef struct prem_device_server_state {
@@ -49,11 +60,12 @@ typedef struct prem_device_server {
   int64_t ahead_ns[PREM_PHASE_COUNT];
   int64_t deadline_ns; /* 0: none */
   int32_t entry_bytes, in_moves, out_moves;
-  int32_t blocks;          /* that work for it */
-  int32_t task;            /* its number */
-  int32_t parts;           /* prem_claim_of() */
-  int32_t priority, aging; /* as in prem_server */
-  int32_t more, turns;     /* the port that asks for another turn, -1: none; as in prem_server */
+  int32_t blocks;             /* that work for it */
+  int32_t task;               /* its number */
+  int32_t parts;              /* prem_claim_of() */
+  int32_t priority, aging;    /* as in prem_server */
+  int32_t more, turns;        /* the port that asks for another turn, -1: none; as in prem_server */
+  prem_device_making *making; /* NULL: tiles make none */
 } prem_device_server;
 
 static_assert(sizeof(prem_device_server) % 8 == 0, "servers are brought 8 bytes at a time");

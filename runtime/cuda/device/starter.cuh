@@ -16,6 +16,7 @@ struct copy_request {
   uint64_t *full; /* by the bulk engine it expects the bytes already */
   const prem_device_move *moves;
   int32_t count;
+  first_copy first; /* in best effort; by a plan there is time for it at the instant */
 };
 
 /** Its barrier is told of the bytes to come, before there is anything to wait for. Where none come
@@ -35,7 +36,7 @@ __device__ __forceinline__ void fault_window(block_state *own, const prem_launch
                                              int32_t slot) {
   if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0) {
     moves_at(own, launch, slot)->array += (int64_t)1 << 40;
-    moves_at(own, launch, slot)->box_at[0] = -1;
+    moves_at(own, launch, slot)->box_at[0] = PREM_MOVE_ROWS;
   }
   __syncwarp();
 }
@@ -49,8 +50,29 @@ __device__ __forceinline__ copy_request prefetch_prepare(block_state *own,
                                                          uint32_t number) {
   const prem_device_record *record = &own->memory.records[slot];
   fault_window(own, launch, slot);
-  return copy_request{bytes_at(own, launch.buffers_at + own->memory_table.in_at[record->in_buffer]),
-                      &own->full[number % RING], moves_at(own, launch, slot), record->move_count};
+  copy_request now = {bytes_at(own, launch.buffers_at + own->memory_table.in_at[record->in_buffer]),
+                      &own->full[number % RING],
+                      moves_at(own, launch, slot),
+                      record->move_count,
+                      {}};
+  if (PREM_GATED)
+    now.first = prem_first_copy(now.moves, now.count, port_at(own, launch, 0), now.buffer);
+  return now;
+}
+
+/** At an instant start the one copy of a prefetch. Each kind waits by itself: so its operands are
+ *  where its instruction wants them. One lane. @return the reading that showed the instant */
+__device__ __forceinline__ int64_t first_fetch(const block_state *own, const first_copy &first,
+                                               uint32_t signal, int64_t due_ns) {
+  int64_t released_ns;
+  if (first.box.x >= 0) {
+    released_ns = instant_await(own, DELAY_STARTER, due_ns);
+    prem_box_fetch(first.box, first.from, first.scratch, signal);
+  } else {
+    released_ns = instant_await(own, DELAY_STARTER, due_ns);
+    prem_bulk_fetch(first.scratch, first.from, first.bytes, signal, prem_fetch_policy());
+  }
+  return released_ns;
 }
 
 /** At an instant start the copies of a prefetch. One lane, which has the first one's operands in
@@ -59,22 +81,18 @@ __device__ __forceinline__ int64_t prefetch_issue(block_state *own, const prem_l
                                                   const copy_request &now, int64_t due_ns,
                                                   int64_t *issued_ns) {
   const prem_device_port *ports = port_at(own, launch, 0);
-  const prem_device_move *first = now.moves;
-  const int4 box = *(const int4 *)first->box_at;
-  const bool is_box = now.count > 0 && box.x >= 0;
-  const void *map = prem_at_hand(is_box ? ports[first->port].map : nullptr);
-  const uint32_t scratch = prem_shared_address(now.buffer) + (uint32_t)first->scratch_at;
+  const first_copy first =
+      PREM_GATED ? now.first : prem_first_copy(now.moves, now.count, ports, now.buffer);
+  const bool is_one = prem_is_one(first);
   const uint32_t signal = prem_shared_address(now.full);
-  const int64_t released_ns = PREM_GATED ? due_ns : prem_clock_await(due_ns);
-  fault_dwell(own, DELAY_STARTER, due_ns);
+  const int64_t released_ns =
+      is_one ? first_fetch(own, first, signal, due_ns) : instant_await(own, DELAY_STARTER, due_ns);
   if (LIVE && now.count == 0)
     prem_barrier_expect(now.full, 0);
-  if (is_box)
-    prem_box_fetch(box, map, scratch, signal);
   *issued_ns = prem_clock_ns();
   witness_tell(own, DELAY_STARTER, due_ns, *issued_ns);
 #pragma unroll 1
-  for (int32_t i = is_box; i < now.count; ++i)
+  for (int32_t i = is_one; i < now.count; ++i)
     prem_move_fetch(&now.moves[i], &ports[now.moves[i].port], now.buffer, now.full);
   return released_ns;
 }
@@ -313,7 +331,7 @@ struct step_start {
 __device__ __forceinline__ bool prefetch_start(block_state *own, const prem_launch &launch,
                                                const step_start &start, starter_counts *my) {
   in_flight_phase *fetch = &own->fetches[my->issued % MAX_IN_FLIGHT];
-  const int64_t due_ns = gate_pass(STARTER, fetch, start.due_ns, start.quiet_ns);
+  const int64_t due_ns = gate_pass(STARTER, fetch, start.ready_ns, start.due_ns, start.quiet_ns);
   if (PREM_GATED && due_ns < 0)
     return false;
   ++my->issued;
@@ -425,7 +443,8 @@ __device__ __forceinline__ bool step_await(block_state *own, const prem_launch &
   start->ready_ns = prem_clock_ns();
   if (goes_on && pair) /* a step after the prefetch, whose bytes others wait for */
     writeback_order(own, my->ordered++, start->ready_ns, start->due_ns + launch.clock_step_ns);
-  if (goes_on && __any_sync(FULL_WARP, start->due_ns - start->ready_ns > 4 * LOOK_NS))
+  if (!PREM_GATED && goes_on &&
+      __any_sync(FULL_WARP, start->due_ns - start->ready_ns > 4 * LOOK_NS))
     goes_on = far_sleep(start->due_ns);
   return goes_on;
 }
@@ -452,7 +471,8 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     if (at.index == 0 && !memory_table_begin(at.count, at.slot, at.hyperperiod))
       break;
     const memory_step step = step_at(own, at);
-    const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
+    const bool locks =
+        !PREM_GATED && launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
     const bool pair = step.other != at.slot;
     step_start start = {};
     if (!step_reserve(own, launch, step, at, locks, &my))

@@ -74,8 +74,18 @@ __device__ __forceinline__ void fault_dwell(const block_state *own, int32_t who,
 #else
 __device__ __forceinline__ void fault_dwell(const block_state *, int32_t, int64_t = 0) {}
 #endif
+
 __device__ __forceinline__ void witness_tell(const block_state *, int32_t, int64_t, int64_t) {}
 #endif
+
+/** A phase's operands are at hand: until its instant. In best effort the gate has let it in. One
+ *  lane. @return the reading that showed it */
+__device__ __forceinline__ int64_t instant_await(const block_state *own, int32_t who,
+                                                 int64_t due_ns) {
+  const int64_t released_ns = PREM_GATED ? due_ns : prem_clock_await(due_ns);
+  fault_dwell(own, who, due_ns);
+  return released_ns;
+}
 
 /** An instant is far: sleep until it is near. @return false: stopped. */
 __device__ __noinline__ bool far_sleep(int64_t due_ns) {

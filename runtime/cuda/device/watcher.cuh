@@ -85,7 +85,6 @@ __device__ __forceinline__ void phases_write(block_state *own, const in_flight_p
                                              const in_flight_phase *store, uint32_t computes,
                                              uint32_t stores) {
   write_to_trace(fetch, compute, store);
-  all_ended_count(own, fetch, compute, store);
   if (lane_number() == 0) {
     *(volatile uint32_t *)&own->computes_written = computes;
     *(volatile uint32_t *)&own->stores_written = stores;

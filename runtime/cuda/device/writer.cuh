@@ -10,34 +10,34 @@
 namespace {
 
 /** The first copy of a writeback, its operands at hand before its instant. */
-struct store_request {
-  int4 box; /* box.x < 0: it is none, and goes row by row */
-  const void *map;
-  uint32_t scratch;
-};
+__device__ __forceinline__ first_copy store_prepare(block_state *own, const prem_launch &launch,
+                                                    const in_flight_phase *of,
+                                                    const prem_device_move *moves) {
+  return prem_first_copy(moves, by_bulk(launch) ? of->record.move_count : 0,
+                         port_at(own, launch, 0), bytes_at(own, of->buffer_at));
+}
 
-__device__ __forceinline__ store_request store_prepare(block_state *own, const prem_launch &launch,
-                                                       const in_flight_phase *of,
-                                                       const prem_device_move *first) {
-  store_request now = {{-1, 0, 0, 0}, nullptr, 0};
-  if (!by_bulk(launch) || of->record.move_count == 0)
-    return now;
-  now.box = *(const int4 *)first->box_at;
-  now.map = port_at(own, launch, first->port)->map;
-  now.scratch = prem_shared_address(bytes_at(own, of->buffer_at)) + (uint32_t)first->scratch_at;
-  return now;
+/** At an instant start the one copy of a writeback: see first_fetch(). */
+__device__ __forceinline__ int64_t first_store(const block_state *own, const first_copy &first,
+                                               int64_t due_ns) {
+  int64_t released_ns;
+  if (first.box.x >= 0) {
+    released_ns = instant_await(own, DELAY_WRITER, due_ns);
+    prem_box_store(first.box, first.from, first.scratch);
+  } else {
+    released_ns = instant_await(own, DELAY_WRITER, due_ns);
+    prem_row_store((unsigned char *)first.from, first.scratch, first.bytes);
+  }
+  return released_ns;
 }
 
 /** At an instant start the first copy of a writeback, and stamp that. One warp, of which one lane
- *  waits where it is a box. */
+ *  waits where it is one copy. */
 __device__ __forceinline__ void store_start(block_state *own, in_flight_phase *of,
-                                            const store_request &first, int64_t due_ns) {
-  if (first.box.x >= 0) {
+                                            const first_copy &first, int64_t due_ns) {
+  if (prem_is_one(first)) {
     if (prem_elect()) {
-      const void *map = prem_at_hand(first.map);
-      const int64_t released_ns = PREM_GATED ? due_ns : prem_clock_await(due_ns);
-      fault_dwell(own, DELAY_WRITER, due_ns);
-      prem_box_store(first.box, map, first.scratch);
+      const int64_t released_ns = first_store(own, first, due_ns);
       const int64_t issued_ns = prem_clock_ns();
       of->issue_ns = (uint32_t)(issued_ns - released_ns);
       of->released_ns = released_ns;
@@ -157,18 +157,12 @@ __device__ __forceinline__ void writeback_finish(block_state *own, in_flight_pha
   __syncwarp();
 }
 
-/** Start a writeback that has all it needs. `*by_lanes`: see writeback_issue(). @return false:
- * stopped. One warp. */
+/** Start a writeback that has all it needs. @return see writeback_issue(). One warp. */
 __device__ __forceinline__ bool writeback_start(block_state *own, const prem_launch &launch,
                                                 in_flight_phase *of, const prem_device_move *moves,
-                                                int64_t due_ns, bool *by_lanes) {
-  const store_request first = store_prepare(own, launch, of, moves);
-  due_ns = gate_await(WRITER, of, due_ns);
-  if (PREM_GATED ? due_ns < 0 : !instant_near(due_ns))
-    return false;
+                                                const first_copy &first, int64_t due_ns) {
   store_start(own, of, first, due_ns);
-  *by_lanes = writeback_issue(own, launch, of, moves, first.box.x >= 0);
-  return true;
+  return writeback_issue(own, launch, of, moves, prem_is_one(first));
 }
 
 /** Wait until it has landed, and say so. */
@@ -208,9 +202,17 @@ __device__ __forceinline__ bool store_bring(block_state *own, const prem_launch 
   return true;
 }
 
-/** It is there: fill the rest of its entry. One warp. */
-__device__ __forceinline__ void store_fill(block_state *own, const prem_launch &launch,
-                                           in_flight_phase *of, const table_position &at) {
+/** A writeback that only waits for what it needs. */
+struct store_ready {
+  first_copy first;
+  int64_t quiet_ns; /* see gate_prepare() */
+};
+
+/** It is there: fill the rest of its entry, and make ready what can be. One warp. */
+__device__ __forceinline__ store_ready store_fill(block_state *own, const prem_launch &launch,
+                                                  const table_position &at, uint32_t number) {
+  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT);
+  in_flight_phase *of = &own->stores[place];
   ring_arrive();
   if (lane_number() == 0) {
     of->origin_ns = at.origin_ns;
@@ -220,52 +222,46 @@ __device__ __forceinline__ void store_fill(block_state *own, const prem_launch &
     came_set(of, 0);
   }
   __syncwarp();
-}
-
-/** The output buffers of the next hyperperiod: see rotate_buffers(). One warp. */
-__device__ __noinline__ void rotate_outputs(void) {
-  block_state *own = shared();
-  const prem_device_block *block = &own->launch.blocks[own->plan_block];
-  int32_t *out_at = own->memory_table.out_at;
-  const int32_t lane = lane_number();
-  const int32_t at = lane < PREM_MAX_BUFFERS ? out_at[block->out_rotation[lane]] : 0;
-  __syncwarp();
-  if (lane < PREM_MAX_BUFFERS)
-    out_at[lane] = at;
-  __syncwarp();
+  return store_ready{store_prepare(own, launch, of, moves_at(own, launch, 2 * CHUNK + place)),
+                     gate_prepare(WRITER, of)};
 }
 
 /**
  * The writer: writebacks one after the other, in the order of a table of its own, so that the
- * starter has nothing to do with them. While one flies the next one's record comes.
+ * starter has nothing to do with them. While one flies the next one is made ready, and the record
+ * of the one after it comes.
  */
 __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch &launch) {
   table_position at = position_at_start(own, own->store_count);
   if (at.count == 0 || !store_bring(own, launch, 0, 0))
     return;
+  store_ready next = store_fill(own, launch, at, 0);
+  int32_t coming = at.count > 1;
+  bool goes_on = store_bring(own, launch, coming, 1);
 #pragma unroll 1
-  for (uint32_t number = 0; at.hyperperiod < launch.hyperperiods; ++number) {
+  for (uint32_t number = 0; goes_on; ++number) {
     const int32_t place = (int32_t)(number % MAX_IN_FLIGHT);
     in_flight_phase *of = &own->stores[place];
-    store_fill(own, launch, of, at);
     const int64_t due_ns = store_await(place);
     if (due_ns < 0)
       return;
+    const int64_t ready_ns = prem_clock_ns();
+    const int64_t passed_ns = gate_pass(WRITER, of, ready_ns, due_ns, next.quiet_ns);
+    if (passed_ns < 0)
+      return;
     if (lane_number() == 0)
-      of->ready_ns = prem_clock_ns();
-    bool by_lanes;
-    if (!writeback_start(own, launch, of, moves_at(own, launch, 2 * CHUNK + place), due_ns,
-                         &by_lanes))
-      return;
-    if (++at.index == at.count) {
-      position_wrap(own, &at);
-      if (own->rotates)
-        rotate_outputs();
+      of->ready_ns = ready_ns;
+    const bool by_lanes = writeback_start(own, launch, of, moves_at(own, launch, 2 * CHUNK + place),
+                                          next.first, passed_ns);
+    if (++at.index == at.count)
+      position_wrap(own, &at); /* buffers do not rotate: orders end within their hyperperiod */
+    goes_on = at.hyperperiod < launch.hyperperiods;
+    if (goes_on) {
+      next = store_fill(own, launch, at, number + 1u);
+      coming = coming + 1 < at.count ? coming + 1 : 0;
+      goes_on = store_bring(own, launch, coming, number + 2u);
     }
-    const bool goes_on = store_bring(own, launch, at.index, number + 1u);
     writeback_end(own, launch, of, number, by_lanes);
-    if (!goes_on)
-      return;
   }
 }
 
@@ -323,9 +319,11 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
       return;
     if (is_gated(&of->record) && has_skipped(own))
       writeback_judge(of);
-    bool by_lanes;
-    if (!writeback_start(own, launch, of, moves_of_store(own, launch, number), due_ns, &by_lanes))
+    const prem_device_move *moves = moves_of_store(own, launch, number);
+    const first_copy first = store_prepare(own, launch, of, moves);
+    if (!instant_near(due_ns))
       return;
+    const bool by_lanes = writeback_start(own, launch, of, moves, first, due_ns);
     writeback_end(own, launch, of, number, by_lanes);
   }
 }

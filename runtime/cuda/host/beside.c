@@ -28,13 +28,6 @@ static prem_status judge_server(const prem_free_part *part, const prem_task *tas
                   task->tile_count, most);
     return PREM_ERR_UNAVAILABLE;
   }
-  if (prem_kernel_spawn_port(task->definition) >= 0) {
-    prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
-                  "kernel '%s' has an output `spawn`, and on backend cuda tiles make no tiles; "
-                  "choose --backend cpu, or a kernel without it",
-                  task->kernel);
-    return PREM_ERR_UNAVAILABLE;
-  }
   for (int32_t p = 0; p < task->definition->port_count; ++p)
     if (part->arrays->servers[task->arrays[p]] >= 0 &&
         !prem_cuda_errands_rows_fit(schedule, task->arrays[p])) {

@@ -328,8 +328,10 @@ static cudaError_t ask_company(const prem_cuda *cuda, const void *variant,
 static cudaError_t choose_two(prem_cuda *cuda, bool *fits) {
   prem_executive *const executive = executive_for(cuda->program->schedule, OF_RUNS);
   prem_executive *const gated =
-      cuda->beside->part->errands ? prem_executive_serving
-                                  : executive_for(cuda->beside->program->schedule, OF_BEST_EFFORT);
+      prem_errands_make(cuda->beside->part->errands) ? prem_executive_making
+      : cuda->beside->part->errands
+          ? prem_executive_serving
+          : executive_for(cuda->beside->program->schedule, OF_BEST_EFFORT);
   int32_t max_threads = 0, max_beside = 0, least = 0, all = 0;
   const void *variant, *beside;
   *fits = false;

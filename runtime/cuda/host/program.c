@@ -285,6 +285,21 @@ static cudaError_t block_tables_new(const prem_program *program, prem_cuda_progr
   return cudaErrorMemoryAllocation;
 }
 
+/* Rows that follow each other without a gap, in the array and in the scratchpad, are one row. One
+ * row of whole pieces is a span. */
+static void rows_join(prem_device_move *move) {
+  enum { PIECE = 16 };
+  if (move->planes[0] != 1 || move->planes[1] != 1 || move->width_bytes % PIECE != 0 ||
+      move->width_bytes == 0 || (uintptr_t)move->array % PIECE != 0)
+    return;
+  if (move->pitch_bytes == move->width_bytes && move->scratch_pitch == move->width_bytes) {
+    move->width_bytes *= move->rows;
+    move->rows = move->rows > 0;
+  }
+  if (move->rows == 1)
+    move->box_at[0] = PREM_MOVE_SPAN;
+}
+
 /* The copy of a tile's window: where it begins, how many rows of how many bytes. The device's
  * prem_window_at() says the same of views. What is written back are whole words: of shorter
  * elements prem_judge_words() has seen to it that only room between rows is written with them. */
@@ -323,10 +338,13 @@ static prem_device_move device_move(const prem_task *task, int32_t port, int32_t
                            .rows = (uint16_t)extent[2],
                            .planes = {(uint16_t)extent[0], (uint16_t)extent[1]},
                            .port = (uint16_t)(first_port + port)};
-  if (!mapped || !prem_tensor_map_place(array, window, is_output, &move))
-    move.box_at[0] = -1;
+  const bool is_box = mapped && prem_tensor_map_place(array, window, is_output, &move);
+  if (!is_box)
+    move.box_at[0] = PREM_MOVE_ROWS;
   if (window->aim) /* wherever it will begin, as many pieces */
     move.width_bytes = task->layout[port].row_bytes;
+  else if (!is_box)
+    rows_join(&move);
   return move;
 }
 
@@ -659,10 +677,12 @@ cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_a
   CUDA_TRY(share_blocks(program, part, out));
   CUDA_TRY(placement_upload(program, sm_count, out));
   CUDA_TRY(state_allocate(program, sm_count, out));
-  prem_executive_lay_out(&out->launch, gates  ? prem_executive_live_bytes()
-                                       : part ? part->errands ? prem_executive_serving_bytes()
-                                                              : prem_executive_gated_bytes()
-                                              : prem_executive_bytes());
+  prem_executive_lay_out(&out->launch, gates   ? prem_executive_live_bytes()
+                                       : !part ? prem_executive_bytes()
+                                       : prem_errands_make(part->errands)
+                                           ? prem_executive_making_bytes()
+                                       : part->errands ? prem_executive_serving_bytes()
+                                                       : prem_executive_gated_bytes());
   if (gates)
     lay_out_gates(program, out);
   out->gates = NULL;

@@ -8,8 +8,8 @@
 
 /** The parts of a launch that do not change from run to run. */
 typedef struct prem_cuda_program {
-  prem_launch launch;    /* with every pointer but those of one run */
-  void *allocations[64]; /* all that was allocated */
+  prem_launch launch;     /* with every pointer but those of one run */
+  void *allocations[128]; /* all that was allocated */
   int32_t allocation_count;
   int64_t end_words;     /* of launch.ends */
   int32_t blocks_per_sm; /* the most plan blocks of one SM */

@@ -162,11 +162,49 @@ static cudaError_t pinned_words(_Atomic uint64_t **out, uint64_t places) {
   return error;
 }
 
-/* Tiles of turns are of any length: blocks claim them one by one. */
+/* Tiles of turns are of any length, and made ones go before others: blocks claim them one by one.
+ */
 static int32_t parts_of(const prem_task *task) {
   if (task->block_count == 1)
     return 1;
-  return task->server.turns > 1 ? INT32_MAX : 2 * task->block_count;
+  return task->server.turns > 1 || prem_kernel_spawn_port(task->definition) >= 0
+             ? INT32_MAX
+             : 2 * task->block_count;
+}
+
+static size_t slots_bytes(const prem_cuda_server *own) {
+  return own->making_first.ring.capacity * sizeof *own->slots_first;
+}
+
+/* The ring is as before it is used. */
+static cudaError_t making_reset(const prem_cuda_server *own) {
+  const cudaError_t error = cudaMemcpy(own->making_first.ring.slots, own->slots_first,
+                                       slots_bytes(own), cudaMemcpyHostToDevice);
+  return error == cudaSuccess ? cudaMemcpy(own->making, &own->making_first, sizeof *own->making,
+                                           cudaMemcpyHostToDevice)
+                              : error;
+}
+
+/* Its ring has room for all that can be there. */
+static cudaError_t making_load(prem_cuda *cuda, const prem_task *of, prem_cuda_server *own) {
+  const size_t rooms = (size_t)of->server.capacity;
+  const uint64_t places = places_for((int64_t)rooms * prem_server_tiles(of));
+  prem_device_making *first = &own->making_first;
+  *first = (prem_device_making){.spawn = prem_kernel_spawn_port(of->definition),
+                                .depth = of->server.depth,
+                                .tiles = of->tile_count,
+                                .most = prem_server_tiles(of)};
+  own->slots_first = aligned_alloc(alignof(prem_ring_slot), places * sizeof *own->slots_first);
+  if (!own->slots_first)
+    return cudaErrorMemoryAllocation;
+  prem_ring_init(&first->ring, own->slots_first, places, 0);
+  cudaError_t error;
+  CUDA_TRY(prem_cuda_keep(&cuda->device, (void **)&first->ring.slots, NULL, slots_bytes(own)));
+  CUDA_TRY(prem_cuda_keep(&cuda->device, (void **)&first->had, NULL,
+                          rooms * (size_t)of->tile_count * sizeof *first->had));
+  CUDA_TRY(prem_cuda_keep(&cuda->device, (void **)&own->making, NULL, sizeof *own->making));
+fail:
+  return error;
 }
 
 static cudaError_t server_load(struct prem_cuda_servers *servers, int32_t task,
@@ -198,6 +236,9 @@ static cudaError_t server_load(struct prem_cuda_servers *servers, int32_t task,
   CUDA_TRY(prem_cuda_keep(&cuda->device, (void **)&own->rooms, NULL, rooms * sizeof *own->rooms));
   server->rooms = own->rooms;
   CUDA_TRY(entries_load(cuda, task, server));
+  if (prem_kernel_spawn_port(of->definition) >= 0)
+    CUDA_TRY(making_load(cuda, of, own));
+  server->making = own->making;
 fail:
   return error;
 }
@@ -279,6 +320,8 @@ void prem_cuda_servers_free(prem_cuda *cuda) {
   if (!servers)
     return;
   servers->errands->far = (prem_errands_far){0};
+  for (int32_t t = 0; servers->of && t < servers->errands->schedule->task_count; ++t)
+    free((void *)servers->of[t].slots_first);
   if (cuda->gpu->loss != PREM_CUDA_HELD) {
     for (int32_t t = 0; servers->of && t < servers->errands->schedule->task_count; ++t)
       cudaFreeHost((void *)servers->of[t].asked);
@@ -297,11 +340,14 @@ static cudaError_t reset(struct prem_cuda_servers *servers) {
   cudaError_t error;
   CUDA_TRY(cudaMemset(servers->states, 0, PREM_MAX_SERVERS * sizeof *servers->states));
   CUDA_TRY(cudaMemset(servers->ended_ticket, 0, sizeof *servers->ended_ticket));
-  for (int32_t t = 0; t < schedule->task_count; ++t)
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
     if (servers->of[t].asked)
       CUDA_TRY(
           cudaMemset(servers->of[t].rooms, 0xFF,
                      (size_t)schedule->tasks[t].server.capacity * sizeof *servers->of[t].rooms));
+    if (servers->of[t].making)
+      CUDA_TRY(making_reset(&servers->of[t]));
+  }
 fail:
   return error;
 }
@@ -388,15 +434,24 @@ static void find_begun(struct prem_cuda_servers *servers) {
   }
 }
 
+/* Which tiles errands have had, made ones too: what they wrote is verified. */
+static cudaError_t had_fetch(const struct prem_cuda_servers *servers, int32_t task) {
+  const prem_errand_server *of = servers->errands->servers[task];
+  const size_t words = (size_t)of->task->server.capacity * (size_t)of->task->tile_count;
+  return cudaMemcpy((void *)of->had, servers->of[task].making_first.had, words * sizeof *of->had,
+                    cudaMemcpyDeviceToHost);
+}
+
 static cudaError_t count(const struct prem_cuda_servers *servers, prem_best_effort_trace *trace) {
   prem_device_server_state states[PREM_MAX_SERVERS];
-  const cudaError_t error =
-      cudaMemcpy(states, servers->states, sizeof states, cudaMemcpyDeviceToHost);
+  cudaError_t error = cudaMemcpy(states, servers->states, sizeof states, cudaMemcpyDeviceToHost);
   int32_t s = 0;
   for (int32_t t = 0; error == cudaSuccess && t < servers->errands->schedule->task_count; ++t)
     if (servers->of[t].asked) {
       trace->counts[t].tiles = (int64_t)states[s].tiles;
       trace->counts[t].bytes = (int64_t)states[s++].bytes;
+      if (servers->of[t].making)
+        error = had_fetch(servers, t);
     }
   return error;
 }

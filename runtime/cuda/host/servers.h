@@ -22,6 +22,9 @@ typedef struct prem_cuda_server {
   uint64_t places;
   _Atomic uint64_t tail;   /* the next ticket */
   prem_device_room *rooms; /* on the GPU */
+  /* where tiles make tiles: on the GPU, and as it is before a run */
+  prem_device_making *making, making_first;
+  prem_ring_slot *slots_first;
 } prem_cuda_server;
 
 struct prem_cuda_servers {

@@ -86,7 +86,7 @@ static prem_status refuse_end(const prem_planning *planning, const prem_plan *pl
   return prem_fail(
       planning->diag, PREM_ERR_INFEASIBLE, 51, task->place, "plan",
       "no plan found: the %s of task '%s' ends at %" PRId64
-      " and would, with what its block and its successors need behind it, reach over the "
+      " and would, with what its block and its successors need after it, reach over the "
       "end of the hyperperiod of %" PRId64
       " ns, where operating modes with plans of their own are switched; use policy "
       "\"auto\", and no older plan",

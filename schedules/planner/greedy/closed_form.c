@@ -178,6 +178,73 @@ static void note_close_writebacks(const prem_planning *planning, prem_wide start
                 times->writeback_offset_ns, length_ns, min_ns);
 }
 
+/** What one start of a round holds of a resource. */
+typedef struct round_hold {
+  int64_t held_ns; /* from the start to the end of the last phase that holds it; 0: none does */
+  int32_t demand;  /* of that phase: the chain holds as much from its start on */
+} round_hold;
+
+static round_hold hold_of(const prem_task *task, prem_phase first, prem_phase last,
+                          int32_t resource) {
+  round_hold hold = {0};
+  int64_t before_ns = 0;
+  for (int p = (int)first; p <= (int)last; ++p) {
+    const prem_phase_spec *spec = &task->phase[p];
+    if (!spec->exists)
+      continue;
+    if (spec->demand[resource] > 0)
+      hold = (round_hold){before_ns + spec->busy_ns, spec->demand[resource]};
+    before_ns += spec->wcet_ns;
+  }
+  return hold;
+}
+
+/* The least that any start of a round holds, and for how long at most. */
+static round_hold least_hold(const prem_schedule *schedule, prem_phase first, prem_phase last,
+                             int32_t resource, int64_t *most_ns) {
+  round_hold least = hold_of(&schedule->tasks[0], first, last, resource);
+  *most_ns = least.held_ns;
+  for (int32_t t = 1; t < schedule->task_count; ++t) {
+    const round_hold hold = hold_of(&schedule->tasks[t], first, last, resource);
+    least.held_ns = prem_min_i64(least.held_ns, hold.held_ns);
+    least.demand = prem_min_i32(least.demand, hold.demand);
+    *most_ns = prem_max_i64(*most_ns, hold.held_ns);
+  }
+  return least;
+}
+
+/* Refuse an offset of the file at which starts of a round must exceed a resource (E037). Only what
+ * is certain is refused here; the checker judges the rest. */
+static bool judge_offset(const prem_planning *planning, const policy_form *form, const char *key,
+                         int64_t offset_ns, prem_phase first, prem_phase last, prem_wide starts) {
+  const prem_schedule *schedule = planning->schedule;
+  const int32_t blocks = schedule->tasks[0].block_count;
+  for (int32_t r = 0; r < schedule->platform.resource_count; ++r) {
+    const prem_resource *resource = &schedule->platform.resources[r];
+    if (resource->per_task && form->blockwise && blocks > 1)
+      continue; /* blocks of one task count once, those of two tasks twice */
+    int64_t most_ns;
+    const round_hold hold = least_hold(schedule, first, last, r, &most_ns);
+    const int64_t demand =
+        (int64_t)hold.demand * (resource->per_task || form->blockwise ? 1 : blocks);
+    if (demand == 0 || demand > resource->capacity)
+      continue; /* no offset helps */
+    const int64_t at_once = resource->capacity / demand;
+    if (starts <= at_once || at_once * (prem_wide)offset_ns >= hold.held_ns)
+      continue;
+    const int64_t need_ns = most_ns + prem_schedule_gap_ns(schedule, NULL);
+    prem_diag_add(planning->diag, PREM_ERROR, 37, schedule->policy.place, key,
+                  "%" PRId64 " ns apart, %" PRId64 " starts of a round hold '%s' at once, and its "
+                  "capacity is for %" PRId64 "; give %" PRId64 " ns or more, or leave the key out",
+                  offset_ns,
+                  prem_min_i64((int64_t)starts, (hold.held_ns + offset_ns - 1) / offset_ns),
+                  resource->name, at_once,
+                  prem_round_up((need_ns + at_once - 1) / at_once, planning->grid_ns));
+    return false;
+  }
+  return true;
+}
+
 static bool find_times(const prem_planning *planning, const policy_form *form, round_times *out) {
   const prem_schedule *schedule = planning->schedule;
   const prem_task *first = &schedule->tasks[0];
@@ -189,10 +256,15 @@ static bool find_times(const prem_planning *planning, const policy_form *form, r
                  out->phase_ns[PREM_PREFETCH], &out->prefetch_offset_ns))
     return false;
   prem_wide starts = (prem_wide)schedule->task_count * (form->blockwise ? first->block_count : 1);
+  const bool is_whole = form->unit == WHOLE_TILE;
+  if (out->rounds > 0 && schedule->policy.prefetch_offset_ns > 0 &&
+      !judge_offset(planning, form, "policy.prefetch_offset_ns", out->prefetch_offset_ns,
+                    PREM_PREFETCH, is_whole ? PREM_WRITEBACK : PREM_COMPUTE, starts))
+    return false;
   const prem_wide computes = between_computes_ns(schedule);
   prem_wide fetch_and_compute =
       (prem_wide)out->phase_ns[PREM_PREFETCH] + out->phase_ns[PREM_COMPUTE];
-  if (form->unit == WHOLE_TILE) {
+  if (is_whole) {
     prem_wide tile = fetch_and_compute + out->phase_ns[PREM_WRITEBACK] + guard_ns;
     prem_wide length = prem_max_wide(starts * out->prefetch_offset_ns, computes);
     return set_time(planning, "policy.use: the cycle", length < tile ? tile : length,
@@ -200,6 +272,10 @@ static bool find_times(const prem_planning *planning, const policy_form *form, r
   }
   if (!offset_of(planning, "policy.writeback_offset_ns", schedule->policy.writeback_offset_ns,
                  out->phase_ns[PREM_WRITEBACK], &out->writeback_offset_ns))
+    return false;
+  if (out->rounds > 0 && schedule->policy.writeback_offset_ns > 0 &&
+      !judge_offset(planning, form, "policy.writeback_offset_ns", out->writeback_offset_ns,
+                    PREM_WRITEBACK, PREM_WRITEBACK, starts))
     return false;
   note_close_writebacks(planning, starts, out);
   prem_wide first_writeback = (starts - 1) * out->prefetch_offset_ns + fetch_and_compute + guard_ns;

@@ -395,7 +395,7 @@ static void say(const explaining *e) {
   } else {
     name_renewables(e, &renewables);
     prem_diag_add(e->planning->diag, PREM_ERROR, 43, first->place, "tasks",
-                  "tasks %s cannot all be in time beside each other on %s: every order was ruled "
+                  "tasks %s cannot all be in time on %s: every order was ruled "
                   "out, whatever else runs%s",
                   tasks.text, renewables.text, say_rounded(e, rounded, sizeof rounded));
   }
