@@ -47,14 +47,14 @@ PREM_SHARED_CODE uint32_t prem_lanes_first(uint32_t value) {
  *  a trigger's frame come before it, and all frames before it asks for the end. */
 typedef enum prem_said {
   PREM_SAID_FIRST,
-  PREM_SAID_BEHIND,
+  PREM_SAID_AFTER,
   PREM_SAID_LAST,
   PREM_SAID_RANKS
 } prem_said;
 
 typedef struct prem_heard {
   prem_inner_word words[PREM_HOST_WORDS]; /* the listener's; */
-  /* looks that begin behind something that the decider did: it counts `asked` up, and `answered`
+  /* looks that begin after something that the decider did: it counts `asked` up, and `answered`
    * follows when what such a look has brought is in `words` */
   prem_inner_word asked, answered;
 } prem_heard;
@@ -102,7 +102,7 @@ PREM_SHARED_CODE uint32_t prem_heard_question(const prem_heard *heard) {
   return question;
 }
 
-/** The listener, for the decider: what is said last is put down behind the rest. A lane's words.
+/** The listener, for the decider: what is said last is put down after the rest. A lane's words.
  *  One warp. */
 PREM_SHARED_CODE void prem_heard_put_down(prem_heard *heard, int32_t lane, const prem_said *when,
                                           const uint64_t *words, uint32_t question) {
@@ -123,7 +123,7 @@ PREM_SHARED_CODE bool prem_heard_is_answered(const prem_heard *heard) {
 }
 
 /** The decider: what the listener has heard, of what is said last what is not newer than the rest.
- *  One warp. @return whether the look began behind all that was asked */
+ *  One warp. @return whether the look began after all that was asked */
 PREM_SHARED_CODE bool prem_heard_take(const prem_heard *heard, int32_t lane, const prem_said *when,
                                       uint64_t *words) {
   const bool is_answered = prem_heard_is_answered(heard);
@@ -272,7 +272,7 @@ PREM_SHARED_CODE bool prem_ahead_is_open(const prem_ahead *ahead, const prem_inn
   return of != 0 && of <= until;
 }
 
-/** The keeper has handed it on: the decider sees it gone behind that. One lane. */
+/** The keeper has handed it on: the decider sees it gone after that. One lane. */
 PREM_SHARED_CODE void prem_ahead_is_shown(prem_inner_word *begun) {
   prem_fence_inner();
   prem_word_set_inner(begun, 0);

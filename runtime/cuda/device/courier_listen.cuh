@@ -14,7 +14,7 @@ constexpr uint32_t WHOLE_LOOKS = 4;
 __device__ __forceinline__ prem_said said_at(const prem_courier *c, int32_t lane) {
   if (lane == REQUEST)
     return PREM_SAID_LAST;
-  return c->trigger >= 0 && lane == STREAMS + c->trigger ? PREM_SAID_BEHIND : PREM_SAID_FIRST;
+  return c->trigger >= 0 && lane == STREAMS + c->trigger ? PREM_SAID_AFTER : PREM_SAID_FIRST;
 }
 
 /** The host's words have come: answer it, and see that it lives. One warp.
@@ -59,7 +59,7 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
   const prem_courier *c = own_courier;
   const void *at = host_word_at(launch, lane);
   const prem_said when = said_at(c, lane);
-  const bool is_trigger = when == PREM_SAID_BEHIND;
+  const bool is_trigger = when == PREM_SAID_AFTER;
   const bool is_before_it = lane >= WISH && when == PREM_SAID_FIRST && at != nullptr;
   uint64_t known = 0;
   int64_t heard_ns = prem_clock_ns();
