@@ -225,10 +225,17 @@ PREM_SHARED_CODE int32_t prem_consumer_take_next(prem_consumer *consumer, uint64
 }
 
 /* A producer that hands on frames faster than they can be looked at is given up after a while: the
- * next attempt finds one. */
+ * next attempt finds one. What is still held from before need not be said, nor looked at again. */
 PREM_SHARED_CALL int32_t prem_consumer_take_newest(prem_consumer *consumer, uint64_t *number) {
   enum { MAX_LOOKS = 64 };
   uint64_t filled = prem_consumer_filled(consumer);
+  const int32_t newest = (int32_t)(filled & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
+  if (consumer->has_taken && filled >> PREM_CHANNEL_SLOT_BITS == consumer->first &&
+      consumer->holds[newest] > 0) {
+    ++consumer->holds[newest];
+    *number = consumer->first - 1;
+    return newest;
+  }
   for (int look = 0; look < MAX_LOOKS; ++look) {
     const int32_t slot = (int32_t)(filled & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
     ++consumer->holds[slot];

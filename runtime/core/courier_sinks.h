@@ -7,9 +7,10 @@
 
 /* ---- sinks: granting slots, showing results -------------------------------------------------- */
 
-/* What the writer's job is made of; false: that is not decided yet. */
+/* What the writer's job is made of; false: that is not decided yet, of `prepared` 1 not even where
+ * the next decision of each source will be. */
 PREM_SHARED_CODE bool gather_inputs(const prem_courier *c, const prem_stream *sink,
-                                    prem_decision *out) {
+                                    int32_t prepared, prem_decision *out) {
   const prem_live_task *writer = &c->tasks[sink->writer];
   const int64_t hyperperiod = prem_quotient(sink->next, sink->jobs),
                 job = prem_remainder(sink->next, sink->jobs);
@@ -25,7 +26,7 @@ PREM_SHARED_CODE bool gather_inputs(const prem_courier *c, const prem_stream *si
     const prem_gate *gate = &writer->gates[g];
     const prem_stream *source = &c->streams[gate->source];
     const int64_t of = hyperperiod * source->jobs + gate->job_of[job];
-    if (of >= source->next)
+    if (of >= source->next + prepared)
       return false;
     const prem_decision *input = decision_of(source, of);
     out->ticket.flags |= input->ticket.flags & PREM_TICKET_SKIP;
@@ -73,7 +74,7 @@ PREM_SHARED_CODE int64_t due_ns(const prem_courier *c, const prem_stream *sink, 
 /* A slot is granted when the job is released, not sooner: until then the host may need it. */
 PREM_SHARED_CODE bool grant_slot(prem_courier *c, prem_stream *sink) {
   prem_decision decision;
-  if (!may_decide(c, sink) || !gather_inputs(c, sink, &decision) ||
+  if (!may_decide(c, sink) || !gather_inputs(c, sink, 0, &decision) ||
       !is_due(c, job_release_ns(c, sink, sink->next)))
     return false;
   if (decision.ticket.flags & PREM_TICKET_SKIP) {

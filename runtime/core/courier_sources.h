@@ -14,10 +14,14 @@ PREM_SHARED_CALL void skip_job(prem_courier *c, prem_stream *source) {
   decide(c, source, &nothing);
 }
 
+PREM_SHARED_CODE void count_frame(prem_stream *source, const prem_decision *frame) {
+  count(source, frame->ticket.flags & PREM_TICKET_REPEAT ? PREM_COUNT_REPEATED : PREM_COUNT_TAKEN);
+}
+
 PREM_SHARED_CODE void use_frame(prem_courier *c, prem_stream *source, const prem_decision *frame) {
   begin_to_bring(c, source, frame->ticket.slot, frame->note.input);
   end_to_bring(c, source);
-  count(source, frame->ticket.flags & PREM_TICKET_REPEAT ? PREM_COUNT_REPEATED : PREM_COUNT_TAKEN);
+  count_frame(source, frame);
   decide(c, source, frame);
 }
 

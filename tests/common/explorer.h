@@ -91,6 +91,7 @@ typedef struct explorer explorer;
 struct explorer {
   int threads, words;
   int late; /* messages that one word keeps, where loops make ever more; 0: the most */
+  int deep; /* steps in a row to states that are new, at most; 0: 400 */
   size_t own_bytes;
   /** One call of a thread; false: it has no other. NULL at first is zeros. */
   bool (*call)(explorer *of, int thread, void *own);
@@ -473,15 +474,15 @@ static inline void explore_set(explorer *of, int word, explore_value value) {
 
 /** All states that can be reached. With what is wrong it goes on, for the count. */
 static inline void explore_all(explorer *of) {
-  enum { MOST_DEEP = 400 };
+  const int most = of->deep ? of->deep : 400;
   ck_assert_uint_le(of->own_bytes, EXPLORE_OWN);
-  explore_state *below = calloc(MOST_DEEP + 1, sizeof *below);
+  explore_state *below = calloc((size_t)most + 1, sizeof *below);
   ck_assert_ptr_nonnull(below);
   bool is_new;
   for (int t = 0; t < of->threads; ++t)
     explore_run(of, &of->first, t); /* up to its first access */
   const int32_t number = explore_number(of, &of->first, &is_new);
-  explore_from(of, &of->first, number, below, 0, MOST_DEEP);
+  explore_from(of, &of->first, number, below, 0, most);
   of->stuck = of->wrong > 0 ? 0 : explore_count_stuck(of); /* what was wrong was not gone on from */
   free(below);
   free(of->seen);

@@ -41,15 +41,16 @@ __global__ void __launch_bounds__(PREM_COURIER_THREADS, 5) /* 96 registers: room
   if (thread == 0) {
     prem_barrier_init(&is_ordered);
     prem_barrier_init(&is_carried);
-    orders = answered = 0;
-    asked = 1;
+    orders = 0;
+    heard.answered = 0;
+    heard.asked = 1;
     is_carrying = false;
     is_serving = is_closing = is_leaving = is_silent = 0;
     trigger_seen = 0;
     note_stream = -1;
   }
   if (thread < 32)
-    heard[thread] = 0;
+    heard.words[thread] = 0;
   if (thread < PREM_DEVICE_STREAMS)
     handing.promises[thread].word = 0;
   __syncthreads();

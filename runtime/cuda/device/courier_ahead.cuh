@@ -12,18 +12,8 @@
  *     that would have to be decided: a wish, newer arguments, a newer sample
  *   - the keeper shows its results as soon as their writer's job is over on all blocks
  *
- * Whose it is says one word, `ahead.state`. What is prepared is the listener's, all else the
- * decider's, so each step has one who can take it:
- *
- *   - NONE -> PREPARED, the decider: what it has written to `ahead` is before it
- *   - PREPARED -> BEGUN, the listener, before blocks may begin, so that who sees that they have
- *     ended sees it: the decider has to catch up
- *   - PREPARED -> GIVEN_BACK, the listener, which has changed nothing: the frame is not as it was
- *     expected, or the decider recalls it, to decide the hyperperiod otherwise, or to prepare it
- *     with a newer sample
- *   - BEGUN, GIVEN_BACK -> NONE, the decider
- *
- * All orders of their steps are gone through in tests/runtime/test_ahead.c.
+ * Whose it is when says runtime/core/courier_warps.h, and all orders of the steps that are there
+ * are gone through in tests/runtime/test_ahead.c.
  *
  * Limits: sessions with a trigger whose jobs are never left out, and beside it samples alone that
  * are taken when the hyperperiod begins, whatever their age (is_plain_sample); frames of one row of
@@ -42,10 +32,6 @@ namespace {
  *  decider writes them as ever. */
 __device__ __forceinline__ bool is_once(const prem_stream *stream) {
   return stream->jobs == 1;
-}
-
-__device__ __forceinline__ uint32_t ahead_look(void) {
-  return *(const volatile uint32_t *)&ahead.state;
 }
 
 /* ---- short rows ------------------------------------------------------------------------------ */
@@ -123,10 +109,9 @@ __device__ bool has_plain_samples(const prem_courier *c) {
 /** What never changes: are hyperperiods prepared ahead, and are their results shown by the keeper?
  *  One lane. */
 __device__ void ahead_set_up(const prem_courier *c) {
-  ahead.state = AHEAD_NONE;
-  ahead.is_recalled = 0;
-  ahead.trigger_word = 0;
-  ahead.source_count = c->source_count;
+  ahead.shared.state = PREM_AHEAD_NONE;
+  ahead.shared.is_recalled = ahead.shared.shown_until = 0;
+  ahead.shared.compared = 1u << WISH | 1u << NEWEST | ((1u << c->source_count) - 1) << STREAMS;
   ahead.is_used = c->trigger >= 0 && is_once(&c->streams[c->trigger]) &&
                   is_short_row(&own_carries[c->trigger]) && has_simple_tasks(c) &&
                   has_plain_samples(c);
@@ -134,9 +119,8 @@ __device__ void ahead_set_up(const prem_courier *c) {
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     ahead.shows_results &= c->streams[s].port.publish_ns == 0;
   ahead.lacks_results = false;
-  ahead.shown_until = 0;
   for (int32_t i = 0; i < SHOWN_SINKS; ++i)
-    ahead.filled[i] = ahead.kept[i] = 0;
+    ahead.sinks[i] = prem_ahead_sink{0, 0, false};
   for (int32_t i = 0; ahead.shows_results && i < 2 * SHOWN_SINKS; ++i)
     handing.results[i].begun = 0;
 }
@@ -172,26 +156,6 @@ __device__ __forceinline__ prem_decision *next_decision(const prem_stream *sourc
   return decision_of(source, source->next);
 }
 
-/** A job has the newest one still: its slot is held. */
-__device__ __forceinline__ bool is_held_newest(const prem_stream *source) {
-  const prem_consumer *consumer = &source->consumer;
-  const int32_t slot = (int32_t)(consumer->seen & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
-  return consumer->has_taken && consumer->seen >> PREM_CHANNEL_SLOT_BITS == consumer->first &&
-         source->has_last && source->last.note.input + 1 == consumer->first &&
-         consumer->holds[slot] > 0;
-}
-
-/** The newest, and its slot is held. One lane. */
-__device__ sample newest_take(const prem_courier *c, prem_stream *source, prem_decision *out) {
-  if (!is_held_newest(source))
-    return look_at_newest(c, source, out);
-  *out = no_decision();
-  out->ticket.slot = (int32_t)(source->consumer.seen & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
-  out->note = source->last.note;
-  prem_channel_hold(&source->consumer, out->ticket.slot);
-  return SAMPLE_OLD;
-}
-
 /** As if it had not been taken: what was new to its consumer is so again. One lane. */
 __device__ void sample_put_back(prem_stream *source) {
   const prem_decision *taken = next_decision(source);
@@ -213,7 +177,7 @@ __device__ bool has_slots_left(const prem_stream *source) {
  *  @return false: there is none, or the host would lack a slot; nothing is held. */
 __device__ bool sample_take(const prem_courier *c, prem_stream *source) {
   prem_decision *taken = next_decision(source);
-  const sample found = newest_take(c, source, taken);
+  const sample found = look_at_newest(c, source, taken);
   if (found != SAMPLE_OLD && found != SAMPLE_NEW)
     return false;
   if (found == SAMPLE_OLD)
@@ -224,7 +188,7 @@ __device__ bool sample_take(const prem_courier *c, prem_stream *source) {
   }
   begin_to_bring(c, source, taken->ticket.slot, taken->note.input);
   end_to_bring(c, source);
-  ahead.samples[source - c->streams] =
+  ahead.shared.expected[STREAMS + (source - c->streams)] =
       (taken->note.input + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)taken->ticket.slot;
   return true;
 }
@@ -304,29 +268,16 @@ __device__ bool is_told_by_frame(const prem_courier *c, const prem_stream *sink)
   return has_trigger;
 }
 
-/** When the oldest of the samples was captured that it is made of: the trigger's frame, whose
- *  decision stands for it, counts as newer than all of them. */
-__device__ int64_t oldest_sample_ns(const prem_courier *c, const prem_live_task *of) {
-  int64_t oldest_ns = INT64_MAX;
-  for (int32_t g = 0; g < of->gate_count; ++g)
-    oldest_ns = min((long long)oldest_ns,
-                    (long long)next_decision(&c->streams[of->gates[g].source])->note.captured_ns);
-  return oldest_ns;
-}
-
-/** Does the keeper show all results of a sink that come before the next one? It has two places. */
-__device__ __forceinline__ bool is_kept_up(int32_t place, uint32_t before) {
-  return before <= 1 && before == (uint8_t)(ahead.filled[place] - ahead.kept[place]);
-}
-
 /** Have the keeper show its result. Its slot is taken, and `before` are behind the last one that
  * was shown. One lane. */
 __device__ void result_put_down(const prem_courier *c, const prem_stream *sink, uint32_t before) {
   const int32_t place = shown_place(c, sink), s = (int32_t)(sink - c->streams);
   const prem_device_carry *carry = &own_carries[s];
-  shown_result *of = &handing.results[2 * place + (ahead.filled[place]++ & 1)];
+  shown_result *of = &handing.results[2 * place + prem_ahead_put(&ahead.sinks[place])];
   const int32_t slot = ahead.slots[s];
-  of->job = sink->next;
+  prem_decision made;
+  gather_inputs(c, sink, 1, &made);
+  of->note = made.note;
   of->number = sink->producer.next + before;
   of->from = carry->device + slot * carry->device_slot_bytes;
   of->to = carry->host + slot * carry->host_slot_bytes;
@@ -334,16 +285,9 @@ __device__ void result_put_down(const prem_courier *c, const prem_stream *sink, 
   of->channel = sink->producer.channel;
   of->slot = slot;
   of->writer = sink->writer;
-  const prem_live_task *writer = &c->tasks[sink->writer];
-  of->is_of_frame = writer->gate_count > 0;
-  of->input = of->is_of_frame ? next_decision(&c->streams[writer->gates[0].source])->note.input : 0;
-  of->sampled_ns = oldest_sample_ns(c, writer);
-  put_inputs(c, sink, slot); /* but when the trigger's frame was captured, which the keeper knows */
-  of->captured_ns =
-      sink->has_inputs ? &sink->producer.channel->inputs[slot][c->trigger].captured_ns : nullptr;
-  of->mode = c->mode_begun;
-  prem_block_fence(); /* the hyperperiod may have begun: the keeper takes it from here on */
-  *(volatile uint64_t *)&of->begun = (uint64_t)c->begun + 1;
+  put_inputs(c, sink, slot);
+  of->has_inputs = sink->has_inputs;
+  prem_ahead_put_down(&of->begun, (uint64_t)c->begun + 1);
 }
 
 /** Of what is prepared, have the keeper show the results that it is not to show yet, and that come
@@ -353,14 +297,13 @@ __device__ void results_put_down(const prem_courier *c) {
   for (int32_t s = c->source_count; s < c->stream_count; ++s) {
     const prem_stream *sink = &c->streams[s];
     const int32_t place = shown_place(c, sink);
-    if (place < 0 || ahead.is_put[place] || !is_once(sink) || !is_short_row(&own_carries[s]) ||
-        !is_told_by_frame(c, sink))
+    if (place < 0 || ahead.sinks[place].is_put || !is_once(sink) ||
+        !is_short_row(&own_carries[s]) || !is_told_by_frame(c, sink))
       continue;
     const uint32_t before = slots_in_hand(sink) - 1;
-    ahead.is_put[place] = is_kept_up(place, before);
-    lacks_one |= !ahead.is_put[place];
-    if (ahead.is_put[place])
+    if (prem_ahead_may_put(&ahead.sinks[place], before))
       result_put_down(c, sink, before);
+    lacks_one |= !ahead.sinks[place].is_put;
   }
   ahead.lacks_results = lacks_one;
 }
@@ -368,9 +311,9 @@ __device__ void results_put_down(const prem_courier *c) {
 /** The keeper was to show it, and will not: it has not begun. One lane. */
 __device__ void result_take_back(const prem_courier *c, const prem_stream *sink) {
   const int32_t place = shown_place(c, sink);
-  if (place < 0 || !ahead.is_put[place])
-    return;
-  *(volatile uint64_t *)&handing.results[2 * place + (--ahead.filled[place] & 1)].begun = 0;
+  if (place >= 0)
+    prem_ahead_take_back(&ahead.sinks[place], &handing.results[2 * place].begun,
+                         &handing.results[2 * place + 1].begun);
 }
 
 /** What blocks will find at its begin: the tickets of all streams that have one job, too. One lane.
@@ -399,17 +342,20 @@ __device__ void begin_put_down(const prem_courier *c, int32_t frame_slot) {
 /** What is known of the trigger's frame, where its decision will be: all but its instant. One lane.
  */
 __device__ void trigger_put_down(const prem_stream *trigger) {
-  prem_note *note = &next_decision(trigger)->note;
-  note->input = trigger->consumer.first;
-  note->captured_ns = INT64_MAX;
+  prem_decision *frame = next_decision(trigger);
+  *frame = no_decision();
+  frame->note.input = trigger->consumer.first;
+  frame->note.captured_ns = INT64_MAX;
 }
 
 /** What the listener has to know. One lane. */
 __device__ void frame_expect(const prem_courier *c, int32_t slot) {
   const prem_stream *trigger = &c->streams[c->trigger];
   const prem_device_carry *carry = &own_carries[c->trigger];
-  ahead.wish = c->wish;
-  ahead.newest = c->newest;
+  ahead.shared.expected[WISH] = c->wish;
+  ahead.shared.expected[NEWEST] = c->newest;
+  ahead.shared.expected[STREAMS + c->trigger] =
+      (trigger->consumer.first + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)slot;
   ahead.from = carry->host + slot * carry->host_slot_bytes;
   ahead.to = carry->device + slot * carry->device_slot_bytes;
   ahead.bytes = carry->host == nullptr ? 0 : carry->row_bytes;
@@ -422,8 +368,6 @@ __device__ void frame_expect(const prem_courier *c, int32_t slot) {
                           (long long)(ahead.earliest_ns + sampled_ns(&c->streams[s])));
   ahead.lead_ns = trigger->port.lead_ns;
   ahead.slot = slot;
-  *(volatile uint64_t *)&ahead.trigger_word =
-      (trigger->consumer.first + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)slot;
 }
 
 /** The slot that the host fills next, if it takes them in turn and fills what it takes. */
@@ -436,22 +380,13 @@ enum outlook : int32_t { NOT_NOW, LACKS_SLOTS, IS_PREPARED };
 
 __device__ void prepared_undo(prem_courier *c);
 
-/** Have the listener give back what is prepared, in two looks at most, if it is there and has not
- *  begun it. @return whether it has. One lane. */
-__device__ bool has_begun_recalled(void) {
-  *(volatile uint32_t *)&ahead.is_recalled = 1;
-  while (ahead_look() == AHEAD_PREPARED && *(volatile int32_t *)&is_leaving == 0)
-    (void)prem_look(&ahead.trigger_word);
-  *(volatile uint32_t *)&ahead.is_recalled = 0;
-  return ahead_look() == AHEAD_BEGUN;
-}
-
 /** Prepare the next hyperperiod, if a frame is all that it lacks; anew, if there is a newer sample.
  *  One lane. */
 __device__ __noinline__ outlook prepare_next(prem_courier *c) {
-  if (ahead_look() == AHEAD_PREPARED && has_newer_sample(c) && !has_begun_recalled())
+  if (prem_ahead_look(&ahead.shared) == PREM_AHEAD_PREPARED && has_newer_sample(c) &&
+      !prem_ahead_recall(&ahead.shared, &is_leaving))
     prepared_undo(c);
-  if (ahead_look() != AHEAD_NONE)
+  if (prem_ahead_look(&ahead.shared) != PREM_AHEAD_NONE)
     return NOT_NOW;
   make_ready(c);
   if (!can_prepare(c) || !samples_take(c))
@@ -464,17 +399,16 @@ __device__ __noinline__ outlook prepare_next(prem_courier *c) {
   trigger_put_down(&c->streams[c->trigger]);
   begin_put_down(c, slot);
   for (int32_t i = 0; i < SHOWN_SINKS; ++i)
-    ahead.is_put[i] = false;
+    ahead.sinks[i].is_put = false;
   results_put_down(c);
   frame_expect(c, slot);
-  prem_block_fence(); /* the row and `ahead` are before: whoever claims has seen them */
-  *(volatile uint32_t *)&ahead.state = AHEAD_PREPARED;
+  prem_ahead_offer(&ahead.shared);
   return IS_PREPARED;
 }
 
 /** Results were shown: those of what is prepared may come right behind them now. One lane. */
 __device__ __forceinline__ void results_go_on(const prem_courier *c) {
-  if (ahead.lacks_results && ahead_look() != AHEAD_NONE)
+  if (ahead.lacks_results && prem_ahead_look(&ahead.shared) != PREM_AHEAD_NONE)
     results_put_down(c);
 }
 
@@ -488,59 +422,49 @@ __device__ void prepared_undo(prem_courier *c) {
       result_take_back(c, &c->streams[s]);
   slots_put_back(c, c->stream_count);
   samples_put_back(c, c->source_count);
-  *(volatile uint32_t *)&ahead.state = AHEAD_NONE;
+  prem_ahead_close(&ahead.shared);
 }
 
-/** The samples that it has, as use_frame() does. One lane. */
-__device__ void samples_count(prem_courier *c) {
+/** The frame that has begun it and the samples that it has are taken. One lane. */
+__device__ void frames_count(prem_courier *c) {
   for (int32_t s = 0; s < c->source_count; ++s) {
     prem_stream *source = &c->streams[s];
-    if (s == c->trigger)
-      continue;
-    const prem_decision *taken = next_decision(source);
-    count(source,
-          taken->ticket.flags & PREM_TICKET_REPEAT ? PREM_COUNT_REPEATED : PREM_COUNT_TAKEN);
+    prem_decision *taken = next_decision(source);
+    if (s == c->trigger) {
+      const uint64_t number = prem_consumer_take_from(&source->consumer, ahead.slot);
+      own_carries[s].brought[ahead.slot] = number + 1;
+      *taken = frame_with(source, ahead.slot, number, &ahead.frame);
+    }
+    count_frame(source, taken);
     settle(c, source, taken);
   }
 }
 
-/** The frame that has begun it is taken, as new_frame() and use_frame() do. One lane. */
-__device__ void frame_count(prem_courier *c, prem_stream *trigger) {
-  const uint64_t number = prem_consumer_take_from(&trigger->consumer, ahead.slot);
-  own_carries[c->trigger].brought[ahead.slot] = number + 1;
-  const prem_decision frame = frame_with(trigger, ahead.slot, number, &ahead.frame);
-  count(trigger, PREM_COUNT_TAKEN);
-  settle(c, trigger, &frame);
-}
-
 /** The listener has begun it: what it has done is done to the decider's own state. One lane. */
 __device__ __noinline__ void catch_up(prem_courier *c) {
-  prem_block_fence(); /* behind the look at `state`: what the listener left is there */
   const int64_t hyperperiod = c->begun;
   count_begun(c, ahead.epoch_ns);
-  frame_count(c, &c->streams[c->trigger]);
-  samples_count(c);
+  frames_count(c);
   for (int32_t s = c->source_count; s < c->stream_count; ++s) {
     prem_stream *sink = &c->streams[s];
     prem_decision decision;
-    if (!is_once(sink) || sink->next != hyperperiod || !gather_inputs(c, sink, &decision))
+    if (!is_once(sink) || sink->next != hyperperiod || !gather_inputs(c, sink, 0, &decision))
       continue;
     decision.ticket.slot = ahead.slots[s];
     const int32_t place = shown_place(c, sink);
-    if (place < 0 || !ahead.is_put[place]) /* else the keeper may have shown it */
+    if (place < 0 || !ahead.sinks[place].is_put) /* else the keeper may have shown it */
       put_inputs(c, sink, decision.ticket.slot);
     settle(c, sink, &decision);
   }
   c->ahead += UINT64_C(1) << 32;
-  prem_block_fence();
-  *(volatile uint32_t *)&ahead.state = AHEAD_NONE;
+  prem_ahead_close(&ahead.shared);
 }
 
 /** Before the next hyperperiod is decided: it is not, if the listener has begun it. One lane. */
 __device__ bool has_begun_ahead(prem_courier *c) {
-  if (ahead_look() == AHEAD_NONE)
+  if (prem_ahead_look(&ahead.shared) == PREM_AHEAD_NONE)
     return false;
-  const bool has_begun = has_begun_recalled();
+  const bool has_begun = prem_ahead_recall(&ahead.shared, &is_leaving);
   if (has_begun)
     catch_up(c);
   else
@@ -551,15 +475,13 @@ __device__ bool has_begun_ahead(prem_courier *c) {
 /** Does the keeper show the oldest result? Then it has, or will in a moment. One lane. */
 __device__ bool is_shown_ahead(prem_courier *c, prem_stream *sink) {
   const int32_t place = shown_place(c, sink);
-  if (place < 0 || ahead.filled[place] == ahead.kept[place])
+  const int32_t oldest = place < 0 ? -1 : prem_ahead_oldest(&ahead.sinks[place]);
+  if (oldest < 0)
     return false;
-  const shown_result *of = &handing.results[2 * place + (ahead.kept[place] & 1)];
-  if (of->job != sink->oldest)
+  const shown_result *of = &handing.results[2 * place + oldest];
+  if (of->note.job != sink->oldest)
     return false;
-  while (prem_look(&of->begun) != 0) {
-  }
-  prem_block_fence(); /* the word that handed it on is before what follows */
-  ++ahead.kept[place];
+  prem_ahead_await_shown(&ahead.sinks[place], &of->begun);
   prem_producer_fill(&sink->producer, of->slot);
   sink->producer.handed_on = sink->producer.next;
   ++c->ahead;
@@ -568,42 +490,9 @@ __device__ bool is_shown_ahead(prem_courier *c, prem_stream *sink) {
 
 /* ---- the listener ---------------------------------------------------------------------------- */
 
-/** The trigger's lane: is it the word that is waited for? It is also asked where the word has not
- *  changed: it may have come before the hyperperiod was prepared. */
-__device__ __forceinline__ bool is_expected(uint64_t word) {
-  if (ahead_look() != AHEAD_PREPARED)
-    return false;
-  prem_block_fence(); /* what the decider wrote before that is there */
-  return word == *(const volatile uint64_t *)&ahead.trigger_word;
-}
-
-/** Nothing has come that begins what is prepared: give it back, if it is recalled. One lane, the
- *  trigger's. */
-__device__ __forceinline__ void recall_answer(void) {
-  if (ahead_look() != AHEAD_PREPARED)
-    return;
-  prem_block_fence();
-  if (*(const volatile uint32_t *)&ahead.is_recalled != 0)
-    *(volatile uint32_t *)&ahead.state = AHEAD_GIVEN_BACK;
-}
-
-/** A lane's part of the second look: nothing came with the frame that would have to be decided.
- *  Samples are taken now, so the hyperperiod may not have to wait until it is their time. */
-__device__ __forceinline__ bool is_as_prepared(int32_t lane, bool is_trigger, uint64_t word) {
-  if (lane == WISH)
-    return word == ahead.wish;
-  if (lane == NEWEST)
-    return word == ahead.newest;
-  if (is_trigger)
-    return prem_clock_ns() - zero_ns >= ahead.from_ns;
-  return lane < STREAMS || lane - STREAMS >= ahead.source_count ||
-         word == ahead.samples[lane - STREAMS];
-}
-
 /** All lanes have stored the frame, and have met: let blocks begin. Each word carries the frame to
- *  them, and what the decider had written before PREPARED. `state` carries what it leaves to the
- *  decider, `shown_until` the same to the keeper; what is prepared is no more the listener's then.
- *  One warp. */
+ *  them, and what the decider had written before it was prepared. What is prepared is no more the
+ *  listener's then. One warp. */
 __device__ __forceinline__ void prepared_permit(int32_t lane, int64_t captured_ns) {
   const int64_t now_ns = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0) - zero_ns;
   const int64_t epoch_ns = max((long long)ahead.earliest_ns, (long long)(now_ns + ahead.lead_ns));
@@ -616,9 +505,7 @@ __device__ __forceinline__ void prepared_permit(int32_t lane, int64_t captured_n
   if (lane == 0) {
     ahead.epoch_ns = epoch_ns;
     ahead.captured_ns[begun & (CAPTURED - 1)] = captured_ns;
-    prem_block_fence();
-    *(volatile uint64_t *)&ahead.shown_until = begun;
-    *(volatile uint32_t *)&ahead.state = AHEAD_BEGUN;
+    prem_ahead_begin(&ahead.shared, begun);
   }
   __syncwarp();
   prem_gpu_fence();
@@ -643,9 +530,11 @@ __device__ __forceinline__ bool prepared_begin(int32_t lane, const void *at, boo
     note_word = prem_system_load_relaxed((const uint64_t *)ahead.note + lane);
   if (is_before_it)
     *word = prem_system_load_acquire(at);
-  if (!__all_sync(WHOLE_WARP, is_as_prepared(lane, is_trigger, *word))) {
+  const bool is_too_early = is_trigger && prem_clock_ns() - zero_ns < ahead.from_ns;
+  if (!__all_sync(WHOLE_WARP,
+                  !is_too_early && prem_ahead_is_expected(&ahead.shared, lane, *word))) {
     if (lane == 0)
-      *(volatile uint32_t *)&ahead.state = AHEAD_GIVEN_BACK;
+      prem_ahead_give_back(&ahead.shared);
     __syncwarp();
     return false;
   }
@@ -658,31 +547,10 @@ __device__ __forceinline__ bool prepared_begin(int32_t lane, const void *at, boo
   __syncwarp();
   return true;
 }
-static_assert(offsetof(prem_note, captured_ns) == 0, "a note begins with its instant");
+static_assert(offsetof(prem_note, captured_ns) == 0 && offsetof(prem_note, published_ns) == 8,
+              "a note begins with its instants");
 
 /* ---- the keeper ------------------------------------------------------------------------------ */
-
-/** A lane's word of the note of a result, as prem_note has them. */
-__device__ __forceinline__ uint64_t note_word_of(const shown_result *of, int32_t word,
-                                                 int64_t published_ns) {
-  switch (word) {
-  case 0:
-    return of->is_of_frame ? (uint64_t)min((long long)of->sampled_ns,
-                                           (long long)ahead.captured_ns[of->begun & (CAPTURED - 1)])
-                           : 0;
-  case 1:
-    return (uint64_t)published_ns;
-  case 2:
-    return (uint64_t)of->job;
-  case 3:
-    return of->input;
-  default:
-    return (uint64_t)(uint32_t)of->mode << 32; /* and no flags */
-  }
-}
-static_assert(sizeof(prem_note) == 40 && offsetof(prem_note, flags) == 32 &&
-                  offsetof(prem_note, mode) == 36,
-              "as the words are put");
 
 /** Show a result whose job is over: bytes and note, then the word, whose release carries those of
  * all lanes; then the decider hears of it. Who fills samples asks what the host holds behind a
@@ -691,22 +559,26 @@ __device__ __forceinline__ void result_show(shown_result *of, int32_t lane) {
   enum { NOTE_WORDS = sizeof(prem_note) / 8 };
   row_pieces pieces;
   row_load(of->from, of->bytes, lane, &pieces);
-  const int64_t published_ns =
-      (int64_t) * (const volatile uint64_t *)&heard[BASE] + prem_clock_ns() - zero_ns;
-  if (lane < NOTE_WORDS)
-    ((volatile uint64_t *)&of->channel->note[of->slot])[lane] =
-        note_word_of(of, lane, published_ns);
+  const int64_t *captured_ns = &ahead.captured_ns[of->begun & (CAPTURED - 1)];
+  if (lane < NOTE_WORDS) {
+    int64_t word = ((const int64_t *)&of->note)[lane];
+    if (lane == 0) /* of what is made of no frame it is 0 */
+      word = min((long long)word, (long long)*captured_ns);
+    if (lane == 1)
+      word = (int64_t)prem_word_inner(&heard.words[BASE]) + prem_clock_ns() - zero_ns;
+    ((volatile int64_t *)&of->channel->note[of->slot])[lane] = word;
+  }
   if (lane == NOTE_WORDS)
     of->channel->slot_of[of->number % PREM_MAX_LIVE_BUFFERS] = (uint8_t)of->slot;
-  if (lane == NOTE_WORDS + 1 && of->captured_ns != nullptr)
-    *(volatile int64_t *)of->captured_ns = ahead.captured_ns[of->begun & (CAPTURED - 1)];
+  if (lane == NOTE_WORDS + 1 && of->has_inputs)
+    *(volatile int64_t *)&of->channel->inputs[of->slot][own_courier->trigger].captured_ns =
+        *captured_ns;
   row_store(of->to, of->bytes, lane, pieces);
   __syncwarp();
   if (lane == 0) {
     prem_word_set_far(&of->channel->filled.value,
                       (of->number + 1) << PREM_CHANNEL_SLOT_BITS | (uint64_t)of->slot);
-    prem_block_fence(); /* the decider sees it gone behind its word */
-    *(volatile uint64_t *)&of->begun = 0;
+    prem_ahead_is_shown(&of->begun);
   }
   __syncwarp();
 }
@@ -715,9 +587,6 @@ __device__ __forceinline__ void result_show(shown_result *of, int32_t lane) {
  * The keeper, where no result has an instant: show those that were put down, as soon as their jobs
  * are over. A lane for each part of the blocks of each of them; of two of a sink's in turn. One
  * warp.
- *
- * A result is its own when its hyperperiod has begun, which `shown_until` says: that is read first,
- * so a place that the decider writes anew meanwhile has a later hyperperiod, and is not looked at.
  */
 __device__ void results_show(int32_t lane) {
   enum { NAP_NS = 200 };
@@ -725,16 +594,12 @@ __device__ void results_show(int32_t lane) {
   shown_result *own = &handing.results[place];
   bool is_turn = (place & 1) == 0;
   while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0)) {
-    const uint64_t until = *(const volatile uint64_t *)&ahead.shown_until;
-    prem_block_fence();
-    const uint64_t begun = *(const volatile uint64_t *)&own->begun;
-    const bool is_open = is_turn && begun != 0 && begun <= until;
-    prem_block_fence();
+    const bool is_open = prem_ahead_is_open(&ahead.shared, &own->begun) && is_turn;
     if (!__any_sync(WHOLE_WARP, is_open)) {
       __nanosleep(NAP_NS);
       continue;
     }
-    bool is_over = is_open && is_part_over(&own_leaders[own->writer], part, own->job, false);
+    bool is_over = is_open && is_part_over(&own_leaders[own->writer], part, own->note.job, false);
     is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, 1) != 0;
     is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, 2) != 0;
     __syncwarp(); /* what one lane has acquired all of them see */

@@ -8,22 +8,6 @@
 
 namespace {
 
-/** What the listener has heard; of what is said last what is not newer than the rest. One warp.
- *  @return a lane's word; in `*is_answered` whether the look began behind all that was asked. */
-__device__ __forceinline__ uint64_t hear(int32_t lane, said when, bool *is_answered) {
-  const volatile uint64_t *own = &heard[lane];
-  *is_answered = *(volatile uint32_t *)&answered == *(volatile uint32_t *)&asked;
-  uint64_t word = 0;
-#pragma unroll
-  for (int32_t rank = SAID_RANKS - 1; rank >= 0; --rank) {
-    prem_block_fence();
-    __syncwarp();
-    if (when == rank)
-      word = *own;
-  }
-  return word;
-}
-
 /** Does a lane know something that has to be decided? That a slot is free again only where a job
  *  waits for one, or the next hyperperiod cannot be prepared for want of one. */
 __device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane, bool lacks_slots,
@@ -53,7 +37,7 @@ __device__ __forceinline__ void ask_what_is_held(prem_courier *c) {
   if (!has_to_ask(c))
     return;
   prem_system_fence_ordered();
-  ++*(volatile uint32_t *)&asked;
+  prem_heard_ask(&heard);
 }
 
 /** What a lane has heard of its stream. */
@@ -134,7 +118,7 @@ __device__ __forceinline__ bool trigger_look(const prem_courier *c, int32_t lane
 __device__ __forceinline__ bool first_look_await(void) {
   bool is_there = false, leaves = false;
   while (!is_there && !leaves) {
-    is_there = __any_sync(WHOLE_WARP, *(volatile uint32_t *)&answered != 0);
+    is_there = __any_sync(WHOLE_WARP, prem_word_inner(&heard.answered) != 0);
     leaves = __any_sync(WHOLE_WARP, *(volatile int32_t *)&is_leaving != 0);
   }
   return is_there;
@@ -182,15 +166,15 @@ __device__ __forceinline__ bool is_settled(const prem_courier *c, int32_t lane) 
  *  where the decider waits. One warp. */
 __device__ __forceinline__ bool has_something(const prem_courier *c, int32_t lane,
                                               const decided &own, int64_t now_ns) {
-  const uint64_t word = *(const volatile uint64_t *)&heard[lane];
-  const bool is_answered =
-      *(const volatile uint32_t *)&answered == *(const volatile uint32_t *)&asked;
+  const uint64_t word = prem_word_inner(&heard.words[lane]);
+  const bool is_answered = prem_heard_is_answered(&heard);
   const bool is_alarm =
       (*(const volatile int32_t *)&is_leaving | *(const volatile int32_t *)&is_silent) != 0;
   const bool has_come = *(const volatile uint64_t *)&trigger_seen != own.brought;
   const bool is_due = now_ns >= own.wake_ns || now_ns >= own.rest_ns || now_ns >= own.tell_ns;
   return __any_sync(WHOLE_WARP,
-                    is_alarm || has_come || is_due || ahead_look() == AHEAD_BEGUN ||
+                    is_alarm || has_come || is_due ||
+                        prem_ahead_look(&ahead.shared) == PREM_AHEAD_BEGUN ||
                         is_news(c, lane, own.lacks_slots, word != own.known, is_answered));
 }
 
@@ -270,9 +254,8 @@ __device__ __forceinline__ void frame_start(prem_courier *c, int32_t lane, uint6
  *  several jobs waits for the decider. One warp. @return whether there was one. */
 __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_t now_ns,
                                            decided *own) {
-  const uint64_t word = *(const volatile uint64_t *)&ahead.trigger_word;
   bool has_begun = false;
-  if (lane == 0 && ahead_look() == AHEAD_BEGUN) {
+  if (lane == 0 && prem_ahead_has_begun(&ahead.shared)) {
     c->now_ns = now_ns;
     catch_up(c);
     step_versions(c); /* what the next one finds */
@@ -283,7 +266,7 @@ __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_
     return false;
   __syncwarp();
   if (lane == STREAMS + c->trigger)
-    own->known = word;
+    own->known = prem_word_inner(&ahead.shared.expected[lane]);
   own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)c->wake_ns, 0);
   own->rest_ns = min((long long)own->rest_ns, (long long)rest_after_begin(c, lane, true, now_ns));
   own->prepares = true;
@@ -292,12 +275,12 @@ __device__ __forceinline__ bool begun_take(prem_courier *c, int32_t lane, int64_
 
 /** Prepare the next hyperperiod, if that is not done yet: by what the host has said until now, of
  *  slots that it gave back above all. What of that has to be decided stays news. One warp. */
-__device__ __forceinline__ void next_prepare(prem_courier *c, int32_t lane, said when,
+__device__ __forceinline__ void next_prepare(prem_courier *c, int32_t lane, prem_said when,
                                              decided *own) {
   if (!own->prepares || !ahead.is_used)
     return;
-  bool is_answered;
-  const uint64_t word = hear(lane, when, &is_answered);
+  uint64_t word = 0;
+  const bool is_answered = prem_heard_take(&heard, lane, &when, &word);
   words_hear(c, lane, word, __all_sync(WHOLE_WARP, is_answered));
   const bool lacks_slots = lane == 0 && prepare_next(c) == LACKS_SLOTS;
   own->lacks_slots = __any_sync(WHOLE_WARP, lacks_slots);
@@ -326,7 +309,7 @@ __device__ __forceinline__ bool rest_decide(prem_courier *c, int32_t lane, uint6
 __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s_ns) {
   enum { BEAT_NS = 2000 };
   prem_courier *c = own_courier;
-  const said when = said_at(c, lane);
+  const prem_said when = said_at(c, lane);
   decided own = {0, 0, INT64_MIN, false, INT64_MAX, INT64_MAX, false, false};
   int64_t beat_ns = 0;
   for (bool is_over = false; !is_over;) {
@@ -348,11 +331,10 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       return;
     if (begun_take(c, lane, now - s_ns, &own) || trigger_look(c, lane, &own.brought))
       continue;
-    bool is_answered;
-    const uint64_t word = hear(lane, when, &is_answered);
+    uint64_t word = 0;
+    const bool is_answered = __all_sync(WHOLE_WARP, prem_heard_take(&heard, lane, &when, &word));
     const bool begins = begins_now(c, lane, word, own);
     own.known = word;
-    is_answered = __all_sync(WHOLE_WARP, is_answered);
     if (begins && is_simple(c)) {
       frame_start(c, lane, word, is_answered, s_ns, &own);
     } else {

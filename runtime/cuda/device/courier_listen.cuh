@@ -10,14 +10,11 @@ namespace {
 /** Of so many looks one is at all words, where there is a trigger. */
 constexpr uint32_t WHOLE_LOOKS = 4;
 
-/** In which order the host says things: wishes, arguments and frames of other inputs that belong to
- *  a trigger's frame come before it, and all frames before it asks for the end. */
-enum said : int32_t { SAID_FIRST, SAID_BEHIND, SAID_LAST, SAID_RANKS };
-
-__device__ __forceinline__ said said_at(const prem_courier *c, int32_t lane) {
+/** When a lane's word is said. */
+__device__ __forceinline__ prem_said said_at(const prem_courier *c, int32_t lane) {
   if (lane == REQUEST)
-    return SAID_LAST;
-  return c->trigger >= 0 && lane == STREAMS + c->trigger ? SAID_BEHIND : SAID_FIRST;
+    return PREM_SAID_LAST;
+  return c->trigger >= 0 && lane == STREAMS + c->trigger ? PREM_SAID_AFTER : PREM_SAID_FIRST;
 }
 
 /** The host's words have come: answer it, and see that it lives. One warp.
@@ -42,21 +39,6 @@ __device__ __forceinline__ bool host_hear(const prem_courier_launch &launch, int
   return !__any_sync(WHOLE_WARP, stops != 0) && leave == PREM_COURIER_STAYS;
 }
 
-/** For the decider: what is said last is put down behind the rest. One warp. */
-__device__ __forceinline__ void put_down(int32_t lane, uint64_t word, said when,
-                                         uint32_t question) {
-  volatile uint64_t *own = &heard[lane];
-#pragma unroll
-  for (int32_t rank = 0; rank < SAID_RANKS; ++rank) {
-    if (when == rank)
-      *own = word;
-    prem_block_fence();
-    __syncwarp();
-  }
-  if (lane == 0)
-    *(volatile uint32_t *)&answered = question;
-}
-
 /** A trigger's frame has come, for a decision: the words that the host has said before it once
  * more. One warp. @return the lane's word */
 __device__ __forceinline__ uint64_t look_again(const void *at, bool is_before_it, bool is_frame,
@@ -76,27 +58,27 @@ __device__ __forceinline__ uint64_t look_again(const void *at, bool is_before_it
 __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
   const prem_courier *c = own_courier;
   const void *at = host_word_at(launch, lane);
-  const said when = said_at(c, lane);
-  const bool is_trigger = when == SAID_BEHIND;
-  const bool is_before_it = lane >= WISH && when == SAID_FIRST && at != nullptr;
+  const prem_said when = said_at(c, lane);
+  const bool is_trigger = when == PREM_SAID_AFTER;
+  const bool is_before_it = lane >= WISH && when == PREM_SAID_FIRST && at != nullptr;
   uint64_t known = 0;
   int64_t heard_ns = prem_clock_ns();
   uint32_t question = 0, stops = 0;
   for (uint32_t look = 0; !__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0); ++look) {
     const bool is_whole = c->trigger < 0 || look % WHOLE_LOOKS == 0;
     if (is_whole) {
-      question = __shfl_sync(WHOLE_WARP, *(volatile uint32_t *)&asked, 0); /* one lane's, which */
-      prem_block_fence();                              /* all know before they look */
+      question = prem_heard_question(&heard);
       stops = prem_load_relaxed(&launch.state->abort); /* comes with the words */
     }
     uint64_t word = known;
     if (at != nullptr && (is_whole || is_trigger))
       word = prem_system_load_acquire(at);
-    const bool has_changed = word != known, is_prepared = is_trigger && is_expected(word);
+    const bool has_changed = word != known,
+               is_prepared = is_trigger && prem_ahead_begins(&ahead.shared, lane, word);
     bool begins = __any_sync(WHOLE_WARP, is_prepared);
     const bool has_come = begins || __any_sync(WHOLE_WARP, is_trigger && has_changed);
     if (!begins && is_trigger)
-      recall_answer();
+      prem_ahead_answer(&ahead.shared);
     if (!has_come && !is_whole)
       continue;
     if (begins) { /* what one lane has seen all of them do */
@@ -107,9 +89,9 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
     if (has_come && !begins)
       word = look_again(at, is_before_it, is_trigger && has_changed, word);
     /* the end is told a look later: all frames before it have been seen by then */
-    const uint64_t told = when == SAID_LAST ? known : word;
+    const uint64_t told = when == PREM_SAID_LAST ? known : word;
     known = word;
-    put_down(lane, told, when, question);
+    prem_heard_put_down(&heard, lane, &when, &told, question);
     if (is_whole && !host_hear(launch, lane, word, has_changed, stops, &heard_ns)) {
       *(volatile int32_t *)&is_leaving = 1;
       return;

@@ -5,6 +5,7 @@
 
 #define PREM_CARRIES_FRAMES
 #include "runtime/core/courier.h"
+#include "runtime/core/courier_warps.h"
 
 #include "runtime/cuda/device/engine.cuh"
 #include "runtime/cuda/device/executive.h"
@@ -46,11 +47,8 @@ __shared__ int32_t is_leaving; /* 1: the courier has to leave, whatever is open 
 __shared__ int32_t is_silent;  /* 1: nothing is heard of the host */
 
 /** What the listener has heard, a word of each of its lanes (host_word). */
-__shared__ uint64_t heard[32];
+__shared__ prem_heard heard;
 __shared__ uint64_t trigger_seen; /* the trigger's word, as soon as it is there */
-/** Looks that begin behind something that the decider did: it counts `asked` up, and `answered`
- *  follows when what such a look has brought is in `heard`. */
-__shared__ uint32_t asked, answered;
 
 /** A result that is handed on at its instant. */
 struct promised_word {
@@ -61,16 +59,14 @@ struct promised_word {
 
 /** A result that the keeper shows as soon as its job is over: courier_ahead.cuh. */
 struct shown_result {
-  uint64_t begun; /* its hyperperiod + 1; 0: none */
-  int64_t job;
-  uint64_t number, input; /* of its frame; of the first one that it is made of */
-  int64_t sampled_ns;     /* when the oldest sample was captured that it is made of */
-  int64_t *captured_ns;   /* where the host looks when the trigger's frame was; NULL: in the note */
+  prem_inner_word begun; /* as courier_warps.h has it */
+  prem_note note;        /* but when it is published, and when the trigger's frame was captured */
+  uint64_t number;       /* of its frame */
   const unsigned char *from;
   unsigned char *to;
   prem_channel *channel;
-  int32_t bytes, slot, writer, mode;
-  bool is_of_frame; /* made of the trigger's frame */
+  int32_t bytes, slot, writer;
+  bool has_inputs; /* there the host looks when the trigger's frame was captured, too */
 };
 constexpr int32_t SHOWN_SINKS = 4; /* two results each */
 
@@ -82,19 +78,13 @@ __shared__ union {
 static_assert(sizeof(shown_result) * 2 * SHOWN_SINKS <= sizeof(promised_word) * PREM_DEVICE_STREAMS,
               "it takes no scratchpad of its own");
 
-/** The next hyperperiod, prepared ahead: courier_ahead.cuh says who writes what. */
-enum ahead_state : uint32_t { AHEAD_NONE, AHEAD_PREPARED, AHEAD_BEGUN, AHEAD_GIVEN_BACK };
+/** The next hyperperiod, prepared ahead: courier_warps.h says whose it is when. */
 constexpr int32_t CAPTURED = 4; /* more than are open; a power of two */
 struct prepared_hyperperiod {
   /* constant: */
   bool is_used, shows_results;
-  int32_t source_count;
-  /* of PREPARED the listener's, else the decider's: */
-  uint32_t state; /* ahead_state */
+  prem_ahead shared;
   /* the decider: */
-  uint32_t is_recalled;  /* 1: it wants it back */
-  uint64_t trigger_word; /* that the host will write */
-  uint64_t wish, newest; /* of the host, as they are known */
   const unsigned char *from;
   unsigned char *to;
   const prem_note *note;
@@ -104,15 +94,13 @@ struct prepared_hyperperiod {
   uint32_t says[PREM_BEGIN_WORDS]; /* what they have to find there, but for the epoch */
   uint64_t begun;                  /* what `begun` becomes */
   int32_t bytes, slot;
-  uint64_t samples[PREM_DEVICE_STREAMS];          /* [source]: the words of those that it has */
-  uint8_t slots[PREM_DEVICE_STREAMS];             /* of results */
-  uint8_t filled[SHOWN_SINKS], kept[SHOWN_SINKS]; /* counts: results put down; seen shown */
-  bool is_put[SHOWN_SINKS], lacks_results;        /* this one's; not all of them */
+  uint8_t slots[PREM_DEVICE_STREAMS]; /* of results */
+  prem_ahead_sink sinks[SHOWN_SINKS];
+  bool lacks_results; /* the keeper is not to show all of this one's */
   /* the listener: */
   int64_t epoch_ns;
   prem_note frame;
   int64_t captured_ns[CAPTURED]; /* [begun % CAPTURED], for the keeper */
-  uint64_t shown_until;          /* likewise: `begun` of the last one that it has begun */
 };
 __shared__ prepared_hyperperiod ahead;
 
