@@ -16,7 +16,7 @@
 
 /* Under a sanitizer, which is slow, fewer. */
 #ifdef __SANITIZE_ADDRESS__
-enum { MOST = 120 /* tries of one set */ };
+enum { MOST = 60 /* tries of one set */ };
 #else
 enum { MOST = 300 };
 #endif
