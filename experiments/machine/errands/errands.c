@@ -411,6 +411,7 @@ static void send_at_distance(errands_run *run, const errands_case *of) {
 static void tell_bound(errands_study *study, const errands_case *of, const errands_run *run,
                        int64_t bound_ns) {
   const prem_best_effort_trace *beside = run->trace->best_effort;
+  const bool is_bounded = bound_ns >= 0;
   int64_t count = 0, above = 0, above_first = 0, longest_ns = 0;
   for (int64_t i = 0; i < beside->errand_count; ++i) {
     const prem_errand *errand = &beside->errands[i];
@@ -422,10 +423,11 @@ static void tell_bound(errands_study *study, const errands_case *of, const erran
     above += took_ns > bound_ns;
     above_first += took_ns > bound_ns && i < ERRAND_WARM_UP / study->amount.slower;
   }
-  prem_table_row(study->bounds, TEXT(of->name), INT(count), INT(of->distance), INT(bound_ns),
-                 INT_IF(count > 0, longest_ns), INT(above), INT(above_first));
-  study->bounded += count;
-  study->above += above;
+  prem_table_row(study->bounds, TEXT(of->name), INT(count), INT(of->distance),
+                 INT_IF(is_bounded, bound_ns), INT_IF(count > 0, longest_ns),
+                 INT_IF(is_bounded, above), INT_IF(is_bounded, above_first));
+  study->bounded += is_bounded ? count : 0;
+  study->above += is_bounded ? above : 0;
 }
 
 static prem_status measure_bound(errands_study *study, bool alone) {
@@ -484,7 +486,7 @@ static prem_status measure_rate(errands_study *study, int32_t per_sm) {
   for (int32_t i = 0, used = 0; i < per_sm; ++i) /* none on the filter's SM */
     used += snprintf(of.server_blocks + used, sizeof of.server_blocks - (size_t)used, "%s%d-%d",
                      i ? "," : "", sms * i + 1, sms * (i + 1) - 1);
-  prem_status status = open_run(study, &of, 100000, &run);
+  prem_status status = open_run(study, &of, HYPERPERIODS, &run);
   if (status == PREM_OK)
     status = begin_run(&run, study->amount.seconds);
   if (status == PREM_OK) {
