@@ -65,6 +65,22 @@ static void assert_times(const prem_table *table, int64_t rows) {
   }
 }
 
+/* Those are told that took longer than their bound. */
+static void assert_bounds(const prem_table *bounds) {
+  ck_assert_int_eq(prem_table_rows(bounds), 2);
+  for (int64_t row = 0; row < 2; ++row) {
+    const double bound_ns = number_at(bounds, row, "bound_ns");
+    const double above = number_at(bounds, row, "above");
+    ck_assert(number_at(bounds, row, "errands") > 0);
+    ck_assert(bound_ns > 0);
+    ck_assert(above >= number_at(bounds, row, "above_first"));
+    ck_assert(above <= number_at(bounds, row, "errands"));
+    ck_assert((above > 0) == (number_at(bounds, row, "longest_ns") > bound_ns));
+  }
+  /* closed windows take time */
+  ck_assert(number_at(bounds, 0, "bound_ns") > number_at(bounds, 1, "bound_ns"));
+}
+
 static void assert_all_there(const char *backend) {
   enum { LOAD = 1, IDLE, STORM, CASES };
   stop_after = 0;
@@ -72,13 +88,16 @@ static void assert_all_there(const char *backend) {
   const prem_table *storm = prem_find_table(findings, "storm");
   const prem_table *of_rates = prem_find_table(findings, "rates");
   const prem_table *ends = prem_find_table(findings, "ends");
-  assert_times(prem_find_table(findings, "latency"), 2);
+  assert_times(prem_find_table(findings, "latency"), 3);
+  assert_bounds(prem_find_table(findings, "bounds"));
   assert_times(storm, CASES);
+  for (int64_t row = 0; row < CASES; ++row)
+    ck_assert(number_at(storm, row, "late") <= number_at(storm, row, "releases"));
   ck_assert(number_at(storm, LOAD, "sent") + number_at(storm, IDLE, "sent") == 0);
   ck_assert(number_at(storm, STORM, "sent") > 0 && number_at(storm, STORM, "refused") > 0);
   ck_assert_int_eq(prem_table_rows(of_rates), 1);
   ck_assert(number_at(of_rates, 0, "tiles") > 0 && number_at(of_rates, 0, "tiles_per_s") > 0);
-  ck_assert_int_eq(prem_table_rows(ends), 4);
+  ck_assert_int_eq(prem_table_rows(ends), 7);
   assert_ended(ends);
   prem_findings_free(findings);
 }
@@ -89,11 +108,11 @@ START_TEST(a_quick_look_has_all_rows) {
 END_TEST
 
 START_TEST(an_interruption_keeps_what_there_is) {
-  stop_after = 2;
+  stop_after = 7; /* the last is the second part of `storm` */
   prem_findings *findings = findings_on("cpu", PREM_ERR_INTERRUPTED);
-  assert_times(prem_find_table(findings, "latency"), 2);
+  assert_times(prem_find_table(findings, "latency"), 3);
   ck_assert_int_eq(prem_table_rows(prem_find_table(findings, "rates")), 1);
-  ck_assert_int_eq(prem_table_rows(prem_find_table(findings, "storm")), 0);
+  assert_times(prem_find_table(findings, "storm"), 2);
   assert_ended(prem_find_table(findings, "ends"));
   prem_findings_free(findings);
 }

@@ -12,6 +12,7 @@ trap 'rm -rf "$scratch"' EXIT
 readonly kills=${KILLS:-20} interrupts=${INTERRUPTS:-100}
 # nobody's input files are needed
 readonly small=$schedules/examples/increment.cfg long=$schedules/examples/mixed.cfg
+readonly serves=$schedules/examples/work_while_it_runs.cfg
 failed=0
 
 if "$bin/ttprem" info 2>&1 | grep '^cuda: not available'; then exit 77; fi
@@ -99,6 +100,15 @@ for mode in tt free lock; do
   is_free "one wrong output of 50, $mode, $took_ms ms"
 done
 
+# A server serves, and a planned task or the server itself computes for ever.
+for mode in tt free; do
+  for fault in serving endless_server; do
+    expect 4 "a compute does not return" 10 "$bin/faulty_ttprem" run --backend cuda --mode $mode \
+      --errands dense --repeat 1 "$faults/$fault.cfg"
+    is_free "endless compute, $fault, $mode, $took_ms ms"
+  done
+done
+
 # In the same process: a stall is over, a compute without an end and a broken context are not.
 expect 0 "." 20 "$bin/run_again" cuda "$faults/slow.cfg" "$small"
 is_free "the same process goes on after a stall"
@@ -108,45 +118,73 @@ expect 4 "start the program again" 20 "$bin/run_again" cuda "$faults/window.cfg"
 is_free "the same process refuses after a broken context"
 
 # kill -9 and Ctrl-C at random instants of a run that would take a minute, starting included.
-stop_at_random() { # SIGNAL MOST_MS
-  local began
+stop_at_random() { # SIGNAL MOST_MS RUN...
+  local signal=$1 most_ms=$2 began
+  shift 2
   # a shell without job control has its background commands ignore Ctrl-C
   env --default-signal=INT "$bin/ttprem" run --quiet --backend cuda --mode tt --duration 60 --scenario resident \
-    --json "$scratch/$1.json" "$long" >"$scratch/said" 2>&1 </dev/null &
+    --json "$scratch/$signal.json" "$@" >"$scratch/said" 2>&1 </dev/null &
   local pid=$!
-  sleep "$(printf '%d.%03d' $((RANDOM % $2 / 1000)) $((RANDOM % 1000)))"
+  sleep "$(printf '%d.%03d' $((RANDOM % most_ms / 1000)) $((RANDOM % 1000)))"
   began=$(now_ms)
-  kill "-$1" "$pid" 2>/dev/null || true
+  kill "-$signal" "$pid" 2>/dev/null || true
   status=0
   wait "$pid" 2>/dev/null || status=$?
   took_ms=$(($(now_ms) - began))
 }
-worst_ms=0
-for ((i = 0; i < kills; ++i)); do
-  stop_at_random KILL 1600
-  if ! ms=$(next_run_ms); then fail "kill -9 number $i: the next run fails"; continue; fi
-  if ((ms > worst_ms)); then worst_ms=$ms; fi
-done
-if ((worst_ms > usual_ms + 1000)); then
-  fail "kill -9: a next run takes $worst_ms ms, usual are $usual_ms"
-else
-  say ok "kill -9, $kills times; slowest next run $worst_ms ms, usual $usual_ms"
-fi
-worst_ms=0 kept=0
-for ((i = 0; i < interrupts; ++i)); do
-  rm -f "$scratch/INT.json"
-  stop_at_random INT 1600
-  if [ "$status" != 130 ]; then
-    fail "Ctrl-C number $i: exit status $status"
-    cat "$scratch/said"
+
+# Each errand that was sent has ended once, and some were sent.
+all_have_ended() { # JSON
+  awk -F '[:, ]+' '/"errands":/ { of = 1 }  /"late":/ { of = 0 }
+    of && /"sent":/ { sent += $3 }  of && /"(done|expired|fault|aborted)":/ { ended += $3 }
+    END { exit !(sent > 0 && sent == ended) }' "$1"
+}
+
+kill_often() { # WHAT RUN...
+  local what=$1 worst_ms=0 ms
+  shift
+  for ((i = 0; i < kills; ++i)); do
+    stop_at_random KILL 1600 "$@"
+    if ! ms=$(next_run_ms); then fail "kill -9 number $i, $what: the next run fails"; continue; fi
+    if ((ms > worst_ms)); then worst_ms=$ms; fi
+  done
+  if ((worst_ms > usual_ms + 1000)); then
+    fail "kill -9, $what: a next run takes $worst_ms ms, usual are $usual_ms"
+  else
+    say ok "kill -9, $what, $kills times; slowest next run $worst_ms ms, usual $usual_ms"
   fi
-  if ((took_ms > worst_ms)); then worst_ms=$took_ms; fi
-  if [ -s "$scratch/INT.json" ]; then kept=$((kept + 1)); fi
-done
-if ((worst_ms > 1000)); then
-  fail "Ctrl-C: the slowest end took $worst_ms ms"
-else
-  say ok "Ctrl-C, $interrupts times; slowest end $worst_ms ms; $kept kept a result"
-fi
+}
+
+interrupt_often() { # TIMES WHAT RUN...
+  local times=$1 what=$2 worst_ms=0
+  shift 2
+  kept=0
+  for ((i = 0; i < times; ++i)); do
+    rm -f "$scratch/INT.json"
+    stop_at_random INT 1600 "$@"
+    if [ "$status" != 130 ]; then
+      fail "Ctrl-C number $i, $what: exit status $status"
+      cat "$scratch/said"
+    fi
+    if ((took_ms > worst_ms)); then worst_ms=$took_ms; fi
+    [ -s "$scratch/INT.json" ] || continue
+    kept=$((kept + 1))
+    if [[ " $* " == *" --errands "* ]] && ! all_have_ended "$scratch/INT.json"; then
+      fail "Ctrl-C number $i, $what: errands were sent that have not ended"
+      grep -A 8 '"errands":' "$scratch/INT.json" || true
+    fi
+  done
+  if ((worst_ms > 1000)); then
+    fail "Ctrl-C, $what: the slowest end took $worst_ms ms"
+  else
+    say ok "Ctrl-C, $what, $times times; slowest end $worst_ms ms; $kept kept a result"
+  fi
+}
+
+kill_often "phases" "$long"
+kill_often "a server" --errands dense "$serves"
+interrupt_often "$interrupts" "phases" "$long"
+interrupt_often "$kills" "a server" --errands dense "$serves"
+if ((kept == 0)); then fail "Ctrl-C, a server: no run kept a result, so no errand was counted"; fi
 is_free "all"
 [ "$failed" -eq 0 ]

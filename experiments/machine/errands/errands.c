@@ -14,11 +14,18 @@
 #include "ttprem/errand.h"
 #include "ttprem/measure.h"
 
-enum { SERVER = 1 /* the task */, STORM_THREADS = 4, TEXT_BYTES = 8192, SERVER_SMS = 8 };
+enum {
+  STORM_THREADS = 4,
+  TEXT_BYTES = 8192,
+  SERVER_SMS = 8,
+  HYPERPERIODS = 100000, /* of a run that ends before that */
+  DISCARD = 10           /* of a part of `storm`, the first ones */
+};
 
 /** How often, and how long at most. */
 typedef struct errands_amount {
-  int64_t errands, jobs; /* of latency; of the critical task beside a storm */
+  int64_t errands, jobs; /* of latency and bounds; of the critical task in a row of `storm`, */
+  int64_t parts;         /* of which each is made */
   double seconds, limit; /* of a row of `rates`; of any other run, at most */
   int32_t tiles;         /* of an errand of `rates` */
   int32_t slower;        /* periods are so many times as long */
@@ -27,13 +34,29 @@ typedef struct errands_amount {
 /** A filter once in a period, and what runs beside it. Times in ns. */
 typedef struct errands_case {
   const char *name;
-  int32_t blocks, filter_blocks; /* all; the filter's, the first ones */
+  int32_t blocks, filter_blocks; /* all; the filter's, the first ones; 0: there is no filter */
   char server_blocks[64];
   int32_t tile, tiles, threads;
   int32_t capacity; /* 0: a load */
   int32_t beside;   /* tasks: 0, 1; 2: the input is nobody's own, and lies in the GPU's memory */
-  int64_t period, filter_copy, filter_compute, copy, compute, distance;
+  int64_t period, filter_copy, filter_compute, copy, compute, take, distance;
+  int64_t errands_kept; /* in the trace */
 } errands_case;
+
+/** How a server's errands ended, in all runs of a case. */
+typedef struct errands_ends {
+  prem_best_effort_counts counts;
+  bool serves, is_compared, is_wrong; /* is there a server? the outputs */
+} errands_ends;
+
+/** A row of `storm`, made in parts. */
+typedef struct errands_storm {
+  errands_case of;
+  int threads; /* that send */
+  int64_t *ns, count;
+  prem_phase_stats stats; /* of the filter's phases */
+  errands_ends ends;
+} errands_storm;
 
 typedef struct errands_study {
   const prem_experiment_context *context;
@@ -42,14 +65,16 @@ typedef struct errands_study {
   bool gpu;
   int32_t cores;
   errands_amount amount;
-  prem_table *latency, *rates, *storm, *ends;
-  int64_t done, all, server_ns, launch_ns, alone_ns, storm_ns; /* rows; medians; longest */
+  prem_table *latency, *bounds, *rates, *storm, *ends;
+  int64_t done, all, server_ns, launch_ns, alone_ns, storm_ns; /* runs; medians; longest */
+  int64_t bounded, above; /* errands of `bounds`; those that took longer than that */
 } errands_study;
 
 /** A session whose schedule another thread runs. */
 typedef struct errands_run {
   errands_study *study;
   prem_schedule *schedule;
+  int32_t server; /* the task; -1: there is none */
   prem_session *session;
   prem_trace *trace;
   prem_run_request request;
@@ -75,44 +100,57 @@ static int write_platform(const errands_study *study, const errands_case *of, ch
   return snprintf(text, bytes,
                   "version = 1; name = \"%s\"; platform: { blocks = %d; %s"
                   " resources = ( { name = \"memory\"; capacity = %d; } );",
-                  of->name, of->blocks, gpu, of->filter_blocks);
+                  of->name, of->blocks, gpu, prem_max_i32(of->filter_blocks, 1));
 }
 
 static int write_server(const errands_case *of, int32_t number, char *text, size_t bytes) {
-  char server[96] = "", distance[48] = "";
+  char server[128] = "", distance[80] = "";
   if (of->distance > 0)
-    snprintf(distance, sizeof distance, " distance_ns = %" PRId64 "L;", of->distance);
+    snprintf(distance, sizeof distance, " distance_ns = %" PRId64 "L; take_ns = %" PRId64 "L;",
+             of->distance, of->take);
   if (of->capacity > 0)
     snprintf(server, sizeof server, " server: { capacity = %d;%s };",
              number == 0 ? of->capacity : 1, distance);
   return snprintf(text, bytes,
-                  ", { name = \"s%d\"; kernel = \"vector_increment\"; class = \"best_effort\";"
+                  "%s { name = \"s%d\"; kernel = \"vector_increment\"; class = \"best_effort\";"
                   " blocks = \"%s\"; tile = [ %d ]; args: { increment = 1.0; };"
                   " arrays: { in = \"a\"; out = \"new\"; };%s prefetch: { wcet_ns = %" PRId64
                   "L; }; compute: { wcet_ns = %" PRId64 "L; }; writeback: { wcet_ns = %" PRId64
                   "L; }; }",
-                  number, of->server_blocks, of->tile, server, of->copy, of->compute, of->copy);
+                  number > 0 || of->filter_blocks > 0 ? "," : "", number, of->server_blocks,
+                  of->tile, server, of->copy, of->compute, of->copy);
+}
+
+static int write_filter(const errands_study *study, const errands_case *of, char *text,
+                        size_t bytes) {
+  return snprintf(text, bytes,
+                  "{ name = \"filter\"; kernel = \"conv2d\"; blocks = \"0-%d\"; tile = [ 32, 64 ];"
+                  " arrays: { in = \"image\"; out = \"new\"; }; period_ns = %" PRId64
+                  "L; prefetch: { wcet_ns = %" PRId64 "L; }; compute: { wcet_ns = %" PRId64
+                  "L; }; writeback: { wcet_ns = %" PRId64 "L; }; }",
+                  of->filter_blocks - 1, of->period * study->amount.slower, of->filter_copy,
+                  of->filter_compute, of->filter_copy);
 }
 
 static void write_schedule(const errands_study *study, const errands_case *of, char *text) {
-  char vector[160] = "", beside[96] = "", *end = text + TEXT_BYTES;
+  char image[160] = "", vector[160] = "", beside[96] = "", *end = text + TEXT_BYTES;
+  if (of->filter_blocks > 0)
+    snprintf(
+        image, sizeof image,
+        "{ name = \"image\"; type = \"f32\"; shape = [ %d, 64 ]; fill = \"random\"; seed = 7; }",
+        32 * of->filter_blocks);
   if (of->beside > 0)
     snprintf(vector, sizeof vector,
-             ", { name = \"a\"; type = \"f32\"; shape = [ %d ]; fill = \"random\"; seed = 8; }",
-             of->tile * of->tiles);
+             "%s { name = \"a\"; type = \"f32\"; shape = [ %d ]; fill = \"random\"; seed = 8; }",
+             of->filter_blocks > 0 ? "," : "", of->tile * of->tiles);
   if (of->beside > 0 && study->gpu)
     snprintf(beside, sizeof beside, " best_effort: { buffers = 1; block_threads = %d; };",
              of->threads);
   text += write_platform(study, of, text, (size_t)(end - text));
-  text += snprintf(
-      text, (size_t)(end - text),
-      "%s }; arrays = ( { name = \"image\"; type = \"f32\"; shape = [ %d, 64 ]; fill = "
-      "\"random\"; seed = 7; }%s ); tasks = ( { name = \"filter\"; kernel = \"conv2d\"; blocks = "
-      "\"0-%d\"; tile = [ 32, 64 ]; arrays: { in = \"image\"; out = \"new\"; }; period_ns = "
-      "%" PRId64 "L; prefetch: { wcet_ns = %" PRId64 "L; }; compute: { wcet_ns = %" PRId64
-      "L; }; writeback: { wcet_ns = %" PRId64 "L; }; }",
-      beside, 32 * of->filter_blocks, vector, of->filter_blocks - 1,
-      of->period * study->amount.slower, of->filter_copy, of->filter_compute, of->filter_copy);
+  text += snprintf(text, (size_t)(end - text), "%s }; arrays = ( %s%s ); tasks = ( ", beside, image,
+                   vector);
+  if (of->filter_blocks > 0)
+    text += write_filter(study, of, text, (size_t)(end - text));
   for (int32_t i = 0; i < of->beside; ++i)
     text += write_server(of, i, text, (size_t)(end - text));
   snprintf(text, (size_t)(end - text), " );");
@@ -134,10 +172,11 @@ static errands_case case_of(const errands_study *study, const char *name) {
                      .filter_compute = 6016,
                      .copy = 8000,
                      .compute = 3008,
+                     .take = 4000,
                      .distance = 40000};
   if (!study->gpu) {
     of.filter_copy = of.filter_compute = 50000;
-    of.copy = of.compute = 20000;
+    of.copy = of.compute = of.take = 20000;
     of.distance = 200000;
   }
   return of;
@@ -163,6 +202,7 @@ static prem_status open_run(errands_study *study, const errands_case *of, int64_
                             errands_run *run) {
   char text[TEXT_BYTES];
   *run = (errands_run){.study = study,
+                       .server = -1,
                        .request = {.mode = PREM_MODE_TT, .hyperperiods = hyperperiods}};
   run->request.stop = &run->stop;
   if (prem_experiment_stopped(study->context))
@@ -173,7 +213,9 @@ static prem_status open_run(errands_study *study, const errands_case *of, int64_
   if (status == PREM_OK)
     status = prem_session_open(study->context->backend, run->schedule, &run->session, study->diag);
   if (status == PREM_OK)
-    status = prem_session_trace_new(run->session, hyperperiods, 0, &run->trace);
+    status = prem_session_trace_new(run->session, hyperperiods, of->errands_kept, &run->trace);
+  if (status == PREM_OK && of->capacity > 0)
+    run->server = prem_schedule_find_task(run->schedule, "s0");
   return status;
 }
 
@@ -183,7 +225,7 @@ static prem_status begin_run(errands_run *run, double seconds) {
 }
 
 /** Wait for its end, and count how its errands ended. */
-static prem_status end_run(errands_run *run, const char *name) {
+static prem_status end_run(errands_run *run, errands_ends *ends) {
   errands_study *study = run->study;
   const struct timespec nap = {.tv_nsec = 1000000};
   prem_errand errand;
@@ -199,22 +241,38 @@ static prem_status end_run(errands_run *run, const char *name) {
   while (prem_errand_collect(run->session, 0, &errand) == PREM_OK)
     prem_errand_release(run->session, &errand);
   const bool compared = run->trace->hyperperiods > 0; /* else nobody has made outputs */
-  bool ok = run->wrong == 0 && (verdict.ok || !compared);
-  const prem_best_effort_trace *beside = run->trace->best_effort;
-  if (beside && run->schedule->tasks[SERVER].server.capacity > 0) {
-    const prem_errand_counts *counts = &beside->counts[0].errands;
-    const int64_t *ended = counts->ended;
-    const bool sums = counts->sent == ended[PREM_ERRAND_DONE] + ended[PREM_ERRAND_EXPIRED] +
-                                          ended[PREM_ERRAND_FAULT] + ended[PREM_ERRAND_ABORTED];
-    prem_table_row(study->ends, TEXT(name), INT(counts->sent), INT(ended[PREM_ERRAND_DONE]),
-                   INT(ended[PREM_ERRAND_EXPIRED]), INT(ended[PREM_ERRAND_FAULT]),
-                   INT(ended[PREM_ERRAND_ABORTED]), INT(sums), INT_IF(compared, ok));
-    ok = ok && sums;
+  const bool ok = run->wrong == 0 && (verdict.ok || !compared);
+  ends->is_compared |= compared;
+  ends->is_wrong |= !ok;
+  if (run->server >= 0) {
+    ends->serves = true;
+    prem_best_effort_counts_merge(&ends->counts, &run->trace->best_effort->counts[0]);
   }
   if (compared || !ok)
     prem_findings_output(study->findings, ok);
   prem_experiment_progress(study->context, ++study->done, study->all);
   return prem_experiment_stopped(study->context) ? PREM_ERR_INTERRUPTED : PREM_OK;
+}
+
+static void tell_ends(errands_study *study, const char *name, const errands_ends *ends) {
+  const int64_t sent = ends->counts.errands.sent, *ended = ends->counts.errands.ended;
+  const bool sums = sent == ended[PREM_ERRAND_DONE] + ended[PREM_ERRAND_EXPIRED] +
+                                ended[PREM_ERRAND_FAULT] + ended[PREM_ERRAND_ABORTED];
+  if (!ends->serves)
+    return;
+  prem_table_row(study->ends, TEXT(name), INT(sent), INT(ended[PREM_ERRAND_DONE]),
+                 INT(ended[PREM_ERRAND_EXPIRED]), INT(ended[PREM_ERRAND_FAULT]),
+                 INT(ended[PREM_ERRAND_ABORTED]), INT(sums),
+                 INT_IF(ends->is_compared, !ends->is_wrong));
+  if (!sums)
+    prem_findings_output(study->findings, false);
+}
+
+static prem_status end_only_run(errands_run *run, const char *name) {
+  errands_ends ends = {0};
+  const prem_status status = end_run(run, &ends);
+  tell_ends(run->study, name, &ends);
+  return status;
 }
 
 static void close_run(errands_run *run) {
@@ -241,7 +299,7 @@ static int64_t send_one_by_one(errands_run *run, int64_t *host_ns, int64_t *own_
   prem_errand errand;
   prem_errand_view in, out;
   int64_t count = 0;
-  if (prem_errand_acquire(run->session, SERVER, &errand) != PREM_OK)
+  if (prem_errand_acquire(run->session, run->server, &errand) != PREM_OK)
     return 0;
   for (int64_t i = 0; count < run->study->amount.errands && goes_on(run); ++i) {
     prem_errand_port(run->session, &errand, "in", &in);
@@ -270,17 +328,22 @@ static int64_t send_one_by_one(errands_run *run, int64_t *host_ns, int64_t *own_
   return count;
 }
 
-static prem_status measure_server(errands_study *study, int64_t *host_ns, int64_t *own_ns) {
-  const errands_case of = case_of(study, "latency");
+/** @param alone  no filter, and so no closed window */
+static prem_status measure_server(errands_study *study, bool alone, int64_t *host_ns,
+                                  int64_t *own_ns) {
+  errands_case of = case_of(study, alone ? "latency_alone" : "latency");
+  of.filter_blocks = alone ? 0 : of.filter_blocks;
   errands_run run;
-  prem_status status = open_run(study, &of, 100000, &run);
+  prem_status status = open_run(study, &of, HYPERPERIODS, &run);
   if (status == PREM_OK)
     status = begin_run(&run, study->amount.limit);
   if (status == PREM_OK) {
     const int64_t count = send_one_by_one(&run, host_ns, own_ns);
-    status = end_run(&run, of.name);
-    study->server_ns = tell_latency(study, "server, host to host", host_ns, count);
-    tell_latency(study, "server, from arrival to end by the machine's clock", own_ns, count);
+    status = end_only_run(&run, of.name);
+    if (!alone)
+      study->server_ns = tell_latency(study, "server, host to host", host_ns, count);
+    tell_latency(study, alone ? "no filter, arrival to end" : "server, arrival to end", own_ns,
+                 count);
   }
   close_run(&run);
   return status;
@@ -295,10 +358,8 @@ static prem_status measure_launches(errands_study *study, int64_t *ns) {
     status = prem_gpu_errand_launches(&launches, ns, study->diag);
     if (status != PREM_OK)
       break;
-    const int64_t p50 = tell_latency(study,
-                                     copies ? "launch and synchronize, copies to the GPU and back"
-                                            : "launch and synchronize, the host's memory",
-                                     ns, launches.count);
+    const int64_t p50 = tell_latency(
+        study, copies ? "launch, with copies" : "launch, host's memory", ns, launches.count);
     study->launch_ns = copies ? study->launch_ns : p50;
     prem_findings_output(study->findings, launches.right);
   }
@@ -310,10 +371,83 @@ static prem_status measure_launches(errands_study *study, int64_t *ns) {
 
 static prem_status measure_latency(errands_study *study) {
   int64_t *ns = calloc((size_t)(2 * study->amount.errands), sizeof *ns);
-  prem_status status = ns ? measure_server(study, ns, ns + study->amount.errands) : PREM_ERR_MEMORY;
+  prem_status status = ns ? PREM_OK : PREM_ERR_MEMORY;
+  for (int alone = 0; alone < 2 && status == PREM_OK; ++alone)
+    status = measure_server(study, alone, ns, ns + study->amount.errands);
   if (status == PREM_OK)
     status = measure_launches(study, ns);
   free(ns);
+  return status;
+}
+
+/* ---- bounds ---------------------------------------------------------------------------------- */
+
+/** As many errands as the distance between them lets come, each so long after the last call to send
+ *  one has returned; others may be under way. The first one is back before that: what comes before
+ *  the run has begun comes at its begin, all at once. */
+static void send_at_distance(errands_run *run, const errands_case *of) {
+  prem_errand errand;
+  int64_t next_ns = 0, sent = 0, back = 0;
+  while (back < of->errands_kept && goes_on(run)) {
+    const bool may_come = sent < of->errands_kept && (sent == 0 || back > 0);
+    if (may_come && prem_host_clock_ns() >= next_ns &&
+        prem_errand_acquire(run->session, run->server, &errand) == PREM_OK) {
+      if (prem_errand_send(run->session, &errand) == PREM_OK)
+        ++sent;
+      else
+        prem_errand_release(run->session, &errand);
+      next_ns = prem_host_clock_ns() + of->distance;
+    }
+    const int64_t left_ns = prem_max_i64(0, next_ns - prem_host_clock_ns());
+    if (prem_errand_collect(run->session, left_ns, &errand) == PREM_OK) {
+      prem_errand_release(run->session, &errand);
+      if (++back == 1)
+        next_ns = prem_host_clock_ns() + of->distance;
+    }
+  }
+  run->stop = 1;
+}
+
+static void tell_bound(errands_study *study, const errands_case *of, const errands_run *run,
+                       int64_t bound_ns) {
+  const prem_best_effort_trace *beside = run->trace->best_effort;
+  const bool is_bounded = bound_ns >= 0;
+  int64_t count = 0, above = 0, above_first = 0, longest_ns = 0;
+  for (int64_t i = 0; i < beside->errand_count; ++i) {
+    const prem_errand *errand = &beside->errands[i];
+    const int64_t took_ns = errand->end_ns - errand->arrival_ns;
+    if (errand->end != PREM_ERRAND_DONE)
+      continue;
+    ++count;
+    longest_ns = prem_max_i64(longest_ns, took_ns);
+    above += took_ns > bound_ns;
+    above_first += took_ns > bound_ns && i < ERRAND_WARM_UP / study->amount.slower;
+  }
+  prem_table_row(study->bounds, TEXT(of->name), INT(count), INT(of->distance),
+                 INT_IF(is_bounded, bound_ns), INT_IF(count > 0, longest_ns),
+                 INT_IF(is_bounded, above), INT_IF(is_bounded, above_first));
+  study->bounded += is_bounded ? count : 0;
+  study->above += is_bounded ? above : 0;
+}
+
+static prem_status measure_bound(errands_study *study, bool alone) {
+  errands_case of = case_of(study, alone ? "bounds_alone" : "bounds");
+  errands_run run;
+  int64_t bound_ns = -1;
+  of.filter_blocks = alone ? 0 : of.filter_blocks;
+  of.period = study->gpu ? 200000 : 2000000;
+  of.errands_kept = study->amount.errands;
+  prem_status status = open_run(study, &of, HYPERPERIODS, &run);
+  if (status == PREM_OK)
+    status = prem_errand_bound(run.schedule, run.server, &bound_ns);
+  if (status == PREM_OK)
+    status = begin_run(&run, study->amount.limit);
+  if (status == PREM_OK) {
+    send_at_distance(&run, &of);
+    status = end_only_run(&run, of.name);
+    tell_bound(study, &of, &run, bound_ns);
+  }
+  close_run(&run);
   return status;
 }
 
@@ -323,7 +457,7 @@ static prem_status measure_latency(errands_study *study) {
 static void keep_busy(errands_run *run) {
   prem_errand errand;
   while (goes_on(run)) {
-    while (prem_errand_acquire(run->session, SERVER, &errand) == PREM_OK)
+    while (prem_errand_acquire(run->session, run->server, &errand) == PREM_OK)
       if (prem_errand_send(run->session, &errand) != PREM_OK) {
         prem_errand_release(run->session, &errand);
         break;
@@ -352,12 +486,12 @@ static prem_status measure_rate(errands_study *study, int32_t per_sm) {
   for (int32_t i = 0, used = 0; i < per_sm; ++i) /* none on the filter's SM */
     used += snprintf(of.server_blocks + used, sizeof of.server_blocks - (size_t)used, "%s%d-%d",
                      i ? "," : "", sms * i + 1, sms * (i + 1) - 1);
-  prem_status status = open_run(study, &of, 100000, &run);
+  prem_status status = open_run(study, &of, HYPERPERIODS, &run);
   if (status == PREM_OK)
     status = begin_run(&run, study->amount.seconds);
   if (status == PREM_OK) {
     keep_busy(&run);
-    status = end_run(&run, name);
+    status = end_only_run(&run, name);
     const prem_best_effort_trace *beside = run.trace->best_effort;
     prem_table_row(study->rates, INT(per_sm), INT(beside->counts[0].tiles),
                    REAL_IF(beside->length_ns > 0,
@@ -373,7 +507,7 @@ static void *send_all_it_can(void *argument) {
   errands_run *run = argument;
   prem_errand errand;
   while (!run->is_over) {
-    if (prem_errand_acquire(run->session, SERVER, &errand) == PREM_OK &&
+    if (prem_errand_acquire(run->session, run->server, &errand) == PREM_OK &&
         prem_errand_send(run->session, &errand) != PREM_OK)
       prem_errand_release(run->session, &errand);
     if (prem_errand_collect(run->session, 0, &errand) == PREM_OK)
@@ -382,35 +516,53 @@ static void *send_all_it_can(void *argument) {
   return NULL;
 }
 
-static prem_status tell_storm(const errands_run *run, const errands_case *of, int64_t *longest_ns) {
-  enum { DISCARD = 10 };
+/** Keep what a part has measured. */
+static void note_part(const errands_run *run, errands_storm *row) {
   const prem_trace *trace = run->trace;
-  const prem_best_effort_trace *beside = trace->best_effort;
-  const prem_errand_counts none = {0};
-  const prem_errand_counts *errands = beside ? &beside->counts[0].errands : &none;
-  int64_t *ns = calloc((size_t)trace->hyperperiods + 1, sizeof *ns), count = 0;
-  prem_summary summary;
-  if (!ns)
-    return PREM_ERR_MEMORY;
   for (int64_t h = trace->hyperperiods > 2 * DISCARD ? DISCARD : 0; h < trace->hyperperiods; ++h)
     if (trace->job_end_ns[h * trace->job_count] >= 0)
-      ns[count++] =
-          trace->job_end_ns[h * trace->job_count] - h * of->period * run->study->amount.slower;
-  if (count > 0) {
-    prem_summarise(ns, count, &summary);
-    *longest_ns = summary.max;
-    prem_table_row(run->study->storm, TEXT(of->name), INT(count), INT(summary.p50),
-                   INT(summary.max), INT(errands->sent), INT(errands->full));
-  }
-  free(ns);
-  return PREM_OK;
+      row->ns[row->count++] = trace->job_end_ns[h * trace->job_count] - trace->epoch_ns[h];
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    prem_phase_stats_merge(&row->stats, &trace->stats[phase]);
 }
 
-static prem_status measure_beside(errands_study *study, const char *name, int threads,
-                                  int64_t *longest_ns) {
+static prem_status measure_part(errands_study *study, errands_storm *row) {
   errands_run run;
   pthread_t senders[STORM_THREADS];
   int started = 0;
+  prem_status status =
+      open_run(study, &row->of, study->amount.jobs / study->amount.parts + DISCARD, &run);
+  run.request.discard = DISCARD;
+  if (status == PREM_OK)
+    status = begin_run(&run, study->amount.limit);
+  if (status == PREM_OK) {
+    while (started < row->threads &&
+           pthread_create(&senders[started], NULL, send_all_it_can, &run) == 0)
+      ++started;
+    status = end_run(&run, &row->ends);
+    for (int i = 0; i < started; ++i)
+      pthread_join(senders[i], NULL);
+    note_part(&run, row);
+  }
+  close_run(&run);
+  return status;
+}
+
+/** @return the longest response */
+static int64_t tell_storm(errands_study *study, errands_storm *row) {
+  const prem_errand_counts *errands = &row->ends.counts.errands;
+  const prem_phase_stats *stats = &row->stats;
+  prem_summary of;
+  prem_summarise(row->ns, row->count, &of);
+  if (row->count > 0)
+    prem_table_row(study->storm, TEXT(row->of.name), INT(of.count), INT(of.p50), KNOWN(of.p9999),
+                   INT(of.max), INT(stats->releases), INT(stats->late),
+                   KNOWN(stats->lateness_max_ns), INT(errands->sent), INT(errands->full));
+  tell_ends(study, row->of.name, &row->ends);
+  return row->count > 0 ? of.max : 0;
+}
+
+static errands_storm storm_row(const errands_study *study, const char *name) {
   errands_case of = case_of(study, name);
   of.filter_blocks = study->gpu ? prem_max_i32(study->cores - SERVER_SMS, 1) : 1;
   of.blocks = study->gpu ? prem_max_i32(study->cores, 2) : 2;
@@ -422,47 +574,68 @@ static prem_status measure_beside(errands_study *study, const char *name, int th
   of.filter_copy = study->gpu ? 4000 : of.filter_copy;
   of.copy = study->gpu ? 12000 : of.copy;
   of.distance = 0;
-  prem_status status = open_run(study, &of, study->amount.jobs, &run);
-  if (status == PREM_OK)
-    status = begin_run(&run, study->amount.limit);
-  if (status == PREM_OK) {
-    while (started < threads && pthread_create(&senders[started], NULL, send_all_it_can, &run) == 0)
-      ++started;
-    status = end_run(&run, name);
-    for (int i = 0; i < started; ++i)
-      pthread_join(senders[i], NULL);
-    const prem_status told = tell_storm(&run, &of, longest_ns);
-    status = status == PREM_OK ? told : status;
+  errands_storm row = {.of = of, .threads = strcmp(name, "storm") == 0 ? STORM_THREADS : 0};
+  prem_phase_stats_clear(&row.stats);
+  return row;
+}
+
+/** Parts of all rows take turns, each time another one first. */
+static prem_status measure_storm(errands_study *study) {
+  enum { NOTHING, LOAD, IDLE, STORM, ROWS };
+  static const char *const names[ROWS] = {"nothing", "load", "idle_server", "storm"};
+  const int64_t parts = study->amount.parts, room = study->amount.jobs + parts * DISCARD;
+  errands_storm rows[ROWS];
+  int64_t longest_ns[ROWS];
+  int64_t *ns = calloc((size_t)(ROWS * room), sizeof *ns);
+  prem_status status = ns ? PREM_OK : PREM_ERR_MEMORY;
+  for (int i = 0; i < ROWS; ++i) {
+    rows[i] = storm_row(study, names[i]);
+    rows[i].ns = ns + i * room;
   }
-  close_run(&run);
+  for (int64_t i = 0; i < ROWS * parts && status == PREM_OK; ++i)
+    status = measure_part(study, &rows[(i + i / ROWS) % ROWS]);
+  for (int i = 0; i < ROWS && ns; ++i)
+    longest_ns[i] = tell_storm(study, &rows[i]);
+  if (status == PREM_OK) {
+    study->alone_ns = longest_ns[NOTHING];
+    study->storm_ns = longest_ns[STORM];
+  }
+  free(ns);
   return status;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static errands_amount choose_amount(const errands_study *study) {
+  errands_amount amount = {
+      .errands = 5000, .jobs = 2000, .parts = 5, .seconds = 1, .limit = 10, .tiles = 1024};
+  amount.slower = 1;
+  if (study->gpu) {
+    amount.errands = 20000;
+    amount.jobs = 100000;
+    amount.tiles = 65536;
+  }
   if (study->context->quick)
-    return (errands_amount){
-        200, 500, study->gpu ? 3 : 1, 3, study->gpu ? 256 : 64, study->gpu ? 10 : 1};
-  return study->gpu ? (errands_amount){20000, 15000, 1, 10, 65536, 1}
-                    : (errands_amount){5000, 2000, 1, 10, 1024, 1};
+    amount = (errands_amount){.errands = 200,
+                              .jobs = 500,
+                              .parts = 2,
+                              .seconds = study->gpu ? 3 : 1,
+                              .limit = 3,
+                              .tiles = study->gpu ? 256 : 64,
+                              .slower = study->gpu ? 10 : 1};
+  return amount;
 }
 
 static prem_status measure_all(errands_study *study) {
   const int32_t first = study->gpu ? 2 : 1, last = study->gpu && !study->context->quick ? 4 : first;
-  int64_t unused_ns;
+  study->all = 4 + (last - first + 1) + 4 * study->amount.parts;
+  prem_experiment_progress(study->context, 0, study->all);
   prem_status status = measure_latency(study);
+  for (int alone = 0; alone < 2 && status == PREM_OK; ++alone)
+    status = measure_bound(study, alone);
   for (int32_t per_sm = first; per_sm <= last && status == PREM_OK; ++per_sm)
     status = measure_rate(study, per_sm);
-  if (status == PREM_OK)
-    status = measure_beside(study, "nothing", 0, &study->alone_ns);
-  if (status == PREM_OK)
-    status = measure_beside(study, "load", 0, &unused_ns);
-  if (status == PREM_OK)
-    status = measure_beside(study, "idle_server", 0, &unused_ns);
-  if (status == PREM_OK)
-    status = measure_beside(study, "storm", STORM_THREADS, &study->storm_ns);
-  return status;
+  return status == PREM_OK ? measure_storm(study) : status;
 }
 
 static prem_status measure(const prem_probe_call *call) {
@@ -472,16 +645,16 @@ static prem_status measure(const prem_probe_call *call) {
                          .gpu = prem_is_gpu(call->context->backend),
                          .cores = prem_max_i32(call->context->machine->cores, 2),
                          .latency = prem_probe_table(call, "latency"),
+                         .bounds = prem_probe_table(call, "bounds"),
                          .rates = prem_probe_table(call, "rates"),
                          .storm = prem_probe_table(call, "storm"),
                          .ends = prem_probe_table(call, "ends")};
   study.amount = choose_amount(&study);
-  study.all = study.gpu && !call->context->quick ? 8 : 6;
-  prem_experiment_progress(call->context, 0, study.all);
   const prem_status status = measure_all(&study);
   prem_table_row(call->found, INT(study.server_ns), INT(study.launch_ns), INT(study.alone_ns),
-                 INT(study.storm_ns));
+                 INT(study.storm_ns), INT(study.bounded), INT(study.above));
   return status;
 }
 
-const prem_probe prem_errands_probe = {"server; launch; alone; storm", measure, "latency"};
+const prem_probe prem_errands_probe = {"server; launch; alone; storm; bounded; above", measure,
+                                       "latency"};
