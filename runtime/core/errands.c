@@ -460,8 +460,10 @@ prem_errand_look prem_errands_take(prem_errands *errands, int32_t block, int32_t
       continue;
     }
     own->now = tile;
+    /* It may have come since who takes it looked at the clock. */
     if (tile.tile == room->errand.first_tile && tile.turn == 0 && tile.generation == 0)
-      atomic_store_explicit(&room->begin_ns, now_ns, memory_order_relaxed);
+      atomic_store_explicit(&room->begin_ns, prem_max_i64(now_ns, arrival_of(errands, room)),
+                            memory_order_relaxed);
     note_taken(errands, own, room->errand.number);
     return PREM_TILE_TAKEN;
   }
