@@ -141,6 +141,13 @@ static void describe_record(const prem_cpu_block *block, int64_t done, char *out
   const prem_schedule *schedule = block->cpu->program->schedule;
   int64_t hyperperiod, index;
   const prem_record *record = prem_cpu_block_record(block, done, &hyperperiod, &index);
+  prem_record in_hand; /* of a server's errand */
+  if (block->cpu->errands)
+    record = prem_errands_record(block->cpu->errands, block->number, record, &in_hand);
+  if (!record) {
+    snprintf(out, out_bytes, "block %d, which has no errand", (int)block->number);
+    return;
+  }
   snprintf(out, out_bytes, "block %d: task '%s', tile %d, %s, record %lld of hyperperiod %lld",
            (int)block->number, schedule->tasks[record->task].name, (int)record->tile,
            prem_phase_name((prem_phase)record->phase), (long long)index, (long long)hyperperiod);

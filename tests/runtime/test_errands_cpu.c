@@ -141,7 +141,7 @@ static prem_schedule *hanging_server(void) {
   prem_schedule *schedule = NULL;
   const char *source =
       "version = 1; name = \"t\"; platform: { blocks = 2; }; arrays = ( { name = \"a\"; type = "
-      "\"f32\"; shape = [ 100 ]; }, { name = \"b\"; type = \"f32\"; shape = [ 100 ]; } ); tasks = "
+      "\"f32\"; shape = [ 200 ]; }, { name = \"b\"; type = \"f32\"; shape = [ 100 ]; } ); tasks = "
       "( "
       "{ name = \"c\"; kernel = \"hang\"; blocks = [ 0 ]; tile = [ 100 ]; arrays: { in = \"b\"; "
       "out "
@@ -160,6 +160,7 @@ TEST(one_that_never_ends_is_a_fault) {
   OWNED(prem_schedule) *schedule = hanging_server();
   OWNED(prem_session) *session = open_on("cpu", schedule);
   OWNED(prem_trace) *trace = trace_of(session);
+  OWNED(prem_diag) *diag = prem_diag_new();
   const prem_run_request request = {
       .mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS, .timeout_ns = 200000000};
   prem_errand errand;
@@ -168,11 +169,13 @@ TEST(one_that_never_ends_is_a_fault) {
   for (int32_t i = 0; i < 3; ++i) {
     ck_assert_int_eq(prem_errand_acquire(session, 1, &errand), PREM_OK);
     ck_assert_int_eq(prem_errand_port(session, &errand, "in", &view), PREM_OK);
-    ((float *)view.data)[0] = i == 1 ? HANGS : 0;
+    ((float *)view.data)[100] = i == 1 ? HANGS : 0; /* its second tile */
     errand.tag = (uint64_t)i;
     ck_assert_int_eq(prem_errand_send(session, &errand), PREM_OK);
   }
-  ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_ERR_MACHINE);
+  ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_MACHINE);
+  ck_assert_ptr_nonnull(
+      strstr(prem_diag_at(diag, 0)->reason, "block 1: task 's', tile 1, compute"));
   while (prem_errand_collect(session, 0, &errand) == PREM_OK)
     ++ended[errand.end];
   ck_assert_int_eq(ended[PREM_ERRAND_DONE], 1);
