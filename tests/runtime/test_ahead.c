@@ -120,7 +120,8 @@ typedef struct ticket {
 
 enum { HOST, LISTENER, DECIDER, BLOCK, KEEPER, READER, ACTORS };
 
-/* All that there is, a byte each, so that states compare. */
+/* All that there is. States compare by their bytes: those that no member has are 0 in all, since
+ * each is a copy of the first one. */
 typedef struct state {
   /* the host's memory: */
   uint8_t sent, sent_slot, wish, sample, bytes[SLOTS],
@@ -732,11 +733,13 @@ static bool keeper_step(state *s, const exploration *of) {
 enum { MOST_STATES = 1 << 22, PLACES = 2 * MOST_STATES };
 
 static uint32_t *place_of(const exploration *of, const state *s) {
+  const uint8_t *bytes = (const uint8_t *)s;
   uint64_t sum = UINT64_C(14695981039346656037);
   for (size_t i = 0; i < sizeof *s; ++i)
-    sum = (sum ^ ((const uint8_t *)s)[i]) * UINT64_C(1099511628211);
+    sum = (sum ^ bytes[i]) * UINT64_C(1099511628211);
   size_t place = (sum ^ sum >> 32) % PLACES;
-  while (of->table[place] != 0 && memcmp(&of->met[of->table[place] - 1], s, sizeof *s) != 0)
+  while (of->table[place] != 0 &&
+         memcmp((const uint8_t *)&of->met[of->table[place] - 1], bytes, sizeof *s) != 0)
     place = (place + 1) % PLACES;
   return &of->table[place];
 }
