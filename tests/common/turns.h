@@ -105,9 +105,11 @@ static inline void go_between_turns(const char *backend) {
     assert_counted(trace);
     ck_assert_int_eq(queens->ended[PREM_ERRAND_ABORTED], queens->sent);
     between += urgent->ended[PREM_ERRAND_DONE] * (trace->best_effort->counts[QUEENS].tiles > 0);
+    int32_t begun = 0;
     for (int64_t i = 0; i < trace->best_effort->errand_count; ++i)
-      if (trace->best_effort->errands[i].number == 1)
-        ck_assert_int_eq(trace->best_effort->errands[i].begin_ns, -1);
+      begun += trace->best_effort->errands[i].task == QUEENS &&
+               trace->best_effort->errands[i].begin_ns >= 0;
+    ck_assert_int_le(begun, 1);
   }
   ck_assert_int_eq(between, 1);
 }
